@@ -1,0 +1,77 @@
+"""Places in a script, and changes to them. A script is bytes; a change names a span and leaves every other byte alone."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Sequence
+
+
+class Span(NamedTuple):
+    """Bytes *start* up to, not including, *end* of the script as it was submitted."""
+
+    start: int
+    end: int
+
+
+class Safety:
+    """How far a fix may go by itself: SAFE is applied, ASK is offered, TELL is only said."""
+
+    SAFE = "safe"
+    ASK = "ask"
+    TELL = "tell"
+
+
+class Edit(NamedTuple):
+    """New bytes for a span of the script, and why: a rule code, template revision or site key."""
+
+    span: Span
+    new: bytes
+    because: str
+
+
+class ArgvEdit(NamedTuple):
+    """New words for one word of the submit command's argv (index counts in the whole argv, 0 is the command)."""
+
+    index: int
+    new: tuple[bytes, ...]
+    because: str
+
+
+class Fix(NamedTuple):
+    """Edits that belong together: made all, or none."""
+
+    edits: tuple[Edit, ...]
+    safety: str
+    says: str
+    argv_edits: tuple[ArgvEdit, ...] = ()
+
+
+class Conflict(ValueError):
+    """Two edits want the same bytes."""
+
+
+def apply(source: bytes, edits: Sequence[Edit]) -> bytes:
+    """Return *source* with *edits* made and every other byte as it was.
+
+    Spans count in *source* itself, so the order of *edits* does not matter; an overlap raises `Conflict`.
+    Two insertions at one place are made in the order given. The same edit given twice is made once.
+    """
+    wanted = sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0])
+    out: list[bytes] = []
+    at = 0
+    for span, new in wanted:
+        if span.start < at or not 0 <= span.start <= span.end <= len(source):
+            raise Conflict("edits overlap at byte %d" % span.start)
+        out.append(source[at : span.start])
+        out.append(new)
+        at = span.end
+    out.append(source[at:])
+    return b"".join(out)
+
+
+def apply_argv(argv: Sequence[bytes], edits: Sequence[ArgvEdit]) -> tuple[bytes, ...]:
+    """Return *argv* with the named words replaced; two edits of one word raise `Conflict`."""
+    by_index: dict[int, tuple[bytes, ...]] = {}
+    for edit in edits:
+        if by_index.setdefault(edit.index, edit.new) != edit.new:
+            raise Conflict("two edits of argv word %d" % edit.index)
+    return tuple(word for index, old in enumerate(argv) for word in by_index.get(index, (old,)))

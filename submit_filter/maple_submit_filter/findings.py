@@ -1,0 +1,27 @@
+"""What a rule says about a job."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Tuple
+
+from .edits import Fix, Span
+
+
+class Finding(NamedTuple):
+    """One sentence about one place, and what could be done.
+
+    *proven*: facts contradict each other for every value of what is unknown; otherwise it is advice (always TELL).
+    *at*: the bytes in the script, None when the place is not in the script (argv, environment, something missing).
+    *asks_for*: the slot that only the user can fill ("account", "walltime" ...), or "".
+    *fixes*: alternatives, best first; none where nothing can be proposed.
+    *site_fact*: which site key said so, "" when the script contradicts itself.
+    """
+
+    code: str
+    says: str
+    at: Optional[Span] = None
+    proven: bool = False
+    asks_for: str = ""
+    fixes: Tuple[Fix, ...] = ()
+    help: str = ""
+    site_fact: str = ""

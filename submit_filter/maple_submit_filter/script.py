@@ -1,0 +1,53 @@
+"""A batch script with its directives."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Tuple
+
+from .edits import Span
+from .settings import Setting
+
+
+class Directive(NamedTuple):
+    """One `#SBATCH` (or `#PBS`) line that the scheduler reads, and the settings on it in order."""
+
+    span: Span  # the line without its newline
+    line: int  # 1-based
+    prefix: bytes  # b"#SBATCH" or b"#PBS"
+    settings: Tuple[Setting, ...]
+
+
+class Oddity(NamedTuple):
+    """Something about the directives a user would want to know.
+
+    *kind*: "late" (a directive behind the first command, never read), "near-miss" (`# SBATCH`, `#SBTACH`, ` #SBATCH`:
+    looks like a directive, is a comment), "variable" (`$NAME` is not expanded here), "refused" (sbatch will not take
+    this line), "other-scheduler" (`#PBS` under Slurm, `#SBATCH` under PBS), "unread".
+    """
+
+    kind: str
+    span: Span
+    line: int
+    says: str
+
+
+class JobScript(NamedTuple):
+    """The source and what the scheduler reads from it."""
+
+    source: bytes
+    interpreter: bytes  # of the first line, b"" if there is none
+    is_shell: bool  # bash, sh, dash, zsh, ksh (directly or by env); only then is the body read
+    directives: Tuple[Directive, ...]
+    oddities: Tuple[Oddity, ...]
+    refused: str  # what sbatch itself will say of this text ("no #!", CRLF, NUL, empty, too long); "" if nothing
+    het: bool  # a heterogeneous job: left alone
+
+
+def line_of(source: bytes, offset: int) -> int:
+    """Return the 1-based line of byte *offset*."""
+    return source.count(b"\n", 0, offset) + 1
+
+
+def column_of(source: bytes, offset: int) -> int:
+    """Return the 1-based column of byte *offset*, in bytes."""
+    return offset - (source.rfind(b"\n", 0, offset) + 1) + 1

@@ -1,0 +1,150 @@
+"""What a word becomes: bytes that remember where in the script they stand, with tokens for what only the job will know.
+
+A token is written between NUL bytes, which no shell word can hold. Tokens compare by identity, which is just what the
+plan needs: one random number drawn in the batch shell is the same for every task, a host name is not.
+
+    host:3     short name of the job's node number 3      addr:3    an address of that node
+    nodelist   the compressed node list                    job       the job id
+    task:...   one value per process, all different        same:...  one unknown value, the same wherever it appears
+"""
+
+from __future__ import annotations
+
+from typing import Iterable, NamedTuple, Optional, Sequence, Tuple
+
+from .edits import Span
+
+NUL = b"\0"
+
+
+class Piece(NamedTuple):
+    """A run of bytes; *start* is the offset in the script where they stand one for one, -1 where they do not."""
+
+    text: bytes
+    start: int = -1
+
+
+class Text(NamedTuple):
+    """A value: pieces in order. *open* means unquoted unknown text that may split into any number of words.
+
+    *said* is the span of the script that this value as a whole was written by (an assignment's value, say), for edits.
+    """
+
+    pieces: Tuple[Piece, ...] = ()
+    open: bool = False
+
+    @property
+    def raw(self) -> bytes:
+        """The bytes, tokens included."""
+        return b"".join(piece.text for piece in self.pieces)
+
+    @property
+    def known(self) -> bool:
+        """Whether no unknown value is inside (a host name or job id counts as known)."""
+        return not self.open and not any(b"\0same:" in piece.text for piece in self.pieces)
+
+    @property
+    def literal(self) -> bool:
+        """Whether there is no token at all inside."""
+        return not self.open and not any(NUL in piece.text for piece in self.pieces)
+
+    def span(self, start: int = 0, end: Optional[int] = None) -> Optional[Span]:
+        """Return the script bytes that bytes *start*:*end* of this text stand in one for one, or None."""
+        size = sum(len(piece.text) for piece in self.pieces)
+        end = size if end is None else end
+        at = 0
+        first = last = -1
+        for piece in self.pieces:
+            low, high = max(start, at), min(end, at + len(piece.text))
+            if low < high or (start == end and at <= start <= at + len(piece.text)):
+                if piece.start < 0:
+                    return None
+                begin = piece.start + low - at
+                if last >= 0 and begin != last:
+                    return None
+                first = begin if first < 0 else first
+                last = begin + max(high - low, 0)
+                if start == end:
+                    return Span(begin, begin)
+            at += len(piece.text)
+        return Span(first, last) if first >= 0 else None
+
+    def slice(self, start: int, end: Optional[int] = None) -> "Text":
+        """Return bytes *start*:*end* of this text, origins kept."""
+        out = []
+        at = 0
+        size = sum(len(piece.text) for piece in self.pieces)
+        end = size if end is None else end
+        for piece in self.pieces:
+            low, high = max(start, at) - at, min(end, at + len(piece.text)) - at
+            if low < high:
+                out.append(Piece(piece.text[low:high], piece.start + low if piece.start >= 0 else -1))
+            at += len(piece.text)
+        return Text(tuple(out), self.open)
+
+
+EMPTY = Text()
+
+
+def plain(text: bytes) -> Text:
+    """Return a text that stands nowhere in the script."""
+    return Text((Piece(text),)) if text else EMPTY
+
+
+def join(texts: Iterable[Text]) -> Text:
+    """Return the texts one behind the other."""
+    pieces: list[Piece] = []
+    opened = False
+    for text in texts:
+        opened = opened or text.open
+        pieces.extend(text.pieces)
+    return Text(tuple(pieces), opened)
+
+
+def token(kind: bytes, name: bytes = b"") -> bytes:
+    """Return the bytes of a token."""
+    return NUL + kind + (b":" + name if name else b"") + NUL
+
+
+def host(index: int) -> bytes:
+    """Return the token of a node's short host name."""
+    return token(b"host", b"%d" % index)
+
+
+def unknown(name: bytes) -> Text:
+    """Return one unknown value; equal names are equal values."""
+    return plain(token(b"same", name))
+
+
+def number(text: Optional[Text]) -> Optional[int]:
+    """Return the whole number that the text is, or None."""
+    if text is None or not text.literal:
+        return None
+    raw = text.raw.strip()
+    return int(raw) if raw.isdigit() and len(raw) < 10 else None
+
+
+def show(raw: bytes) -> str:
+    """Return the bytes as people read them: tokens as <node 0>, <job id>, <unknown>."""
+    out = []
+    for index, part in enumerate(raw.split(NUL)):
+        if index % 2 == 0:
+            out.append(part.decode("utf-8", "backslashreplace"))
+            continue
+        kind, _, name = part.partition(b":")
+        if kind == b"host" or kind == b"addr":
+            out.append("<node %s>" % name.decode())
+        elif kind == b"job":
+            out.append("<job id>")
+        elif kind == b"nodelist":
+            out.append("<node list>")
+        elif kind == b"task":
+            out.append("<differs by process>")
+        else:
+            out.append("<unknown>")
+    return "".join(out)
+
+
+def words(texts: Sequence[Text]) -> Tuple[bytes, ...]:
+    """Return the bytes of several texts."""
+    return tuple(text.raw for text in texts)
