@@ -29,9 +29,9 @@ class Edit(NamedTuple):
 
 
 class ArgvEdit(NamedTuple):
-    """New words for one word of the submit command's argv (index counts in the whole argv, 0 is the command)."""
+    """New words for one word of the submit command's argv (position counts in the whole argv, 0 is the command)."""
 
-    index: int
+    position: int
     new: tuple[bytes, ...]
     because: str
 
@@ -72,6 +72,6 @@ def apply_argv(argv: Sequence[bytes], edits: Sequence[ArgvEdit]) -> tuple[bytes,
     """Return *argv* with the named words replaced; two edits of one word raise `Conflict`."""
     by_index: dict[int, tuple[bytes, ...]] = {}
     for edit in edits:
-        if by_index.setdefault(edit.index, edit.new) != edit.new:
-            raise Conflict("two edits of argv word %d" % edit.index)
+        if by_index.setdefault(edit.position, edit.new) != edit.new:
+            raise Conflict("two edits of argv word %d" % edit.position)
     return tuple(word for index, old in enumerate(argv) for word in by_index.get(index, (old,)))

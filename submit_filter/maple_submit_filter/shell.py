@@ -33,7 +33,7 @@ class Param(NamedTuple):
     written: b":-" b"-" b":=" b"=" b":?" b"?" b":+" b"+" b"#" b"##" b"%" b"%%" b"/" b"//" b"/#" b"/%" b":" (substring)
     b"^" b"^^" b"," b",," b"@" (transform), b"length" for `${#name}`, b"indirect" for `${!name}`, b"keys" for `${!name[@]}`.
     *arg* is the word behind the operator (for b"/" forms it is the pattern and *arg2* the replacement; for b":" the
-    offset and length). *index* is the subscript's word, where there is one (b"@" and b"*" included).
+    offset and length). *subscript* is the index word, where there is one (b"@" and b"*" included).
     """
 
     span: Span
@@ -41,7 +41,7 @@ class Param(NamedTuple):
     op: bytes
     arg: Optional["Word"]
     arg2: Optional["Word"]
-    index: Optional["Word"]
+    subscript: Optional["Word"]
     quoted: bool
 
 
@@ -87,7 +87,7 @@ class Assignment(NamedTuple):
 
     span: Span
     name: bytes
-    index: Optional[Word]
+    subscript: Optional[Word]
     append: bool
     value: Optional[Word]  # None for an array or for `name=` (empty: a Word without parts)
     array: Optional[Tuple[Word, ...]]
