@@ -1,4 +1,4 @@
-"""Places in a script, and changes to them. A script is bytes; a change names a span and leaves every other byte alone."""
+"""Places in a script, and changes to them. A change names a span of bytes and leaves every other byte alone."""
 
 from __future__ import annotations
 

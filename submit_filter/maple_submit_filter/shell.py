@@ -31,7 +31,8 @@ class Param(NamedTuple):
 
     *name* is the bare name or special character (b"1", b"@", b"?"). *op* is b"" for a plain use, else the operator as
     written: b":-" b"-" b":=" b"=" b":?" b"?" b":+" b"+" b"#" b"##" b"%" b"%%" b"/" b"//" b"/#" b"/%" b":" (substring)
-    b"^" b"^^" b"," b",," b"@" (transform), b"length" for `${#name}`, b"indirect" for `${!name}`, b"keys" for `${!name[@]}`.
+    b"^" b"^^" b"," b",," b"@" (transform); b"length" for `${#name}`, b"indirect" for `${!name}`,
+    b"keys" for `${!name[@]}`.
     *arg* is the word behind the operator (for b"/" forms it is the pattern and *arg2* the replacement; for b":" the
     offset and length). *subscript* is the index word, where there is one (b"@" and b"*" included).
     """
@@ -46,7 +47,7 @@ class Param(NamedTuple):
 
 
 class CommandSub(NamedTuple):
-    """`$( ... )` or backquotes. *body* is already parsed (spans in the same bytes; in backquotes with escapes: None)."""
+    """`$( ... )` or backquotes. *body* is already parsed (spans in the same bytes; None: backquotes with escapes)."""
 
     span: Span
     body: Optional["Program"]

@@ -8,16 +8,16 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 # reads, and those that tell the site. A name that is watched and absent is known to be unset; any other is unknown.
 # The front has the same list (front/watched.h); a test compares the two.
 WATCHED_PREFIXES = (
-    b"SBATCH_", b"SLURM_", b"SRUN_", b"MAPLE", b"MASTER_", b"PET_", b"NCCL_", b"RCCL_", b"CCL_", b"GLOO_", b"TORCH_NCCL_",
+    b"SBATCH_", b"SLURM_", b"SRUN_", b"MAPLE", b"MASTER_", b"PET_", b"NCCL_", b"RCCL_", b"CCL_", b"GLOO_",
     b"ACCELERATE_", b"FSDP_", b"DS_", b"OMP_", b"PMI_", b"PMIX_", b"OMPI_", b"I_MPI_", b"HYDRA_", b"MPICH_", b"PALS_",
-    b"IBRUN_", b"TACC_",
+    b"IBRUN_", b"TACC_", b"TORCH_NCCL_",
 )  # fmt: skip
 WATCHED_NAMES = (
-    b"CUDA_VISIBLE_DEVICES", b"HIP_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"ZE_AFFINITY_MASK", b"ZE_FLAT_DEVICE_HIERARCHY",
-    b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"LOCAL_WORLD_SIZE", b"NODE_RANK", b"GROUP_RANK", b"NNODES", b"NPROC_PER_NODE",
-    b"GPUS_PER_NODE", b"NGPUS", b"LAUNCHER", b"HOME", b"USER", b"LOGNAME", b"PWD", b"SHELL", b"TMPDIR", b"XDG_CACHE_HOME",
-    b"XDG_STATE_HOME", b"XDG_RUNTIME_DIR", b"NERSC_HOST", b"LMOD_SYSTEM_NAME", b"HOSTNAME", b"CLUSTER", b"CONDA_PREFIX",
-    b"VIRTUAL_ENV",
+    b"CUDA_VISIBLE_DEVICES", b"HIP_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"ZE_AFFINITY_MASK",
+    b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"LOCAL_WORLD_SIZE", b"NODE_RANK", b"GROUP_RANK", b"NNODES",
+    b"GPUS_PER_NODE", b"NGPUS", b"LAUNCHER", b"HOME", b"USER", b"LOGNAME", b"PWD", b"SHELL", b"XDG_CACHE_HOME",
+    b"XDG_STATE_HOME", b"XDG_RUNTIME_DIR", b"NERSC_HOST", b"LMOD_SYSTEM_NAME", b"HOSTNAME", b"CLUSTER",
+    b"VIRTUAL_ENV", b"ZE_FLAT_DEVICE_HIERARCHY", b"NPROC_PER_NODE", b"TMPDIR", b"CONDA_PREFIX",
 )  # fmt: skip
 
 
