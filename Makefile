@@ -1,0 +1,59 @@
+# `make demo` and `make test` do all the set-up themselves and can be run again; `make help` lists the rest.
+
+SITE ?= ncsa-delta
+BIN := .venv/bin
+PYTEST := $(BIN)/pytest -q
+FRONT := submit_filter/front
+
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-print-directory
+.PHONY: help demo test lab packages venv front lint format cases docs bench clean setup
+
+help: ## this list
+	@awk -F ':.*## ' '/^[a-z-]+[^:]*:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+
+demo: setup ## a broken job on a lab cluster, first bare, then through Maple
+	@$(BIN)/python tests/lab/demo.py
+
+test: setup ## every test
+	@$(PYTEST)
+
+lab: setup ## a shell on a lab cluster in the shape of a site: make lab SITE=ncsa-delta
+	@$(BIN)/python tests/lab/shell.py --site $(SITE)
+
+setup: packages venv front
+
+packages: ## the Debian packages that are missing
+	@packaging/setup/packages.sh
+
+venv: ## .venv with every command in .venv/bin
+	@packaging/setup/venv.sh
+
+front: ## the C program that stands in for sbatch
+	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi
+
+lint: venv ## ruff, mypy, and the oldest Python that the submit path runs on
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check .
+	@$(BIN)/mypy
+	@$(BIN)/vermin -q -t=3.9- --no-tips --violations submit_filter/maple_submit_filter
+
+format: venv ## ruff's fixes and layout
+	@$(BIN)/ruff check --fix .
+	@$(BIN)/ruff format .
+
+cases: venv ## only the tests whose cases are files
+	@$(PYTEST) -k case
+
+docs: venv ## man pages and completions, from the commands themselves
+	@$(BIN)/python packaging/man/write.py
+
+bench: setup ## every budget against the bare command; make bench-NAME for one
+	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc tests
+
+bench-%: setup
+	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
+
+clean: ## all that make made, .venv included
+	@rm -rf .venv .mypy_cache .ruff_cache .pytest_cache .hypothesis .benchmarks build dist $(FRONT)/build
+	@find . -name __pycache__ -prune -exec rm -rf {} +

@@ -1,0 +1,59 @@
+#!/bin/sh
+# Installs the Debian packages that the lab, the front and the tests need; only those that are missing.
+# Says what it does; asks nothing. Run again, it finds nothing to do.
+set -eu
+
+wanted="bash gcc libc6-dev make python3 python3-venv
+    munge slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins
+    hostname iproute2 procps util-linux"
+
+if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
+    missing=
+    for command in gcc make munged slurmctld slurmd sbatch ip unshare; do
+        PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null || missing="$missing $command"
+    done
+    [ -z "$missing" ] && exit 0
+    echo "make packages: this is no Debian, and these commands are missing:$missing" >&2
+    echo "help: install Slurm, munge, gcc, iproute2 and util-linux with your own package manager, then run make again" >&2
+    exit 1
+fi
+
+missing=
+for package in $wanted; do
+    # shellcheck disable=SC2016 # the field name is dpkg's, not ours
+    status=$(dpkg-query -W -f='${db:Status-Status}' "$package" 2>/dev/null || true)
+    [ "$status" = installed ] || missing="$missing $package"
+done
+[ -z "$missing" ] && exit 0
+
+root=
+if [ "$(id -u)" != 0 ]; then
+    if ! command -v sudo >/dev/null; then
+        echo "make packages: not root, there is no sudo, and these packages are missing:$missing" >&2
+        echo "help: as root, run: apt-get install --no-install-recommends$missing" >&2
+        exit 1
+    fi
+    root="sudo"
+    [ -t 0 ] || root="sudo -n" # nobody is there to type a password
+fi
+
+log=$(mktemp)
+trap 'rm -f "$log"' EXIT
+
+# needrestart and debconf must not ask; </dev/null because they would ask there.
+apt() {
+    $root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_MODE=l NEEDRESTART_SUSPEND=1 \
+        apt-get -q -y -o Dpkg::Use-Pty=0 -o DPkg::Lock::Timeout=120 "$@" </dev/null >"$log" 2>&1
+}
+
+echo "installing Debian packages:$missing"
+# shellcheck disable=SC2086 # a list of words
+if ! apt install --no-install-recommends $missing; then
+    echo "refreshing the package lists first"
+    if ! apt update || ! apt install --no-install-recommends $missing; then
+        tail -n 20 "$log" >&2
+        echo "make packages: apt-get could not install:$missing" >&2
+        echo "help: the lines above say why; set it right and run make again" >&2
+        exit 1
+    fi
+fi
