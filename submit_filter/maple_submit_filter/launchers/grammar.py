@@ -60,7 +60,8 @@ class Reading(NamedTuple):
     *program* is the index of the first word of the program (len(argv): there is none). *operands* are the indices of
     words that had to stand before it. *contexts* are the indices of `:` words, which begin another program in mpiexec.
     *open*: words that may be any options stood before the program. *split_only*: that is only so if an unquoted
-    unknown value, or path, held blanks or nothing. *problem* is why the launcher would refuse these words, "" if it would not.
+    unknown value, or path, held blanks or nothing. *problem* is why the launcher would refuse these words, "" if it
+    would not.
     """
 
     options: Tuple[Option, ...]
