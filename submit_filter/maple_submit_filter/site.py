@@ -6,11 +6,17 @@ the submit path reads one JSON file and nothing else. Unknown is None (or absent
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Tuple
+from typing import FrozenSet, NamedTuple, Optional, Tuple
+
+from .features import kinds_with
 
 
 class NodeKind(NamedTuple):
-    """One kind of node. *gpus* None: not known. Memory in GiB."""
+    """One kind of node. Memory in GiB.
+
+    *gpus*: how many devices the ranks of a job can have for their own there, None not known. Where a card counts as
+    several devices (the tiles of an Intel Max, the dies of an MI250X) these are counted, and `gpu_request` may not.
+    """
 
     name: str
     gpus: Optional[int] = None
@@ -36,6 +42,10 @@ class Partition(NamedTuple):
     shared: Optional[bool] = None  # several jobs on one node
     constraint: str = ""  # holds for jobs with this constraint only
     sure: bool = True  # False: the fact is low confidence, proves nothing
+    gpu_request: str = ""  # the form that holds here, where it is not the site's
+    max_gpus: Optional[int] = None  # of one job, over all its nodes
+    default_walltime: Optional[int] = None
+    routed: bool = False  # True: reached through a routing queue only, never named
 
 
 class Demand(NamedTuple):
@@ -44,6 +54,8 @@ class Demand(NamedTuple):
     *options*: long names without dashes ("account", "ntasks-per-node"), any of which satisfies (or breaches) it.
     *effect*: "refused" (the submission fails: proof), "bad-default", "may-run-wrongly", "unknown".
     *slot*: what to ask the user for. *applies*: "always", "gpu" (jobs that want GPUs) or a partition name.
+    *values*: refused only with one of these (`*` at the end stands for any ending). *except_values*: not with these.
+    A refusal of effect "may-run-wrongly" is what the site advises against.
     """
 
     options: Tuple[str, ...]
@@ -53,6 +65,8 @@ class Demand(NamedTuple):
     applies: str = "always"
     text: str = ""  # the refusal's own words, as far as known
     key: str = ""  # where in the site file
+    values: Tuple[str, ...] = ()
+    except_values: Tuple[str, ...] = ()
 
 
 class LauncherFact(NamedTuple):
@@ -96,6 +110,7 @@ class Site(NamedTuple):
     interface: str = ""  # for GLOO/NCCL_SOCKET_IFNAME, "" unknown
     srun_inherits_cpus: Optional[bool] = None
     mode: str = ""  # "" = repair
+    kinds_complete: bool = False  # True: there is no kind of node but *kinds*
 
     def kind(self, name: str) -> Optional[NodeKind]:
         """Return the node kind of that name."""
@@ -106,18 +121,49 @@ class Site(NamedTuple):
         return next((one.state for one in self.launchers if one.name == name), "unknown")
 
     def node_kinds(self, partition: str = "", qos: str = "", constraint: str = "") -> Tuple[NodeKind, ...]:
-        """Return every kind of node the request may land on; () when nothing is known.
+        """Return every kind of node the request may land on; () when nothing is known, or nothing fits.
 
-        *partition* may be a comma-separated list. An unknown selector gives all kinds; nothing said gives those of the
-        default where the site names one, else all.
+        *partition* may be a comma-separated list (of queues, under PBS). An unknown selector gives all kinds; nothing
+        said gives those of the default where the site names one, else all. Where the file may not know every kind,
+        "all" ends with `ELSEWHERE`, about which nothing is known, so that nothing is proven of such a request.
         """
-        raise NotImplementedError
+        if not self.kinds:
+            return ()
+        featured = kinds_with(constraint, {kind.name: kind.features for kind in self.kinds})
+        placed = self._behind(partition or self.default_partition, ("partition", "queue"), featured)
+        admitted = self._behind(qos or self.default_qos, ("qos",), featured)
+        limits = [limit for limit in (featured, placed, admitted) if limit is not None]
+        found = tuple(kind for kind in self.kinds if all(kind.name in limit for limit in limits))
+        return found if limits or self.kinds_complete else (*found, ELSEWHERE)
+
+    def _behind(
+        self, names: str, selectors: Tuple[str, ...], featured: Optional[FrozenSet[str]]
+    ) -> Optional[FrozenSet[str]]:
+        """Return the names of the kinds behind a list of partitions, QOS or queues; None where it may be any kind."""
+        behind: FrozenSet[str] = frozenset()
+        for name in filter(None, (word.strip() for word in names.split(","))):
+            rows = [row for row in self.partitions if row.name == name and row.selector in selectors]
+            known = [row for row in rows if row.sure and row.node_kinds and self._holds(row.constraint, featured)]
+            if not known:
+                return None
+            behind = behind.union(*(row.node_kinds for row in known))
+        return behind or None
+
+    def _holds(self, constraint: str, featured: Optional[FrozenSet[str]]) -> bool:
+        """Tell whether a fact that holds for *constraint* only holds for a request that gets the *featured* kinds."""
+        if not constraint:
+            return True
+        meant = kinds_with(constraint, {kind.name: kind.features for kind in self.kinds})
+        return featured is not None and meant is not None and featured <= meant
 
 
-def from_snapshot(data: dict[str, object]) -> Site:
-    """Return the site of a snapshot (parsed JSON). Raises `ValueError` with one line when it does not fit."""
-    raise NotImplementedError
-
-
+ELSEWHERE = NodeKind("elsewhere")  # a kind of node that the site file does not describe
 GENERIC_SLURM = Site("generic-slurm", "0", "slurm")
 GENERIC_PBS = Site("generic-pbs", "0", "pbs")
+
+
+def from_snapshot(data: object) -> Site:
+    """Return the site of a snapshot (parsed JSON). Raises `ValueError` with one line when it does not fit."""
+    from .site_snapshot import read  # it needs the types above
+
+    return read(data)

@@ -1,0 +1,31 @@
+"""Where Maple's data lies: `/etc/maple` first, then the installed share folder, then the checkout."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Mapping, Optional, Tuple
+
+_HERE = os.path.dirname(os.path.abspath(__file__))
+
+
+def etc(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the folder of the site's own files: `/etc/maple`, or what MAPLE_ETC names."""
+    return environ.get("MAPLE_ETC") or "/etc/maple"
+
+
+def folders(name: str, environ: Mapping[str, str] = os.environ) -> Tuple[str, ...]:
+    """Return every folder that holds data called *name* ("templates", "site_configs"), the strongest first.
+
+    A file of a stronger folder stands in place of the file of the same name in a weaker one.
+    """
+    above = [os.path.normpath(os.path.join(_HERE, *[os.pardir] * steps)) for steps in range(1, 6)]
+    shares = [os.path.join(top, "share", "maple") for top in (*above, sys.prefix)]
+    places = [os.path.join(top, name) for top in (etc(environ), *shares, above[1])]  # above[1]: a checkout
+    return tuple(place for place in dict.fromkeys(places) if os.path.isdir(place))
+
+
+def find(name: str, filename: str, environ: Mapping[str, str] = os.environ) -> Optional[str]:
+    """Return the path of *filename* in the strongest folder of *name* that has it, None when none has."""
+    paths = (os.path.join(folder, filename) for folder in folders(name, environ))
+    return next((path for path in paths if os.path.isfile(path)), None)
