@@ -1,0 +1,52 @@
+"""Fixtures that several areas share: labs, started once for the whole session and shared by the tests that ask for them."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Callable, Iterator
+
+import pytest
+
+ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+if ROOT not in sys.path:  # `tests.lab` is imported as a package from the checkout
+    sys.path.insert(0, ROOT)
+
+from tests.lab import GPU2X2, GPU4, Lab, LabError, Shape  # noqa: E402
+
+
+@pytest.fixture(scope="session")
+def lab_of() -> Iterator[Callable[[Shape], Lab]]:
+    """Return a function that gives the session's lab of a shape, started when first asked for."""
+    running: dict[Shape, Lab] = {}
+
+    def get(shape: Shape) -> Lab:
+        if shape not in running:
+            running[shape] = _started(shape)
+        return running[shape]
+
+    yield get
+    for one in running.values():
+        one.stop()
+
+
+@pytest.fixture(scope="session")
+def lab(lab_of: Callable[[Shape], Lab]) -> Lab:
+    """A lab of four nodes with four GPUs each."""
+    return lab_of(GPU4)
+
+
+@pytest.fixture(scope="session")
+def small_lab(lab_of: Callable[[Shape], Lab]) -> Lab:
+    """A lab of two nodes with two GPUs each."""
+    return lab_of(GPU2X2)
+
+
+def _started(shape: Shape) -> Lab:
+    """Start a lab. Where it cannot start, tests are skipped on a person's machine and fail in CI."""
+    try:
+        return Lab(shape).start()
+    except LabError as error:
+        if os.environ.get("CI", "").lower() in ("", "0", "false"):
+            pytest.skip(str(error))
+        pytest.fail(str(error), pytrace=False)
