@@ -1,18 +1,21 @@
 """How a launcher reads its own words: which are options, which are values, and where the program begins.
 
-Three families cover every launcher Maple knows:
+Four families cover every launcher Maple knows:
 
     argparse   torchrun, accelerate, deepspeed: long options may be shortened, a value may not look like an option
     getopt     srun, env, timeout, apptainer ...: short options in one word, the first other word ends the options
+    go         apptainer, podman-hpc: getopt without shortening; a flag may say `--nv=false`
     dashes     mpiexec of every maker: one dash or two, nothing shortened, a value may look like anything
 
-Tables are text, a line per option: its spellings, then how many words its value takes. Rows marked `only ...` belong
-to other releases than the one that the table was compared with; they are read like any other.
+Tables are text, a line per option: its spellings, then how many words its value takes; a comma begins another option
+of the same kind. Rows marked `only ...` belong to other releases than the one that the table was compared with; they
+are read like any other. A table is taken apart when it is first used: a script needs two or three of fifty.
 """
 
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..edits import Span
@@ -21,6 +24,7 @@ from ..text import NUL, Text, join, plain
 
 ARGPARSE = "argparse"
 GETOPT = "getopt"
+GO = "go"
 DASHES = "dashes"
 
 FLAG = "0"
@@ -43,15 +47,20 @@ class Row(NamedTuple):
 
 
 class Table(NamedTuple):
-    """A launcher's options by spelling. *operands* words that are no options stand between them and the program."""
+    """A launcher's options. *operands* words that are no options stand between them and the program."""
 
     launcher: str
     style: str
-    rows: Mapping[bytes, Row]
+    lines: str
     abbreviates: bool
     equals: bool  # `--name=value` is read (a long option's, in getopt always)
     ends: bool  # `--` ends the options
     operands: int
+
+    @property
+    def rows(self) -> Mapping[bytes, Row]:
+        """The options by spelling."""
+        return _rows(self.lines, self.style)
 
 
 class Reading(NamedTuple):
@@ -84,31 +93,34 @@ def table(
     operands: int = 0,
 ) -> Table:
     """Return the table that *lines* describe: `--spelling -s 1`, optionally `only RELEASES` behind it."""
-    rows: dict[bytes, Row] = {}
-    for line in lines.splitlines():
-        if line.strip():
-            row = _row(line, style)
-            for spelling in row.spellings:
-                rows[spelling] = row
-    return Table(launcher, style, rows, abbreviates and style != DASHES, equals, ends, operands)
+    return Table(launcher, style, lines, abbreviates and style in (ARGPARSE, GETOPT), equals, ends, operands)
 
 
 def extended(base: Table, launcher: str, lines: str) -> Table:
     """Return *base* for another launcher with more rows (a row replaces one of the same spelling)."""
-    more = table(launcher, base.style, lines)
-    return base._replace(launcher=launcher, rows={**base.rows, **more.rows})
+    return base._replace(launcher=launcher, lines=base.lines + "\n" + lines)
 
 
-def _row(line: str, style: str) -> Row:
-    said, _, only = line.partition(" only ")
-    words = said.split()
-    spellings = [word.encode() for word in words[:-1]]
+@cache
+def _rows(lines: str, style: str) -> Mapping[bytes, Row]:
+    rows: dict[bytes, Row] = {}
+    for line in lines.splitlines():
+        said, _, only = line.partition(" only ")
+        options, _, values = said.strip().rpartition(" ")
+        for option in options.split(",") if options else ():
+            row = _row(option.split(), values, only.strip(), style)
+            rows.update(dict.fromkeys(row.spellings, row))
+    return rows
+
+
+def _row(words: Sequence[str], values: str, only: str, style: str) -> Row:
+    spellings = [word.encode() for word in words]
     if style == DASHES:
         bare = dict.fromkeys(one.lstrip(b"-") for one in spellings)
         spellings = [dashes + one for one in bare for dashes in (b"-", b"--")]
     longest = [one for one in spellings if one.startswith(b"--")] or spellings
     name = longest[0].lstrip(b"-").replace(b"_", b"-").decode()
-    return Row(name, tuple(spellings), words[-1], only.strip())
+    return Row(name, tuple(spellings), values, only)
 
 
 def read(table: Table, argv: Sequence[Text], start: int) -> Reading:
@@ -186,7 +198,7 @@ class _Walk:
             elif self._is_program(kind):
                 return
             # getopt stops at the first operand; argparse has none before its program
-            only_operands = only_operands or (bool(self.operands) and self.table.style == GETOPT)
+            only_operands = only_operands or (bool(self.operands) and self.table.style in (GETOPT, GO))
 
     def _is_program(self, kind: _Kind) -> bool:
         if len(self.operands) == self.table.operands:
@@ -224,7 +236,7 @@ class _Walk:
 
     def _option(self, hit: _Hit, first: int, alone: bool) -> Option:
         word = self.argv[first]
-        if hit.at and hit.row.values == FLAG:
+        if hit.at and hit.row.values == FLAG and self.table.style != GO:
             self._refuse("option %s takes no value" % _say(hit.spelling))
         if hit.at:
             return self._made(hit, first, word.slice(hit.at), word.span(hit.at), alone)
@@ -359,7 +371,7 @@ def _cluster(table: Table, raw: bytes) -> _Kind:
         at += 1
         if row.values != FLAG:
             glued = at < len(raw)
-            skip = 1 if glued and table.style == ARGPARSE and raw[at : at + 1] == b"=" else 0
+            skip = 1 if glued and table.style in (ARGPARSE, GO) and raw[at : at + 1] == b"=" else 0
             hits.append(_Hit(row, spelling, at + skip if glued else 0))
             return _Kind(tuple(hits), splits=glued and raw[at : at + 1] == NUL)
         hits.append(_Hit(row, spelling, 0))
@@ -374,4 +386,4 @@ def _dashes(table: Table, raw: bytes) -> _Kind:
     return _unknown(name)
 
 
-_FINDERS = {ARGPARSE: _argparse, GETOPT: _getopt, DASHES: _dashes}
+_FINDERS = {ARGPARSE: _argparse, GETOPT: _getopt, GO: _getopt, DASHES: _dashes}
