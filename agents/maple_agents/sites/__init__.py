@@ -1,0 +1,97 @@
+"""Site files: what people write about a cluster, checked, and as the facts that the submit path knows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import tomllib
+from maple_submit_filter import __version__, places
+from maple_submit_filter.site import Site, from_snapshot
+from maple_submit_filter.site_snapshot import write
+
+FOLDER = "site_configs"
+
+
+def ids() -> list[str]:
+    """Return the ids of all sites that have a file, sorted; the annotated example is none."""
+    found = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}
+    return sorted(found - {"example"})
+
+
+def path(site_id: str) -> str:
+    """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
+    found = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
+    if found is None:
+        raise ValueError("no site %r; known: %s" % (site_id, ", ".join(ids()) or "none"))
+    return found
+
+
+def load(site_id: str) -> Site:
+    """Return the site of that id. Raises `ValueError` (`Mistakes`, a line each) when its file is missing or wrong.
+
+    What was checked once is kept in the user's cache under the hash of the file, because checking costs a quarter of a
+    second; a cache that cannot be read or written is done without.
+    """
+    filename = path(site_id)
+    with open(filename, "rb") as file:
+        source = file.read()
+    kept = _cache(source)
+    try:
+        with open(kept, "rb") as file:
+            return from_snapshot(json.load(file))
+    except (OSError, ValueError):
+        site = read(source, filename)
+        _keep(site, kept)
+        return site
+
+
+def read(source: bytes, filename: str) -> Site:
+    """Return the site that the bytes of a site file describe. Raises `Mistakes`."""
+    from .facts import site_of  # pydantic: a quarter of a second
+    from .files import parse
+
+    return site_of(parse(source, filename))
+
+
+def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None = None) -> str | None:
+    """Return the id of the site we are on, None where nothing tells, or the evidence disagrees.
+
+    *hostname*: with its domain, as far as known. *cluster_name*: Slurm's ClusterName, where somebody already knows it.
+    """
+    from .detect import detect_among
+
+    return detect_among({one: _detection(one) for one in ids()}, environ, hostname, cluster_name)
+
+
+def _detection(site_id: str) -> Mapping[str, Any]:
+    """Return the `[detection]` table of a site's file, unchecked; a file that cannot be read detects nothing."""
+    try:
+        with open(path(site_id), "rb") as file:
+            table = tomllib.load(file).get("detection", {})
+    except (OSError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
+def _cache(source: bytes) -> str:
+    """Return where the checked form of a site file is kept."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    here = os.path.dirname(__file__)
+    code = "%s %s" % (__version__, sorted((one.name, one.stat().st_mtime_ns) for one in os.scandir(here)))
+    name = hashlib.sha256(code.encode() + b"\0" + source).hexdigest()
+    return os.path.join(home, "maple", "sites", "%s.json" % name)
+
+
+def _keep(site: Site, kept: str) -> None:
+    fresh = "%s.%d" % (kept, os.getpid())
+    try:
+        os.makedirs(os.path.dirname(kept), mode=0o700, exist_ok=True)
+        with open(fresh, "w", encoding="utf-8") as file:
+            json.dump(write(site), file)
+        os.replace(fresh, kept)
+    except OSError:
+        return
