@@ -1,0 +1,72 @@
+"""What Maple says of a case: the submission as the front would send it, and the decision."""
+
+from __future__ import annotations
+
+import os
+from functools import lru_cache
+from typing import Mapping, NamedTuple, Optional
+
+from maple_agents import sites
+from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.site import GENERIC_SLURM, Site
+from maple_submit_filter.submission import Submission
+
+from tests.reality.corpus import GENERIC, Case
+
+WRAPPED = b"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n"
+
+
+class Answer(NamedTuple):
+    """A decision and the submission it is about."""
+
+    submission: Submission
+    decision: Decision
+
+    @property
+    def proven(self) -> tuple[str, ...]:
+        """Return the codes of the proven findings."""
+        return tuple(finding.code for finding in self.decision.findings if finding.proven)
+
+    @property
+    def changed(self) -> bool:
+        """Return whether another script or another command line would be submitted."""
+        new = self.decision.repaired
+        return new is not None and (new.script not in (None, self.submission.script) or new.argv != self.submission.argv)
+
+
+@lru_cache(maxsize=None)
+def site(name: str) -> Site:
+    """Return the site of that id."""
+    return GENERIC_SLURM if name == GENERIC else sites.load(name)
+
+
+def submission(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = None) -> Submission:
+    """Return the case as it arrives when it is submitted in *cwd*."""
+    words = [os.fsencode(word if word != "{}" else case.file_name) for word in case.words]
+    came = "wrap" if case.script is None else "stdin" if case.stdin else "file"
+    path = os.fsencode(case.file_name) if came == "file" else b""
+    return Submission("slurm", (b"sbatch", *words), _script(case), came, path, os.fsencode(cwd), os.getuid(), environment or {})
+
+
+def _script(case: Case) -> bytes:
+    if case.script is not None:
+        return case.script
+    command = next(word.split("=", 1)[1] for word in case.words if word.startswith("--wrap="))
+    return WRAPPED + command.encode() + b"\n"
+
+
+def ask(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = None) -> Answer:
+    """Return what Maple decides about the case."""
+    asked = submission(case, cwd, environment)
+    return Answer(asked, decide(asked, site(case.site)))
+
+
+def repaired(case: Case, answer: Answer) -> Case:
+    """Return the case as Maple would submit it in its place."""
+    new = answer.decision.repaired
+    if new is None:
+        return case
+    words = tuple(os.fsdecode(word) for word in new.argv[1:])
+    words = tuple("{}" if word == case.file_name else word for word in words)
+    script = case.script if new.script is None or case.script is None else new.script
+    return case.with_script(script, words, f"{case.name}+repaired")
