@@ -13,6 +13,7 @@ SET = "set"  # NAME=VALUE
 SET_LIST = "set list"  # NAME=VALUE,NAME=VALUE
 UNSET = "unset"
 CLEAR = "clear"
+KEEP_RANKS = "keep ranks"  # what tells a task its rank is handed into a cleared environment
 UNREAD = "unread"  # what happens then cannot be read from the line
 NOTHING = "nothing"  # with it the tool starts no program
 
@@ -44,7 +45,7 @@ _APPTAINER = """
     --allow-setuid, --keep-privs, --no-privs, --security-none 0
     --app, --apply-cgroups, --authfile 1
     -B --bind 1
-    -M --mount 1
+    --mount 1
     -e --cleanenv 0
     --compat 0
     -c --contain 0
@@ -75,16 +76,18 @@ _APPTAINER = """
     --intel-hpu 0
     -o --overlay 1
     --underlay 0
-    --passphrase 0
+    --passphrase, --unsquash 0
     --pem-path 1
     -p --pid 0
     --pwd, --cwd 1
     --runscript-timeout 1
     -S --scratch 1
-    --security, --sharens, --shell, --tmp-sandbox 1
+    --security 1
+    --sharens 0
     -u --userns 0
     --uts 0
-    --vm, --no-vm 0
+    --vm, --no-vm, --vm-err, --no-nv, --no-rocm 0
+    --vm-ram, --vm-cpu, --vm-ip, --containlibs, --tmpdir, --dmtcp-launch, --dmtcp-restart 1
     -W --workdir 1
     -w --writable 0
     --writable-tmpfs 0
@@ -270,6 +273,8 @@ _SHIFTER = """
     -h --help 0
     """
 
+_PODMAN_KEEPS = {"env": SET, "env-file": UNREAD, "env-host": UNREAD, "gpu": UNREAD, "mpi": KEEP_RANKS, "nccl": UNREAD}
+
 _PODMAN = """
     --rm, --init, --privileged, --read-only, --replace, --rmi 0
     --tty, --no-hosts, --gpu, --mpi, --cuda-mpi, --nccl, --cvmfs 0
@@ -293,28 +298,39 @@ _PODMAN = """
     --env-host 0
     """
 
+
+def _podman(always: str = "") -> Wrapper:
+    effects = {**_PODMAN_KEEPS, "": always}
+    return Wrapper(_wrapper("podman-hpc run", _PODMAN, GO, 1), effects, clears=True, container=True)
+
+
 _UV = """
-    --active, --all-extras, --all-groups, --all-packages, --exact, --frozen, --isolated, --locked, --no-active 0
-    --no-dev, --no-editable, --no-env-file, --no-project, --no-sync, --no-default-groups, --refresh, --offline 0
     -m --module 0
     -s --script 0
     -q --quiet 0
     -v --verbose 0
     -n --no-cache 0
     -U --upgrade 0
-    --dev, --only-dev, --compile-bytecode, --no-build 0
-    --no-index, --reinstall, --gui-script, --no-config, --no-progress 0
-    --managed-python, --no-managed-python, --no-python-downloads, --native-tls, --show-settings 0
-    -p --python 1
+    -h --help 0
+    --active, --all-extras, --all-groups, --all-packages, --compile-bytecode, --exact, --frozen, --gui-script 0
+    --isolated, --locked, --managed-python, --no-binary, --no-build, --no-build-isolation, --no-config 0
+    --no-default-groups, --no-dev, --no-editable, --no-env-file, --no-index, --no-managed-python, --no-progress 0
+    --no-project, --no-python-downloads, --no-require-build-hashes, --no-sources, --no-sync, --offline, --only-dev 0
+    --refresh, --reinstall, --require-build-hashes, --system-certs 0
+    --dev, --native-tls, --show-settings, --no-active 0 only other releases
     -w --with 1
-    -P --upgrade-package 1
     -i --index-url 1
     -f --find-links 1
-    --with-editable, --with-requirements, --extra, --no-extra 1
-    --group, --no-group, --only-group, --package, --project 1
-    --directory, --env-file, --index, --default-index, --extra-index-url, --cache-dir, --config-file, --color 1
-    --python-platform, --resolution, --prerelease 1
-    --link-mode, --index-strategy, --refresh-package, --exclude-newer 1
+    -p --python 1
+    -P --upgrade-package 1
+    -C --config-setting 1
+    --allow-insecure-host, --cache-dir, --color, --config-file, --config-settings-package, --default-index 1
+    --directory, --env-file, --exclude-newer, --exclude-newer-package, --extra, --extra-index-url, --fork-strategy 1
+    --group, --index, --index-strategy, --keyring-provider, --link-mode, --no-binary-package 1
+    --no-build-isolation-package, --no-build-package, --no-editable-package, --no-extra, --no-group 1
+    --no-sources-package, --only-group, --package, --prerelease, --prerelease-package, --project 1
+    --python-platform, --refresh-package, --reinstall-package, --resolution, --upgrade-group 1
+    --with-editable, --with-requirements 1
     """
 
 _CONDA = """
@@ -413,8 +429,17 @@ BY_NAME: Dict[bytes, Wrapper] = {
             -H --hardware 0
             -h --help 0
             -V --verbose 0
-            --huge 0
-            --touch 0
+            -u --huge 0
+            -T --touch 0
+            -t --strict 0
+            -L --length 1
+            -o --offset 1
+            -M --shmmode 1
+            -I --shmid 1
+            -S --shm 1
+            -f --file 1
+            -d --dump 0
+            -D --dump-nodes 0
             """,
         ),
         {"show": NOTHING, "hardware": NOTHING},
@@ -484,12 +509,8 @@ BY_VERB: Dict[bytes, Tuple[Table, Dict[bytes, Wrapper]]] = {
             b"podman-hpc",
             "--squash-dir 1\n--additional-stores 1\n--log-level 1",
             {
-                b"run": Wrapper(
-                    _wrapper("podman-hpc run", _PODMAN, GO, 1),
-                    {"env": SET, "env-file": UNREAD, "env-host": UNREAD, "gpu": UNREAD, "mpi": UNREAD, "nccl": UNREAD},
-                    clears=True,
-                    container=True,
-                )
+                b"run": _podman(),
+                b"shared-run": _podman(KEEP_RANKS),
             },
         ),
         (

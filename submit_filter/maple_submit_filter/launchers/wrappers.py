@@ -10,12 +10,15 @@ from . import wrapper_tables as tables
 from .grammar import Reading, read
 from .wrapper_tables import Wrapper
 
+_RANKS = (b"SLURM_*", b"PALS_*", b"PMI_*")
+
 
 class Changes(NamedTuple):
     """What a wrapper does to the environment of its program, in order: *cleared* first, then *unset*, then *set*.
 
-    *kept*: variables that a cleared environment hands through. *container*: the program and its libraries come from
-    an image. *unread*: something else happens to the environment that cannot be read from the line.
+    *kept*: variables that a cleared environment hands through, `SLURM_*` for all of them. *container*: the program
+    and its libraries come from an image. *unread*: something else happens to the environment that cannot be read from
+    the line.
     """
 
     set: Tuple[Tuple[bytes, Text], ...] = ()
@@ -151,7 +154,8 @@ def _changes(wrapper: Wrapper, effects: Sequence[Tuple[str, Option]]) -> Changes
                     kept.append(one.raw)
                 else:
                     sets.append((name, value))
-    said = {effect for effect, _ in effects}
+    said = {effect for effect, _ in effects} | {wrapper.effects.get("", "")}
+    kept.extend(_RANKS if tables.KEEP_RANKS in said else ())
     cleared = wrapper.clears or tables.CLEAR in said
     return Changes(tuple(sets), tuple(unset), tuple(kept), cleared, wrapper.container, tables.UNREAD in said)
 
