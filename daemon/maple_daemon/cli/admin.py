@@ -1,0 +1,144 @@
+"""`maple admin`: putting Maple in front of a site's submit command, watching it there, and taking it away."""
+
+from __future__ import annotations
+
+import functools
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, TypeVar
+
+import click
+from maple_agents.cli.complaint import Complaint
+
+from ..install.refusals import Refused, absolute
+
+Command = TypeVar("Command", bound=Callable[..., Any])
+PREFIX = "MAPLE_PREFIX"
+
+
+def plainly(command: Command) -> Command:
+    """Turn a refusal, and what the system denies, into one line that says what to do."""
+
+    @functools.wraps(command)
+    def run(*words: Any, **options: Any) -> Any:
+        try:
+            return command(*words, **options)
+        except Refused as refused:
+            raise Complaint(refused.says, refused.help) from None
+        except OSError as error:
+            what = error.strerror or str(error)
+            raise Complaint(f"{error.filename or 'the system'}: {what}", "nothing was changed") from None
+
+    return run  # type: ignore[return-value]
+
+
+prefix_option = click.option(
+    "--prefix", required=True, envvar=PREFIX, show_envvar=True, metavar="P", help="Folder of the installation."
+)
+json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+def admin() -> None:
+    """Install, watch, change and remove Maple on a cluster.
+
+    \b
+    Examples:
+      maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta --mode observe
+      maple admin doctor --prefix /opt/maple
+      maple admin report --prefix /opt/maple --since 7d
+      maple admin mode repair --prefix /opt/maple --partition gpuA100x4
+      maple admin rollback --prefix /opt/maple
+      maple admin uninstall --prefix /opt/maple
+
+    Works as root for everybody, and as a plain user for oneself with a prefix in the home folder.
+    """
+
+
+@admin.command()
+@prefix_option
+@click.option("--bin", "folder", required=True, metavar="DIR", help="Folder on PATH where sbatch is placed.")
+@click.option("--site", "site_id", required=True, metavar="ID", help="Site whose facts hold; maple site list.")
+@click.option(
+    "--mode", default="", metavar="M", help="off, observe, warn or repair.  [default: as before, else the site's]"
+)
+@click.option("--real-sbatch", "real", default="", metavar="PATH", help="The real sbatch.  [default: found on PATH]")
+@click.option("--python", default="", metavar="PATH", help="Interpreter, 3.9 or newer.  [default: the system's]")
+@click.option("--audit", default="", metavar="DIR", help="Folder for audit lines.  [default: <prefix>/audit]")
+@click.option("--socket", default="", metavar="PATH", help="Where a daemon listens.  [default: none]")
+@click.option("--service-uid", type=click.IntRange(min=0), metavar="UID", help="Who runs that daemon.")
+@click.option("--copy", is_flag=True, help="Place a copy of the front in DIR, not a link to it.")
+@click.option("--no-compiler", is_flag=True, help="Install the Python entry in place of the C front.")
+@plainly
+def install(folder: str, **options: Any) -> None:
+    """Put Maple in front of sbatch; run it again to update, or to repair what was damaged.
+
+    Nothing that is not Maple's is overwritten, and a failure leaves everything as it was.
+    """
+    from ..install import command, installation
+    from ..install.wishes import wish
+
+    made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
+    done = installation.install(made)
+    click.echo(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
+    for one in done.placed:
+        click.echo(
+            f"{one.path} is {'a link to' if one.kind == 'link' else 'a copy of'} the front; real: {made.real[Path(one.path).name]}"
+        )
+    for real in made.real.values():
+        if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
+            click.echo(
+                f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}",
+                err=True,
+            )
+
+
+@admin.command()
+@prefix_option
+@plainly
+def uninstall(prefix: str) -> None:
+    """Take everything away that install put there; the real sbatch is found again at once."""
+    from ..install import retreat
+
+    for one in retreat.uninstall(absolute(prefix, "--prefix")):
+        click.echo(f"left: {one.path} {one.why}", err=True)
+    click.echo(f"nothing of Maple is left below {prefix}")
+
+
+@admin.command()
+@prefix_option
+@click.option("--to", default="", metavar="VERSION", help="Version or name of the release.  [default: the one before]")
+@click.option("--list", "only_list", is_flag=True, help="Show the releases, newest in force last; change nothing.")
+@plainly
+def rollback(prefix: str, to: str, only_list: bool) -> None:
+    """Go back to an earlier release, in the mode that holds now."""
+    from ..install import layout, receipt, releases, retreat
+
+    where = layout.layout(absolute(prefix, "--prefix"))
+    if only_list:
+        now = releases.in_force(where)
+        for name in receipt.installed(where).history:
+            facts = releases.manifest(layout.Release(where.releases / name))
+            click.echo(f"{'*' if name == now else ' '} {name}  {facts.get('site', '?')}  {facts.get('python', '?')}")
+        return
+    name, before = retreat.rollback(where.prefix, to)
+    click.echo(f"{name} is in force, {before or 'none'} was before")
+
+
+@admin.command()
+@prefix_option
+@json_option
+@plainly
+def doctor(prefix: str, as_json: bool) -> None:
+    """Check every link, file, permission and program of an installation; exit code 1 if anything is wrong."""
+    from ..install.doctor import examine, table
+
+    checks = examine(absolute(prefix, "--prefix"), os.environ.get("PATH", ""))
+    if as_json:
+        click.echo(json.dumps([one._asdict() for one in checks], indent=1))
+    else:
+        table(checks)
+    if any(one.state == "wrong" for one in checks):
+        raise click.exceptions.Exit(1)

@@ -1,0 +1,223 @@
+"""Installing: either whole or not at all."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import NamedTuple
+
+from . import atomic, place, receipt, releases, settings
+from .build import Build
+from .interpreter import Interpreter
+from .layout import Release, layout
+from .receipt import Placed, Receipt
+from .refusals import Refused
+from .sources import Sources
+
+KEPT = 5  # releases that stay on disk to go back to
+
+
+class Wish(NamedTuple):
+    """What install was asked for, checked. *mode* "": as before, else the site's. *real*: command -> real path."""
+
+    prefix: Path
+    folder: Path
+    sources: Sources
+    python: Interpreter
+    real: dict[str, Path]
+    mode: str = ""
+    kind: str = "link"
+    more: tuple[tuple[str, str], ...] = ()  # further keys of front.conf
+
+
+class Outcome(NamedTuple):
+    """What was done: the release in force, whether it is a new one, the commands, and the one in force before."""
+
+    release: str
+    new: bool
+    placed: tuple[Placed, ...]
+    before: str
+
+
+def install(wish: Wish) -> Outcome:
+    """Put a release in force and its front in front of the real commands; on any failure all is as it was."""
+    undo: list[Callable[[], object]] = []
+    try:
+        return Steps(wish, undo).run()
+    except BaseException:
+        for step in reversed(undo):
+            step()
+        raise
+
+
+class Steps:
+    """The steps of one installation; each leaves on *undo* what takes it back."""
+
+    def __init__(self, wish: Wish, undo: list[Callable[[], object]]) -> None:
+        self.wish = wish
+        self.where = layout(wish.prefix)
+        self.undo = undo
+
+    def run(self) -> Outcome:
+        """Take the steps in order: nothing a user meets changes before the release is whole."""
+        made = [*self.folder(self.wish.prefix), *self.folder(self.where.releases), *self.folder(self.wish.folder)]
+        made += self.audit()
+        with atomic.alone(self.wish.prefix):
+            former = receipt.read(self.where) or Receipt()
+            self.refuse_foreign(former)
+            releases.sweep(self.where)
+            before = releases.in_force(self.where)
+            name, new = self.build(before)
+            self.note(former, name, made)
+            self.switch(name, before)
+            placed = tuple(self.put(command, former) for command in self.wish.real)
+            gone = [one for one in former.placed if one.path not in {now.path for now in placed}]
+            kept = self.settle(former, name, made, placed)
+        for one in gone:  # the command's folder was changed from one --bin to another
+            place.remove(one, self.where)
+        for old in releases.names(self.where):
+            if old not in kept:
+                releases.discard(self.where, old)
+        return Outcome(name, new, placed, before)
+
+    def folder(self, path: Path) -> list[str]:
+        """Make a folder that is not there; return those that were made."""
+        made = receipt.add_folder(path)
+        self.undo.extend(lambda one=one: receipt.remove_empty(Path(one)) for one in made)  # type: ignore[misc]
+        return [one for one in made if Path(one) not in self.where.own()]
+
+    def audit(self) -> list[str]:
+        """Make the folder for audit lines: everybody may add a file, nobody may read or replace another's."""
+        path = Path(dict(self.wish.more).get("audit", ""))
+        if not path.is_absolute() or path.is_dir():
+            return []
+        made = self.folder(path)
+        path.chmod(0o1733 if os.geteuid() == 0 else 0o700)
+        return made
+
+    def refuse_foreign(self, former: Receipt) -> None:
+        """Refuse before anything is built when a command's place is taken by somebody else's file."""
+        foreign = (self.where.current, self.where.policy)
+        if former == Receipt() and (taken := [one for one in foreign if os.path.lexists(one)]):
+            raise Refused(f"{taken[0]} is there and is not of an installation", "choose another --prefix")
+        for command in self.wish.real:
+            path = self.wish.folder / command
+            place.refuse_foreign(path, self.where, placed_at(former, path))
+
+    def build(self, before: str) -> tuple[str, bool]:
+        """Return the release for what was wished and whether it had to be built."""
+        python, real = str(self.wish.python.path), {name: str(path) for name, path in self.wish.real.items()}
+        facts = {
+            "version": self.wish.sources.version,
+            "site": self.wish.sources.site["id"],
+            "python": python,
+            "real": real,
+            "compiler": self.wish.sources.compiler,
+        }
+        digest = self.wish.sources.digest(
+            str(self.wish.prefix), repr(sorted(real.items())), python, repr(self.wish.more)
+        )
+        name = f"{self.wish.sources.version}-{digest}"
+        while (self.where.releases / name).is_dir():
+            if not releases.damage(Release(self.where.releases / name)):
+                self.set_mode(name, before)
+                return name, False
+            name += "r"  # the one of that name is damaged: a whole one is built beside it
+        self.make(name, before, facts)
+        return name, True
+
+    def make(self, name: str, before: str, facts: dict[str, object]) -> None:
+        """Build the release in a draft folder and move it to its name."""
+        home = Release(self.where.releases / name)
+        draft = Path(tempfile.mkdtemp(dir=self.where.releases, prefix=".new."))
+        self.undo.append(lambda: shutil.rmtree(draft, ignore_errors=True))
+        Build(self.wish.sources, self.wish.python, self.wish.prefix, draft).run(self.config(home, before), facts)
+        os.rename(draft, home.root)
+        self.undo.append(lambda: shutil.rmtree(home.root, ignore_errors=True))
+
+    def config(self, home: Release, before: str) -> dict[str, str]:
+        """Return front.conf: every path names this very release, so that a submission never meets parts of two."""
+        real = {f"real_{name}": str(path) for name, path in self.wish.real.items()}
+        fixed = {
+            "python": str(self.wish.python.path),
+            "helper": str(settings.helper_of(home)),
+            "snapshot": str(home.snapshot),
+        }
+        return {**real, **fixed, "mode": self.mode(before), **dict(self.wish.more)}
+
+    def mode(self, before: str) -> str:
+        """Return the mode wished for, else the one in force, else the site's, else repair."""
+        former = settings.values(Release(self.where.releases / before)).get("mode", "") if before else ""
+        return settings.checked(self.wish.mode or former or str(self.wish.sources.site.get("mode") or "") or "repair")
+
+    def set_mode(self, name: str, before: str) -> None:
+        """Give a release that was there already the mode wished for."""
+        release = Release(self.where.releases / name)
+        old = release.config.read_bytes()
+        if settings.values(release).get("mode") != self.mode(before):
+            self.undo.append(lambda: atomic.write(release.config, old))
+            settings.change_mode(release, self.mode(before))
+
+    def note(self, former: Receipt, name: str, made: list[str]) -> None:
+        """Write down where things will be put before they are, so that uninstall finds them even after a crash."""
+        old = self.where.receipt.read_bytes() if self.where.receipt.exists() else None
+        self.undo.append(lambda: restore(self.where.receipt, old))
+        planned = tuple(self.planned(command) for command in self.wish.real)
+        others = tuple(one for one in former.placed if one.path not in {now.path for now in planned})
+        known = tuple(one for one in former.placed if one.path in {now.path for now in planned})
+        receipt.write(
+            self.where,
+            Receipt(former.history, others + (known or planned), tuple(dict.fromkeys((*former.made, *made)))),
+        )
+
+    def planned(self, command: str) -> Placed:
+        """Return what is about to be put for a command."""
+        front = Release(self.where.current).front
+        return Placed(str(self.wish.folder / command), self.wish.kind, str(front) if self.wish.kind == "link" else "")
+
+    def switch(self, name: str, before: str) -> None:
+        """Put the release in force."""
+        undo = (
+            (lambda: releases.switch(self.where, before))
+            if before
+            else (lambda: self.where.current.unlink(missing_ok=True))
+        )
+        self.undo.append(undo)
+        releases.switch(self.where, name)
+
+    def put(self, command: str, former: Receipt) -> Placed:
+        """Put the front in a command's place."""
+        path = self.wish.folder / command
+        known = placed_at(former, path)
+        if not os.path.lexists(path):
+            self.undo.append(lambda: path.unlink(missing_ok=True))
+        elif known and known.kind == "copy":
+            old = path.read_bytes()
+            self.undo.append(lambda: atomic.write(path, old, 0o755))
+        elif path.is_symlink():
+            target = os.readlink(path)
+            self.undo.append(lambda: atomic.link(path, target))
+        return place.place(path, self.where, self.wish.kind, known)
+
+    def settle(self, former: Receipt, name: str, made: list[str], placed: tuple[Placed, ...]) -> set[str]:
+        """Write the receipt of what is there now; return the releases to keep."""
+        history = tuple(one for one in former.history if one != name) + (name,)
+        history = history[-KEPT:]
+        receipt.write(self.where, Receipt(history, placed, tuple(dict.fromkeys((*former.made, *made)))))
+        return set(history)
+
+
+def placed_at(former: Receipt, path: Path) -> Placed | None:
+    """Return what the receipt says of a path."""
+    return next((one for one in former.placed if one.path == str(path)), None)
+
+
+def restore(path: Path, content: bytes | None) -> None:
+    """Put back what a file held, or take it away where there was none."""
+    if content is None:
+        path.unlink(missing_ok=True)
+    else:
+        atomic.write(path, content)

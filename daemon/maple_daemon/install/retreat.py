@@ -1,0 +1,58 @@
+"""Going back to an earlier release, and taking everything away."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from . import atomic, place, receipt, releases, settings
+from .layout import Layout, Release, layout
+from .receipt import Receipt
+from .refusals import Refused
+
+
+def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
+    """Put an earlier release in force, in the mode that holds now; return its name and the one it replaces."""
+    where = layout(prefix)
+    told = receipt.installed(where)
+    with atomic.alone(prefix):
+        now = releases.in_force(where)
+        name = releases.chosen(where, told.history, wanted)
+        release = Release(where.releases / name)
+        if broken := releases.damage(release):
+            raise Refused(f"release {name} is damaged: {broken[0]}", "choose another, or install again")
+        if mode := settings.values(Release(where.releases / now)).get("mode", "") if now else "":
+            settings.change_mode(release, mode)
+        releases.switch(where, name)
+        placed = tuple(
+            place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in told.placed
+        )
+        history = tuple(one for one in told.history if one != name) + (name,)
+        receipt.write(where, Receipt(history, placed, told.made))
+    return name, now
+
+
+class Leftover(NamedTuple):
+    """Something uninstall did not remove, and why."""
+
+    path: str
+    why: str
+
+
+def uninstall(prefix: Path) -> list[Leftover]:
+    """Take away all that was installed below *prefix*, the commands first; return what was not ours to remove."""
+    where: Layout = layout(prefix)
+    told = receipt.installed(where)
+    with atomic.alone(prefix):
+        left = [Leftover(one.path, "is not ours any more") for one in told.placed if not place.remove(one, where)]
+        where.current.unlink(missing_ok=True)  # first: whoever starts a link now finds the real command
+        for own in where.own():
+            if own.is_dir():
+                shutil.rmtree(own)
+            else:
+                own.unlink(missing_ok=True)
+    for folder in sorted(told.made, key=len, reverse=True):
+        if not receipt.remove_empty(Path(folder)):
+            left.append(Leftover(folder, "holds other files"))
+    return left

@@ -1,0 +1,89 @@
+"""What a release is made of: the helper's package, the front, the site's facts; and where this Maple keeps them."""
+
+from __future__ import annotations
+
+import difflib
+import hashlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import maple_submit_filter
+from maple_submit_filter import places, site_snapshot
+from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
+
+from .refusals import Refused
+
+GENERIC = {site.id: site for site in (GENERIC_SLURM, GENERIC_PBS)}
+LEFT_OUT = ("__pycache__", "build", "README.md")
+
+
+class Sources(NamedTuple):
+    """*compiler* "" means that the Python entry takes the place of the C front. *site* is the snapshot, as JSON."""
+
+    version: str
+    package: Path
+    front: Path
+    templates: Path | None
+    compiler: str
+    site: dict[str, Any]
+
+    def digest(self, *more: str) -> str:
+        """Return a hash of all that goes into a release; *more* is what the installation adds."""
+        total = hashlib.sha256()
+        for root in filter(None, (self.package, self.front, self.templates)):
+            for path in files(root):
+                total.update(b"%s\0%s\0" % (os.fsencode(path.relative_to(root)), path.read_bytes()))
+        for word in (self.compiler, json.dumps(self.site, sort_keys=True), *more):
+            total.update(word.encode("utf-8", "surrogateescape") + b"\0")
+        return total.hexdigest()[:12]
+
+
+def sources(site_id: str, compiler: str | None = None) -> Sources:
+    """Return what a release for the site is made of. *compiler* None: the one of this machine; "": none."""
+    package = Path(maple_submit_filter.__file__).resolve().parent
+    templates = places.folders("templates")
+    return Sources(
+        version=maple_submit_filter.__version__,
+        package=package,
+        front=front_folder(package),
+        templates=Path(templates[0]) if templates else None,
+        compiler=find_compiler() if compiler is None else compiler,
+        site=site_snapshot.write(site(site_id)),
+    )
+
+
+def site(site_id: str) -> Site:
+    """Return the site of that id; refuse an unknown one and say which comes nearest."""
+    from maple_agents import sites  # pydantic: only where it is needed
+
+    known = sorted({*sites.ids(), *GENERIC})
+    if site_id not in known:
+        near = difflib.get_close_matches(site_id, known, n=1, cutoff=0.5)
+        hint = f"did you mean {near[0]}? " if near else ""
+        raise Refused(f"--site: there is no site {site_id}", f"{hint}known: {', '.join(known)}")
+    try:
+        return sites.load(site_id) if site_id in sites.ids() else GENERIC[site_id]
+    except ValueError as error:
+        raise Refused(f"--site: {site_id}: {error}", f"maple site lint {site_id}") from None
+
+
+def front_folder(package: Path) -> Path:
+    """Return where the sources of the front lie: beside the package in a checkout, else in the share folder."""
+    for folder in (package.parent / "front", *map(Path, places.folders("front"))):
+        if (folder / "front.h").is_file():
+            return folder
+    raise Refused("the sources of the front are not there", "install the whole of maple-hpc")
+
+
+def find_compiler() -> str:
+    """Return the C compiler of this machine, "" when there is none."""
+    return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), "")
+
+
+def files(root: Path) -> list[Path]:
+    """Return the files below *root* that a release takes, in order."""
+    found = (path for path in root.rglob("*") if path.is_file() and not path.is_symlink())
+    return sorted(path for path in found if not any(part in LEFT_OUT for part in path.relative_to(root).parts))

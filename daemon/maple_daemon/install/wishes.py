@@ -1,0 +1,64 @@
+"""What the options of `maple admin install` come to, checked before anything is touched."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from . import settings
+from .command import find_real, is_front
+from .installation import Wish
+from .interpreter import pin
+from .refusals import Refused, absolute, safe_folder
+from .sources import sources
+
+
+def wish(
+    *,
+    prefix: str,
+    folder: str,
+    site_id: str,
+    mode: str,
+    real: str,
+    python: str,
+    audit: str,
+    socket: str,
+    service_uid: int | None,
+    copy: bool,
+    no_compiler: bool,
+    path_variable: str,
+) -> Wish:
+    """Return what to install; raises `Refused` at the first option that cannot be had."""
+    home, place = absolute(prefix, "--prefix"), absolute(folder, "--bin")
+    for path, option in ((home, "--prefix"), (place, "--bin")):
+        safe_folder(path, option)
+    refuse_inside(home, place)
+    if mode:
+        settings.checked(mode)
+    parts = sources(site_id, "" if no_compiler else None)
+    command = "qsub" if parts.site["scheduler"] == "pbs" else "sbatch"
+    original = find_real(command, path_variable, real)
+    refuse_own_folder(place, original)
+    more = {
+        "policy": str(home / "policy.json"),
+        "audit": str(absolute(audit, "--audit") if audit else home / "audit"),
+        "socket": str(absolute(socket, "--socket")) if socket else "",
+        "service_uid": "" if service_uid is None else str(service_uid),
+    }
+    kind = "copy" if copy else "link"
+    return Wish(home, place, parts, pin(python), {command: original}, mode, kind, tuple(more.items()))
+
+
+def refuse_own_folder(place: Path, real: Path) -> None:
+    """Refuse to stand in the very folder of the real command: one of the two would have to go."""
+    if place.resolve() == real.parent.resolve():
+        raise Refused(f"--bin: {place} holds the real {real.name}", "choose another folder, and put it before in PATH")
+    other = place / real.name
+    if other.exists() and other.resolve() == real.resolve() and not is_front(other):
+        raise Refused(f"--bin: {other} is the real {real.name}", "choose another folder, and put it before in PATH")
+
+
+def refuse_inside(home: Path, place: Path) -> None:
+    """Refuse a --bin that a switch of releases would move."""
+    for part in ("releases", "current"):
+        if (home / part) in (place, *place.parents):
+            raise Refused(f"--bin: {place} lies inside {home / part}", f"choose {home / 'bin'}")
