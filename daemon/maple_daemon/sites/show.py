@@ -1,0 +1,82 @@
+"""A site as a page of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from maple_submit_filter.site import Demand, Partition, Site
+
+
+def page(site: Site) -> str:
+    """Return what a rule knows of the site, for a person; a question mark stands for what is not known."""
+    return "\n".join(_lines(site)) + "\n"
+
+
+def _lines(site: Site) -> Iterator[str]:
+    version = ".".join(str(number) for number in site.version) or "?"
+    yield "%s   %s %s   revision %s" % (site.id, site.scheduler, version, site.revision[:12])
+    yield from _section("Kinds of node", ("kind", "gpus", "model", "cores", "memory", "features"), _kinds(site))
+    head = ("name", "by", "gpus a node", "nodes", "walltime", "shared", "kinds of node")
+    yield from _section("Partitions, QOS and queues", head, [_place(one) for one in site.partitions])
+    request = site.gpu_request
+    yield from _block("GPU request", [" ".join(filter(None, (request.style, request.form)))])
+    yield from _block("Must be said", [_demand(one) for one in site.demands])
+    yield from _block("Must not be said", [_demand(one) for one in site.refusals])
+    yield from _block("Launchers", ["%s: %s" % (one.name, _with(one.state, one.says)) for one in site.launchers])
+
+
+def _kinds(site: Site) -> list[Sequence[str]]:
+    return [
+        (kind.name, _known(kind.gpus), kind.gpu_model or "-", _known(kind.cores), _gib(kind.memory_gib))
+        + (" ".join(kind.features) or "-",)
+        for kind in site.kinds
+    ]
+
+
+def _place(one: Partition) -> Sequence[str]:
+    shared = {None: "?", True: "yes", False: "no"}[one.shared]
+    hours = _known(None if one.max_walltime is None else "%g h" % (one.max_walltime / 3600))
+    kinds = " ".join(one.node_kinds) or "?"
+    return (
+        one.name + ("" if one.sure else " (unsure)"),
+        one.selector,
+        _known(one.gpus_per_node),
+        _known(one.max_nodes),
+        hours,
+        shared,
+        kinds + (" if --constraint=%s" % one.constraint if one.constraint else ""),
+    )
+
+
+def _demand(one: Demand) -> str:
+    options = " or ".join("--%s" % option for option in one.options)
+    only = "=%s" % "|".join(one.values) if one.values else ""
+    but = " other than %s" % "|".join(one.except_values) if one.except_values else ""
+    return "%s%s%s (%s): %s" % (options, only, but, one.effect, one.says)
+
+
+def _known(value: object) -> str:
+    return "?" if value is None else str(value)
+
+
+def _gib(value: int | None) -> str:
+    return "?" if value is None else "%d GiB" % value
+
+
+def _with(state: str, says: str) -> str:
+    return "%s. %s" % (state, says) if says else state
+
+
+def _block(title: str, lines: Sequence[str]) -> Iterator[str]:
+    if lines:
+        yield from ("", title)
+        yield from ("  %s" % line for line in lines)
+
+
+def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    """Yield a table with columns as wide as they must be."""
+    if not rows:
+        return
+    widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
+    lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
+    yield from _block(title, [line.rstrip() for line in lines])
