@@ -1,0 +1,110 @@
+/* Bytes, clock and SHA-256. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "front.h"
+
+void add(struct buffer *to, const void *bytes, size_t size) {
+    if (to->broken || size > MAX_REPLY || to->size > 2 * MAX_REPLY) {
+        to->broken = true;
+        return;
+    }
+    if (to->size + size + 1 > to->room) {
+        size_t room = (to->size + size + 1) * 2;
+        unsigned char *at = realloc(to->at, room);
+        if (at == NULL) {
+            to->broken = true;
+            return;
+        }
+        to->at = at;
+        to->room = room;
+    }
+    if (size > 0) memcpy(to->at + to->size, bytes, size);
+    to->size += size;
+    to->at[to->size] = 0;
+}
+
+static void add_number(struct buffer *to, unsigned number) {
+    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                    (unsigned char)(number >> 8), (unsigned char)number};
+    add(to, bytes, sizeof bytes);
+}
+
+void add_field(struct buffer *to, unsigned tag, const void *bytes, size_t size) {
+    if (size > MAX_REPLY) {
+        to->broken = true;
+        return;
+    }
+    add_number(to, tag);
+    add_number(to, (unsigned)size);
+    add(to, bytes, size);
+}
+
+bool contains(const struct buffer *text, const char *word) {
+    return text->size > 0 && memmem(text->at, text->size, word, strlen(word)) != NULL;
+}
+
+int64_t now_ms(void) {
+    struct timespec now;
+    if (clock_gettime(CLOCK_MONOTONIC, &now) != 0) return INT64_MAX / 2; /* no clock: every deadline has passed */
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+void hex(char *to, const unsigned char *bytes, size_t size) {
+    for (size_t i = 0; i < size; i++) {
+        to[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
+        to[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
+    }
+    to[2 * size] = '\0';
+}
+
+/* FIPS 180-4. */
+static const uint32_t K[64] = {
+    0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+    0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+    0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+    0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+    0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+    0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+    0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+    0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2,
+};
+
+static uint32_t turn(uint32_t x, unsigned by) { return (x >> by) | (x << (32 - by)); }
+
+static void mix(uint32_t h[8], const unsigned char *block) {
+    uint32_t w[64], v[8];
+    for (size_t i = 0; i < 16; i++)
+        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
+               (uint32_t)block[4 * i + 3];
+    for (size_t i = 16; i < 64; i++)
+        w[i] = w[i - 16] + w[i - 7] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ (w[i - 15] >> 3)) +
+               (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ (w[i - 2] >> 10));
+    memcpy(v, h, sizeof v);
+    for (size_t i = 0; i < 64; i++) {
+        uint32_t one = v[7] + (turn(v[4], 6) ^ turn(v[4], 11) ^ turn(v[4], 25)) + ((v[4] & v[5]) ^ (~v[4] & v[6])) +
+                       K[i] + w[i];
+        uint32_t two = (turn(v[0], 2) ^ turn(v[0], 13) ^ turn(v[0], 22)) +
+                       ((v[0] & v[1]) ^ (v[0] & v[2]) ^ (v[1] & v[2]));
+        memmove(v + 1, v, 7 * sizeof *v);
+        v[4] += one;
+        v[0] = one + two;
+    }
+    for (size_t i = 0; i < 8; i++) h[i] += v[i];
+}
+
+void sha256(const void *bytes, size_t size, unsigned char hash[HASH_SIZE]) {
+    uint32_t h[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+    const unsigned char *from = bytes;
+    unsigned char last[128] = {0};
+    size_t whole = size / 64 * 64, rest = size - whole, tail = rest < 56 ? 64 : 128;
+    for (size_t i = 0; i < whole; i += 64) mix(h, from + i);
+    if (rest > 0) memcpy(last, from + whole, rest);
+    last[rest] = 0x80;
+    for (size_t i = 0; i < 8; i++) last[tail - 1 - i] = (unsigned char)((uint64_t)size * 8 >> (8 * i));
+    for (size_t i = 0; i < tail; i += 64) mix(h, last + i);
+    for (size_t i = 0; i < 8; i++)
+        for (size_t j = 0; j < 4; j++) hash[4 * i + j] = (unsigned char)(h[i] >> (24 - 8 * j));
+}

@@ -1,0 +1,158 @@
+/* Where the configuration lies, and which command is the real one. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "front.h"
+
+enum { MAX_CONFIG = 16384 };
+
+static void copy_path(char to[PATH_MAX], const char *value) {
+    size_t size = strlen(value);
+    if (value[0] == '/' && size < PATH_MAX) memcpy(to, value, size + 1);
+}
+
+static void copy_deadline(int *to, const char *value) {
+    char *end;
+    long number = strtol(value, &end, 10);
+    if (*value != '\0' && *end == '\0' && number >= 1 && number <= 60000) *to = (int)number;
+}
+
+static void copy_uid(uid_t *to, const char *value) {
+    char *end;
+    unsigned long number = strtoul(value, &end, 10);
+    if (*value >= '0' && *value <= '9' && *end == '\0' && number < 0xfffffffeUL) *to = (uid_t)number;
+}
+
+static void set(struct config *config, const char *key, const char *value, const char *command) {
+    if (strncmp(key, "real_", 5) == 0 && strcmp(key + 5, command) == 0) copy_path(config->real, value);
+    else if (strcmp(key, "python") == 0) copy_path(config->python, value);
+    else if (strcmp(key, "helper") == 0) copy_path(config->helper, value);
+    else if (strcmp(key, "socket") == 0) copy_path(config->socket, value);
+    else if (strcmp(key, "audit") == 0) copy_path(config->audit, value);
+    else if (strcmp(key, "mode") == 0) config->off = strcmp(value, "off") == 0;
+    else if (strcmp(key, "service_uid") == 0) copy_uid(&config->service_uid, value);
+    else if (strcmp(key, "socket_ms") == 0) copy_deadline(&config->socket_ms, value);
+    else if (strcmp(key, "helper_ms") == 0) copy_deadline(&config->helper_ms, value);
+}
+
+/* Only root, the owner of the front itself or the caller may have written the file. */
+static bool trusted(const struct stat *file, const struct stat *self) {
+    return S_ISREG(file->st_mode) && file->st_size <= MAX_CONFIG && (file->st_mode & (S_IWGRP | S_IWOTH)) == 0 &&
+           (file->st_uid == 0 || file->st_uid == self->st_uid || file->st_uid == getuid());
+}
+
+static bool load(struct config *config, const char *path, const struct stat *self, const char *command) {
+    char text[MAX_CONFIG + 1];
+    struct stat file;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return false;
+    ssize_t size = fstat(fd, &file) == 0 && trusted(&file, self) ? read(fd, text, MAX_CONFIG) : -1;
+    close(fd);
+    if (size <= 0) return false;
+    text[size] = '\0';
+    char *rest = text, *line;
+    while ((line = strsep(&rest, "\n")) != NULL) {
+        char *value = strchr(line, '=');
+        if (line[0] == '#' || value == NULL) continue;
+        *value++ = '\0';
+        set(config, line, value, command);
+    }
+    copy_path(config->path, path);
+    return true;
+}
+
+void read_config(struct config *config, const char *command) {
+    char self[PATH_MAX], path[PATH_MAX];
+    struct stat own;
+    memset(config, 0, sizeof *config);
+    config->service_uid = (uid_t)-1;
+    config->socket_ms = 50;
+    config->helper_ms = 250;
+    ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (size <= 0 || stat("/proc/self/exe", &own) != 0) return;
+    self[size] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash == NULL) return;
+    *slash = '\0';
+    int wrote = snprintf(path, sizeof path, "%s/../etc/front.conf", self);
+    if (wrote > 0 && (size_t)wrote < sizeof path && load(config, path, &own, command)) return;
+#ifdef MAPLE_PREFIX
+    (void)load(config, MAPLE_PREFIX "/current/etc/front.conf", &own, command);
+#endif
+}
+
+static bool same_bytes(const char *path, off_t size) {
+    bool same = false;
+    int one = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), two = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    if (one >= 0 && two >= 0 && size > 0) {
+        void *a = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, one, 0);
+        void *b = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, two, 0);
+        same = a != MAP_FAILED && b != MAP_FAILED && memcmp(a, b, (size_t)size) == 0;
+        if (a != MAP_FAILED) munmap(a, (size_t)size);
+        if (b != MAP_FAILED) munmap(b, (size_t)size);
+    }
+    if (one >= 0) close(one);
+    if (two >= 0) close(two);
+    return same;
+}
+
+/* Whether *path* is this very program, by any name or as a copy: becoming it would never end. */
+static bool is_self(const char *path) {
+    struct stat file, own;
+    const char *executed = (const char *)(uintptr_t)getauxval(AT_EXECFN);
+    if (stat(path, &file) != 0) return false;
+    if (stat("/proc/self/exe", &own) != 0 && (executed == NULL || stat(executed, &own) != 0)) return true;
+    if (file.st_dev == own.st_dev && file.st_ino == own.st_ino) return true;
+    return S_ISREG(file.st_mode) && file.st_size == own.st_size && same_bytes(path, own.st_size);
+}
+
+/* The next command of that name in PATH, behind this one: two fronts that find each other so still come to an end. */
+static bool next_in_path(const char *command, char found[PATH_MAX]) {
+    const char *at = getenv("PATH");
+    found[0] = '\0';
+    if (at == NULL || at[0] == '\0') at = "/usr/local/bin:/usr/bin:/bin";
+    for (bool passed = false;; at++) {
+        char path[PATH_MAX];
+        struct stat file;
+        size_t size = strcspn(at, ":");
+        int wrote = snprintf(path, sizeof path, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX), at, command);
+        if (size > 0 && wrote > 0 && (size_t)wrote < sizeof path && stat(path, &file) == 0) {
+            if (is_self(path)) {
+                if (!passed) found[0] = '\0';
+                passed = true;
+            } else if (found[0] == '\0' && S_ISREG(file.st_mode) && access(path, X_OK) == 0) {
+                memcpy(found, path, (size_t)wrote + 1);
+            }
+        }
+        at += size;
+        if (*at == '\0') return found[0] != '\0';
+    }
+}
+
+int try_real(const struct config *config, const char *command, char **argv, char **environment) {
+    char path[PATH_MAX];
+    int error = ENOENT;
+    if (config->real[0] != '\0' && !is_self(config->real)) {
+        execve(config->real, argv, environment);
+        error = errno;
+    }
+    if (error != E2BIG && next_in_path(command, path)) {
+        execve(path, argv, environment);
+        error = errno;
+    }
+    return error;
+}
+
+int become_real(const struct config *config, const char *command, char **argv, char **environment) {
+    int error = try_real(config, command, argv, environment);
+    dprintf(STDERR_FILENO, "maple: cannot run the real %s: %s\n", command, strerror(error));
+    return error == ENOENT ? 127 : 126;
+}

@@ -1,0 +1,172 @@
+/* The private copy of a changed script: <cache>/maple/submit/<hash>/<name>, in folders that only the user may enter.
+ *
+ * Copies unused for a week are swept. Sweeper and writer hold a lock on `submit`, and a copy in use has a fresh time, so
+ * no copy vanishes between its use and the moment the real command has read it. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "front.h"
+
+enum { MAX_LOOK = 256, MAX_SWEEP = 16, MAX_FILES = 16, WEEK = 7 * 24 * 3600 };
+
+/* Open *name* below *parent*, a folder of the user's own that nobody else may enter; create it if it is not there. */
+static int open_private(int parent, const char *name) {
+    struct stat folder;
+    if (mkdirat(parent, name, 0700) != 0 && errno != EEXIST) return -1;
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    if (fd < 0) return -1;
+    bool good = fstat(fd, &folder) == 0 && folder.st_uid == geteuid();
+    if (good && (folder.st_mode & 07777) != 0700) good = fchmod(fd, 0700) == 0;
+    if (good) return fd;
+    close(fd);
+    return -1;
+}
+
+static bool append(char path[PATH_MAX], const char *name) {
+    size_t size = strlen(path);
+    int wrote = snprintf(path + size, PATH_MAX - size, "/%s", name);
+    return wrote > 0 && (size_t)wrote < PATH_MAX - size;
+}
+
+/* Parents may be links (a cache folder often lies on scratch); `maple` and all below may not. */
+int open_own_folder(const char *variable, const char *const *below_home, char path[PATH_MAX]) {
+    const char *base = getenv(variable);
+    size_t steps = 0;
+    if (base == NULL || base[0] != '/') {
+        base = getenv("HOME");
+        while (below_home[steps] != NULL) steps++;
+    }
+    if (base == NULL || base[0] != '/' || strlen(base) >= PATH_MAX) return -1;
+    memcpy(path, base, strlen(base) + 1);
+    for (size_t i = 0; i < steps; i++) {
+        if (!append(path, below_home[i])) return -1;
+        (void)mkdir(path, 0700);
+    }
+    int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    if (parent < 0) return -1;
+    int fd = append(path, "maple") ? open_private(parent, "maple") : -1;
+    close(parent);
+    return fd;
+}
+
+static bool holds(int folder, const char *name, const struct slice *script) {
+    unsigned char chunk[16384];
+    struct stat file;
+    size_t at = 0;
+    int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
+    if (fd < 0) return false;
+    bool same = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
+                (size_t)file.st_size == script->size;
+    while (same && at < script->size) {
+        ssize_t got = read(fd, chunk, sizeof chunk);
+        same = got > 0 && (size_t)got <= script->size - at && memcmp(chunk, script->at + at, (size_t)got) == 0;
+        at += got > 0 ? (size_t)got : 0;
+    }
+    close(fd);
+    return same;
+}
+
+static bool fits_limit(size_t size) {
+    struct rlimit limit;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > size);
+}
+
+/* Write under a passing name, then rename: a reader sees the whole script or none. */
+static bool write_new(int folder, const char *name, const struct slice *script) {
+    char passing[64];
+    snprintf(passing, sizeof passing, ".new.%ld.%llx", (long)getpid(), (unsigned long long)now_ms());
+    if (!fits_limit(script->size)) return false;
+    int fd = openat(folder, passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
+    if (fd < 0) return false;
+    bool done = fchmod(fd, 0600) == 0;
+    for (size_t at = 0; done && at < script->size;) {
+        ssize_t wrote = write(fd, script->at + at, script->size - at);
+        done = wrote > 0 || (wrote < 0 && errno == EINTR);
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    done = close(fd) == 0 && done && renameat(folder, passing, folder, name) == 0;
+    if (!done) (void)unlinkat(folder, passing, 0);
+    return done;
+}
+
+static void remove_copy(int submit, const char *name) {
+    int fd = openat(submit, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    struct dirent *entry;
+    if (folder == NULL) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    for (int count = 0; count < MAX_FILES && (entry = readdir(folder)) != NULL; count++)
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) (void)unlinkat(fd, entry->d_name, 0);
+    closedir(folder);
+    (void)unlinkat(submit, name, AT_REMOVEDIR);
+}
+
+/* Remove copies not used for a week; a bounded number, and none while anybody else is at work here. */
+static void sweep(int submit) {
+    struct timespec now;
+    struct stat old;
+    struct dirent *entry;
+    int fd = openat(submit, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (folder == NULL) {
+        if (fd >= 0) close(fd);
+        return;
+    }
+    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && flock(submit, LOCK_EX | LOCK_NB) == 0) {
+        int swept = 0;
+        for (int count = 0; count < MAX_LOOK && swept < MAX_SWEEP && (entry = readdir(folder)) != NULL; count++)
+            if (entry->d_name[0] != '.' && fstatat(submit, entry->d_name, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
+                S_ISDIR(old.st_mode) && old.st_mtim.tv_sec < now.tv_sec - WEEK) {
+                remove_copy(submit, entry->d_name);
+                swept++;
+            }
+    }
+    closedir(folder);
+}
+
+/* Wait a moment for a sweeper. A file system without locks has no sweeper either. */
+static bool lock_shared(int fd) {
+    const struct timespec pause = {0, 2000000};
+    for (int i = 0; i < 25; i++) {
+        if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
+        (void)nanosleep(&pause, NULL);
+    }
+    return false;
+}
+
+static bool place(int submit, const struct slice *script, const char *name, char path[PATH_MAX]) {
+    unsigned char hash[HASH_SIZE];
+    char folder_name[2 * HASH_SIZE + 1];
+    sha256(script->at, script->size, hash);
+    hex(folder_name, hash, 16);
+    if (!append(path, folder_name) || !append(path, name)) return false;
+    int folder = open_private(submit, folder_name);
+    if (folder < 0) return false;
+    bool done = (holds(folder, name, script) || write_new(folder, name, script)) && futimens(folder, NULL) == 0;
+    close(folder);
+    return done;
+}
+
+bool private_copy(const struct slice *script, const char *name, char path[PATH_MAX]) {
+    static const char *const below_home[] = {".cache", NULL};
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+    int own = open_own_folder("XDG_CACHE_HOME", below_home, path);
+    int submit = own >= 0 && append(path, "submit") ? open_private(own, "submit") : -1;
+    bool done = submit >= 0 && lock_shared(submit) && place(submit, script, name, path);
+    if (done) sweep(submit);
+    if (submit >= 0) close(submit);
+    if (own >= 0) close(own);
+    return done;
+}

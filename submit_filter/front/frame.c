@@ -1,0 +1,122 @@
+/* The request and the reply: "MPQ1" or "MPR1", the size of the rest, then fields of tag, size and bytes, all numbers of
+ * four bytes, big end first. Fields that are not known are skipped. maple_submit_filter/frames.py has the other half. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "front.h"
+#include "watched.h"
+
+enum {
+    Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,
+    Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13,
+    R_NONCE = 1, R_HASH = 2, R_VERDICT = 3, R_SCRIPT = 4, R_ARGV = 5, R_SAY = 6, R_AUDIT = 7,
+    R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11
+};
+
+static bool is_watched(const char *variable) {
+    size_t size = strcspn(variable, "=");
+    for (size_t i = 0; i < sizeof WATCHED_PREFIXES / sizeof *WATCHED_PREFIXES; i++)
+        if (strncmp(variable, WATCHED_PREFIXES[i], strlen(WATCHED_PREFIXES[i])) == 0) return true;
+    for (size_t i = 0; i < sizeof WATCHED_NAMES / sizeof *WATCHED_NAMES; i++)
+        if (strlen(WATCHED_NAMES[i]) == size && strncmp(variable, WATCHED_NAMES[i], size) == 0) return true;
+    return false;
+}
+
+static void add_text(struct buffer *to, unsigned tag, const char *text) { add_field(to, tag, text, strlen(text)); }
+
+static void add_number(struct buffer *to, unsigned tag, unsigned number) {
+    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
+                                    (unsigned char)(number >> 8), (unsigned char)number};
+    add_field(to, tag, bytes, sizeof bytes);
+}
+
+static unsigned number_at(const unsigned char *at) {
+    return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | (unsigned)at[3];
+}
+
+void build_request(struct buffer *to, const struct arguments *arguments, const struct source *source, char *const *argv,
+                   char *const *environment, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE],
+                   unsigned flags) {
+    static const char *const ways[] = {"none", "file", "stdin", "wrap", "fd"};
+    char cwd[PATH_MAX];
+    add(to, "MPQ1\0\0\0\0", 8);
+    add_field(to, Q_NONCE, nonce, NONCE_SIZE);
+    add_field(to, Q_HASH, hash, HASH_SIZE);
+    add_text(to, Q_SCHEDULER, "slurm");
+    for (size_t i = 0; argv[i] != NULL; i++) add_text(to, Q_ARGV, argv[i]);
+    add_text(to, Q_CWD, getcwd(cwd, sizeof cwd) != NULL ? cwd : "");
+    add_number(to, Q_UID, getuid());
+    for (size_t i = 0; environment[i] != NULL; i++)
+        if (is_watched(environment[i])) add_text(to, Q_ENVIRONMENT, environment[i]);
+    add_field(to, Q_SCRIPT, source->script.at, source->script.size);
+    add_text(to, Q_CAME, ways[source->came]);
+    add_text(to, Q_PATH, source->path);
+    add_number(to, Q_FLAGS, flags);
+    add_number(to, Q_WORD, (unsigned)arguments->word);
+    add_number(to, Q_OFFSET, (unsigned)arguments->offset);
+    if (to->broken || to->size > MAX_REQUEST) {
+        to->broken = true;
+        return;
+    }
+    unsigned size = (unsigned)to->size - 8;
+    for (unsigned i = 0; i < 4; i++) to->at[4 + i] = (unsigned char)(size >> (24 - 8 * i));
+}
+
+/* Append the field as one word of the list. A word holds no NUL: execve would cut it. */
+static bool add_word(char ***words, size_t *count, const struct slice *field) {
+    if (*count >= MAX_WORDS || memchr(field->at, 0, field->size) != NULL) return false;
+    char **list = realloc(*words, (*count + 2) * sizeof **words);
+    if (list == NULL) return false;
+    *words = list;
+    list[*count] = list[*count + 1] = NULL;
+    char *word = malloc(field->size + 1);
+    if (word == NULL) return false;
+    if (field->size > 0) memcpy(word, field->at, field->size);
+    word[field->size] = '\0';
+    list[(*count)++] = word;
+    return true;
+}
+
+struct seen {
+    bool nonce, hash, verdict;
+    size_t words, offered;
+};
+
+static bool take(struct reply *reply, struct seen *seen, unsigned tag, const struct slice *field,
+                 const unsigned char *nonce, const unsigned char *hash) {
+    switch (tag) {
+    case R_NONCE: return seen->nonce = field->size == NONCE_SIZE && memcmp(field->at, nonce, NONCE_SIZE) == 0;
+    case R_HASH: return seen->hash = field->size == HASH_SIZE && memcmp(field->at, hash, HASH_SIZE) == 0;
+    case R_VERDICT:
+        reply->rewrite = field->size == 1 && field->at[0] == 1;
+        return seen->verdict = field->size == 1 && field->at[0] <= 1;
+    case R_SCRIPT: reply->script = *field; return reply->has_script = field->size > 0 && field->size <= MAX_SCRIPT;
+    case R_ARGV: return add_word(&reply->argv, &seen->words, field);
+    case R_SAY: reply->say = *field; return true;
+    case R_AUDIT: reply->audit = *field; return true;
+    case R_QUESTION: reply->question = *field; return reply->offer = field->size > 0;
+    case R_OFFER_SCRIPT:
+        reply->offer_script = *field;
+        return reply->offer_has_script = field->size > 0 && field->size <= MAX_SCRIPT;
+    case R_OFFER_ARGV: return add_word(&reply->offer_argv, &seen->offered, field);
+    case R_OFFER_AUDIT: reply->offer_audit = *field; return true;
+    default: return true;
+    }
+}
+
+bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
+    const struct buffer *frame = &reply->frame;
+    struct seen seen = {false, false, false, 0, 0};
+    if (frame->size < 8 || memcmp(frame->at, "MPR1", 4) != 0 || number_at(frame->at + 4) != frame->size - 8) return false;
+    for (size_t at = 8; at < frame->size;) {
+        if (frame->size - at < 8) return false;
+        unsigned tag = number_at(frame->at + at);
+        struct slice field = {frame->at + at + 8, number_at(frame->at + at + 4)};
+        if (field.size > frame->size - at - 8) return false;
+        if (!take(reply, &seen, tag, &field, nonce, hash)) return false;
+        at += 8 + field.size;
+    }
+    return seen.nonce && seen.hash && seen.verdict;
+}

@@ -1,0 +1,116 @@
+/* Types and promises shared by the parts of the front. Nothing here ever fails a submission: a part that cannot do its
+ * work says so by its return value, and the real command runs with the user's own bytes. */
+#ifndef MAPLE_FRONT_H
+#define MAPLE_FRONT_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { NONCE_SIZE = 16, HASH_SIZE = 32 };
+#define MAX_SCRIPT ((size_t)4 << 20)  /* Slurm itself refuses more */
+#define MAX_REQUEST ((size_t)8 << 20)
+#define MAX_REPLY ((size_t)20 << 20)
+#define MAX_WORDS 65536U
+
+/* A growing run of bytes. Once an append fails it stays failed: look at *broken* at the end. */
+struct buffer {
+    unsigned char *at;
+    size_t size, room;
+    bool broken;
+};
+
+/* Bytes that somebody else owns. */
+struct slice {
+    const unsigned char *at;
+    size_t size;
+};
+
+struct config {
+    char path[PATH_MAX]; /* of the file itself; "" when there is none */
+    char real[PATH_MAX], python[PATH_MAX], helper[PATH_MAX], socket[PATH_MAX], audit[PATH_MAX];
+    bool off;
+    uid_t service_uid;
+    int socket_ms, helper_ms;
+};
+
+/* How the script comes: in doubt it is LEFT, that is, not looked at. */
+enum coming { LEFT, BY_FILE, BY_STDIN, BY_WRAP, BY_FD };
+
+/* What the command line says about the script. */
+struct arguments {
+    enum coming came; /* BY_FILE, BY_STDIN, BY_WRAP or LEFT */
+    int word;         /* which word of argv names the script or holds the --wrap command */
+    size_t offset;    /* where in that word the --wrap command begins */
+    const char *chdir;
+};
+
+/* The script as it will be read by the real command. */
+struct source {
+    enum coming came;
+    const char *path;     /* as named on the command line, "" for stdin and --wrap */
+    int target;           /* descriptor it is read from, for BY_STDIN and BY_FD */
+    off_t end;            /* BY_STDIN from a seekable file: where reading would stop; -1 otherwise */
+    struct buffer script;
+};
+
+/* What an answerer said; the slices point into *frame*. */
+struct reply {
+    struct buffer frame;
+    bool rewrite, offer;
+    bool has_script, offer_has_script;
+    struct slice script, say, audit;
+    struct slice question, offer_script, offer_audit;
+    char **argv, **offer_argv; /* NULL: as it was. NULL-terminated, words owned by the reply */
+};
+
+/* buffer.c */
+void add(struct buffer *to, const void *bytes, size_t size);
+void add_field(struct buffer *to, unsigned tag, const void *bytes, size_t size);
+bool contains(const struct buffer *text, const char *word);
+int64_t now_ms(void);
+void hex(char *to, const unsigned char *bytes, size_t size);
+void sha256(const void *bytes, size_t size, unsigned char hash[HASH_SIZE]);
+
+/* config.c */
+void read_config(struct config *config, const char *command);
+/* Become the real command; returns only if that fails, with errno. */
+int try_real(const struct config *config, const char *command, char **argv, char **environment);
+/* The same; says why it failed and returns the exit status to use. */
+int become_real(const struct config *config, const char *command, char **argv, char **environment);
+
+/* arguments.c */
+struct arguments read_arguments(char *const *argv);
+
+/* source.c */
+bool read_source(const struct arguments *arguments, char *const *argv, struct source *source);
+/* Put *size* bytes where the real command will read its script from: descriptor *target*. */
+bool give_bytes(int target, const void *bytes, size_t size);
+
+/* frame.c */
+void build_request(struct buffer *to, const struct arguments *arguments, const struct source *source, char *const *argv,
+                   char *const *environment, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE],
+                   unsigned flags);
+/* Read one whole reply frame; false if it is not exactly what was agreed or answers something else. */
+bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
+
+/* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
+bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
+         const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
+
+/* copy.c: write a private copy and leave its path in *path*. */
+bool private_copy(const struct slice *script, const char *name, char path[PATH_MAX]);
+/* Open (creating it where needed) the folder `maple` in the user's folder for caches or state; -1 if it is not safe. */
+int open_own_folder(const char *variable, const char *const *below_home, char path[PATH_MAX]);
+
+/* terminal.c */
+bool may_ask(void);
+void say(const void *text, size_t size, bool verbose);
+bool offer(const struct slice *question);
+void write_audit(const struct config *config, const struct slice *line, int64_t started);
+
+enum { MAY_ASK = 1, STDERR_IS_TERMINAL = 2 };
+
+#endif

@@ -1,0 +1,9 @@
+/* A script that holds none of these words starts no distributed training that Maple could read: it is submitted at once.
+ * Words are found anywhere in the bytes, comments included: too many hits cost a question, a missing word costs a repair.
+ * "python" is here because `python train.py` on four nodes starts on the first alone, and "gpu" because a wrong GPU
+ * request needs no launcher. */
+static const char *const LAUNCHER_WORDS[] = {
+    "srun",     "torch",    "accelerate", "deepspeed", "mpirun",    "mpiexec",     "ibrun",   "horovodrun", "jsrun",
+    "aprun",    "prun",     "python",     "gpu",       "GPU",       "apptainer",   "singularity", "shifter", "podman",
+    "lightning", "composer", "colossalai", "NODE_RANK", "MASTER_ADDR",
+};

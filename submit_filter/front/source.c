@@ -1,0 +1,206 @@
+/* The script, read just as sbatch will read it: found the same way, and still there for sbatch when we are done. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "front.h"
+
+enum { CHUNK = 65536 };
+
+static bool write_all(int fd, const unsigned char *bytes, size_t size) {
+    while (size > 0) {
+        ssize_t wrote = write(fd, bytes, size);
+        if (wrote < 0 && errno == EINTR) continue;
+        if (wrote <= 0) return false;
+        bytes += wrote;
+        size -= (size_t)wrote;
+    }
+    return true;
+}
+
+/* Memory that reads like a file. -1 where the kernel or a limit on file sizes (which would end us) forbids it. */
+static int memory_file(void) {
+    struct rlimit limit;
+    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return -1;
+    return memfd_create("maple", MFD_CLOEXEC);
+}
+
+/* Make *fd* what *target* names. A copy made by dup2 stays open when the real command starts. */
+static bool put(int fd, int target) {
+    bool done = lseek(fd, 0, SEEK_SET) == 0 && dup2(fd, target) == target;
+    if (fd != target) close(fd);
+    return done;
+}
+
+bool give_bytes(int target, const void *bytes, size_t size) {
+    int fd = memory_file();
+    if (fd < 0) return false;
+    if (!write_all(fd, bytes, size)) {
+        close(fd);
+        return false;
+    }
+    return put(fd, target);
+}
+
+/* Memory ran out with half of a pipe read: a child hands on what was read and then the rest, so nothing is lost. */
+static void pump(int memory, const unsigned char *chunk, size_t size, int from) {
+    int ends[2];
+    static unsigned char bytes[CHUNK];
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
+    if (child == 0) {
+        ssize_t got;
+        close(ends[0]);
+        if (lseek(memory, 0, SEEK_SET) != 0) _exit(1);
+        while ((got = read(memory, bytes, CHUNK)) > 0)
+            if (!write_all(ends[1], bytes, (size_t)got)) _exit(1);
+        if (!write_all(ends[1], chunk, size)) _exit(1);
+        while ((got = read(from, bytes, CHUNK)) > 0)
+            if (!write_all(ends[1], bytes, (size_t)got)) _exit(1);
+        _exit(0);
+    }
+    close(ends[1]);
+    if (child > 0) (void)dup2(ends[0], from);
+    close(ends[0]);
+}
+
+/* Read a pipe or socket to its end and give it back from memory. True if all of it is in *script*. */
+static bool drain(int from, struct buffer *script) {
+    static unsigned char chunk[CHUNK];
+    int memory = memory_file();
+    if (memory < 0) return false; /* not a byte was read */
+    for (;;) {
+        ssize_t got = read(from, chunk, CHUNK);
+        if (got < 0 && errno == EINTR) continue;
+        if (got <= 0) break; /* an error will be met by the real command as well */
+        off_t before = lseek(memory, 0, SEEK_CUR);
+        if (!write_all(memory, chunk, (size_t)got)) {
+            if (ftruncate(memory, before) == 0) pump(memory, chunk, (size_t)got, from);
+            close(memory);
+            return false;
+        }
+        if (script->size <= MAX_SCRIPT) add(script, chunk, (size_t)got);
+    }
+    return put(memory, from) && script->size <= MAX_SCRIPT && !script->broken;
+}
+
+/* Read a regular file from *at* to its end without moving its offset. */
+static bool read_file(int fd, off_t at, struct buffer *script) {
+    static unsigned char chunk[CHUNK];
+    while (script->size <= MAX_SCRIPT && !script->broken) {
+        ssize_t got = pread(fd, chunk, CHUNK, at + (off_t)script->size);
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        if (got == 0) return true;
+        add(script, chunk, (size_t)got);
+    }
+    return false;
+}
+
+static bool read_stdin(struct source *source) {
+    struct stat file;
+    if (fstat(STDIN_FILENO, &file) != 0) return false;
+    if (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)) return drain(STDIN_FILENO, &source->script);
+    if (!S_ISREG(file.st_mode) || file.st_size > (off_t)MAX_SCRIPT) return false;
+    off_t at = lseek(STDIN_FILENO, 0, SEEK_CUR);
+    if (at < 0 || !read_file(STDIN_FILENO, at, &source->script)) return false;
+    source->end = at + (off_t)source->script.size;
+    return true;
+}
+
+/* The descriptor that the path names, or -1 if it names none. */
+static int named_descriptor(const char *path) {
+    static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
+    if (strcmp(path, "/dev/stdin") == 0) return STDIN_FILENO;
+    for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
+        size_t size = strlen(folders[i]), digits = strspn(path + (strncmp(path, folders[i], size) == 0 ? size : 0),
+                                                          "0123456789");
+        if (strncmp(path, folders[i], size) == 0 && digits > 0 && digits < 7 && path[size + digits] == '\0')
+            return atoi(path + size);
+    }
+    return -1;
+}
+
+static bool read_regular(const char *path, struct buffer *script) {
+    struct stat file;
+    if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size > (off_t)MAX_SCRIPT) return false;
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (fd < 0) return false;
+    bool done = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && read_file(fd, 0, script);
+    close(fd);
+    return done;
+}
+
+/* /dev/fd/N opens a pipe where it stands, and a regular file anew from its beginning. */
+static bool read_descriptor(struct source *source) {
+    struct stat file;
+    if (fstat(source->target, &file) != 0) return false;
+    if (S_ISFIFO(file.st_mode)) return drain(source->target, &source->script);
+    return read_regular(source->path, &source->script);
+}
+
+/* Look for *name* in the folder: 1 it is there, 0 it is not, -1 something else is. */
+static int look(const char *folder, size_t size, const char *name, char path[PATH_MAX]) {
+    struct stat file;
+    int wrote = snprintf(path, PATH_MAX, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX), folder, name);
+    if (wrote < 0 || wrote >= PATH_MAX) return -1;
+    if (stat(path, &file) != 0) return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
+    return S_ISREG(file.st_mode) ? 1 : -1;
+}
+
+/* Find the file that sbatch will open, as traced on 22.05: a name that begins with "." or "/" is taken as it is; any other
+ * is looked up in -D (else the working directory), then in PATH, then in the working directory. */
+static bool find(const char *name, const char *chdir, char path[PATH_MAX]) {
+    if (name[0] == '.' || name[0] == '/') {
+        path[0] = '\0';
+        return strlen(name) < PATH_MAX && memcpy(path, name, strlen(name) + 1) != NULL;
+    }
+    const char *first = chdir != NULL ? chdir : ".";
+    int there = look(first, strlen(first), name, path);
+    if (there != 0) {
+        char other[PATH_MAX];
+        struct stat one, two;
+        /* Where -D and the working directory both have it, a Slurm of another age may choose the other. */
+        return there == 1 && (chdir == NULL || look(".", 1, name, other) != 1 ||
+                              (stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
+                               one.st_ino == two.st_ino));
+    }
+    const char *at = getenv("PATH");
+    for (size_t size; at != NULL && *at != '\0'; at += size + (at[size] == ':')) {
+        size = strcspn(at, ":");
+        there = size > 0 ? look(at, size, name, path) : 0;
+        if (there != 0) return there == 1;
+    }
+    return look(".", 1, name, path) == 1;
+}
+
+bool read_source(const struct arguments *arguments, char *const *argv, struct source *source) {
+    char path[PATH_MAX];
+    *source = (struct source){arguments->came, "", -1, -1, {NULL, 0, 0, false}};
+    if (source->came == BY_WRAP) {
+        const char *command = argv[arguments->word] + arguments->offset;
+        add(&source->script, command, strlen(command));
+        return !source->script.broken && source->script.size <= MAX_SCRIPT;
+    }
+    if (source->came == BY_STDIN) {
+        source->target = STDIN_FILENO;
+        return read_stdin(source);
+    }
+    if (source->came != BY_FILE) return false;
+    source->path = argv[arguments->word];
+    source->target = named_descriptor(source->path);
+    if (source->target >= 0) {
+        source->came = BY_FD;
+        return read_descriptor(source);
+    }
+    return find(source->path, arguments->chdir, path) && read_regular(path, &source->script);
+}

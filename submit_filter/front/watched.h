@@ -1,0 +1,14 @@
+/* Variables of the caller that travel in the request; the same as WATCHED_* in maple_submit_filter/submission.py (a test
+ * compares the two, and there it says what the list is for). */
+static const char *const WATCHED_PREFIXES[] = {
+    "SBATCH_", "SLURM_", "SRUN_", "MAPLE", "MASTER_", "PET_", "NCCL_", "RCCL_", "CCL_", "GLOO_",
+    "ACCELERATE_", "FSDP_", "DS_", "OMP_", "PMI_", "PMIX_", "OMPI_", "I_MPI_", "HYDRA_", "MPICH_", "PALS_",
+    "IBRUN_", "TACC_", "TORCH_NCCL_",
+};
+static const char *const WATCHED_NAMES[] = {
+    "CUDA_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "ZE_AFFINITY_MASK", "RANK",
+    "WORLD_SIZE", "LOCAL_RANK", "LOCAL_WORLD_SIZE", "NODE_RANK", "GROUP_RANK", "NNODES", "GPUS_PER_NODE",
+    "NGPUS", "LAUNCHER", "HOME", "USER", "LOGNAME", "PWD", "SHELL", "XDG_CACHE_HOME", "XDG_STATE_HOME",
+    "XDG_RUNTIME_DIR", "NERSC_HOST", "LMOD_SYSTEM_NAME", "HOSTNAME", "CLUSTER", "VIRTUAL_ENV",
+    "ZE_FLAT_DEVICE_HIERARCHY", "NPROC_PER_NODE", "TMPDIR", "CONDA_PREFIX",
+};

@@ -1,0 +1,208 @@
+"""From a request to a reply: the one function that the helper and the daemon share."""
+
+from __future__ import annotations
+
+from typing import Iterable, List, Optional, Sequence, Tuple
+
+from .decide import Decision, Rewritten, decide
+from .findings import Finding
+from .frames import MAX_SCRIPT, Change, Reply, Request
+from .modes import Policy, for_rules, in_force, silenced
+from .script import line_of
+from .site import Site
+from .submission import Submission
+
+# What sbatch puts before a --wrap command; spans and line numbers count in the whole, which is what the job will run.
+WRAP_HEAD = b"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n"
+
+
+def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) -> Reply:
+    """Return what the front should do. *gids* are the groups of the caller. May raise: then the front does nothing."""
+    unchanged = Reply(request.nonce, request.hash)
+    submission = whole(request.submission)
+    mode = in_force(policy, partitions(submission, policy), gids, submission.environment.get(b"MAPLE", b""))
+    if mode == "off" or submission.script is None:
+        return unchanged
+    decision = decide(submission, site)
+    findings = heard(decision, submission.script)
+    repaired = _usable(request, submission, decision.repaired)
+    offered = _usable(request, submission, decision.offered) if request.may_ask else None
+    reply = unchanged._replace(say=_say(submission, findings, decision, mode) if request.terminal else b"")
+    codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
+    allowed = for_rules(policy, mode, codes)
+    if repaired and allowed == "repair":
+        reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode))
+    elif decision.repaired:
+        reply = reply._replace(audit=_audit(request, site, "would-repair", mode, codes, _new(decision.repaired)))
+    elif findings:
+        reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
+    if offered and for_rules(policy, mode, _codes(offered)) == "repair":
+        change = _change(request, site, submission, offered, "accepted", mode)
+        reply = reply._replace(offer=change, question=question(submission, offered))
+    return reply
+
+
+def whole(submission: Submission) -> Submission:
+    """Return the submission with the script as the job runs it: a `--wrap` command gets the head that sbatch adds."""
+    if submission.came != "wrap" or submission.script is None:
+        return submission
+    return submission._replace(script=WRAP_HEAD + submission.script)
+
+
+def partitions(submission: Submission, policy: Policy) -> Tuple[str, ...]:
+    """Return every partition that the submission names anywhere, in force or not, if the policy speaks of any."""
+    if not policy.partitions:
+        return ()
+    words = list(submission.argv)
+    for line in (submission.script or b"").split(b"\n"):
+        words += line.split() if line.startswith(b"#SBATCH") else []
+    named = [submission.environment.get(b"SBATCH_PARTITION", b"")]
+    for word, following in zip(words, [*words[1:], b""]):
+        if word in (b"-p", b"--partition"):
+            named.append(following)
+        elif word.startswith(b"--part") and b"=" in word:
+            named.append(word.partition(b"=")[2])
+        elif word.startswith(b"-p"):
+            named.append(word[2:])
+    return tuple(one.strip(b"\"'").decode("utf-8", "replace") for names in named for one in names.split(b",") if one)
+
+
+def heard(decision: Decision, script: bytes) -> Tuple[Finding, ...]:
+    """Return the findings that the user has not silenced."""
+    silence = silenced(script)
+    return tuple(
+        one for one in decision.findings if not silence.covers(one.code, line_of(script, one.at.start) if one.at else 0)
+    )
+
+
+def _usable(request: Request, submission: Submission, rewritten: Optional[Rewritten]) -> Optional[Rewritten]:
+    """Return the change if it can be handed over: in bounds, not silenced, no `Command=` that the job asks for."""
+    script = submission.script or b""
+    if rewritten is None or (rewritten.script is None and rewritten.argv == submission.argv):
+        return None
+    silence = silenced(script)
+    if any(silence.covers(code, line) for line, code in rewritten.because):
+        return None
+    if rewritten.script is None:
+        return rewritten
+    if len(rewritten.script) > MAX_SCRIPT - 1024 or b"\0" in rewritten.script:
+        return None
+    if submission.came == "wrap" and not rewritten.script.startswith(WRAP_HEAD):
+        return None
+    if submission.came == "file" and _asks_for_its_path(script):
+        return None
+    return rewritten
+
+
+def _asks_for_its_path(script: bytes) -> bool:
+    """A copy changes what the job sees as its Command."""
+    return b"scontrol" in script and b"Command" in script
+
+
+def _codes(rewritten: Rewritten) -> Tuple[str, ...]:
+    return tuple(dict.fromkeys(because for _, because in rewritten.because))
+
+
+def _codes_of(findings: Iterable[Finding]) -> Tuple[str, ...]:
+    return tuple(dict.fromkeys(one.code for one in findings))
+
+
+def _new(rewritten: Rewritten) -> bytes:
+    return (rewritten.script or b"") + b"\0" + b"\0".join(rewritten.argv)
+
+
+def _change(request: Request, site: Site, submission: Submission, made: Rewritten, verdict: str, mode: str) -> Change:
+    from .closing import close
+
+    script, argv = made.script, list(made.argv)
+    codes = _codes(made)
+    if script is not None:
+        script = close(script, codes, record_id(request), request.hash.hex())
+    if script is not None and submission.came == "wrap":
+        argv = _rewrap(request, argv, script[len(WRAP_HEAD) :])
+        script = None
+    same = tuple(argv) == submission.argv
+    audit = _audit(request, site, verdict, mode, codes, _new(made))
+    return Change(script, None if same else tuple(argv), audit)
+
+
+def _rewrap(request: Request, argv: List[bytes], command: bytes) -> List[bytes]:
+    """Return argv with the new `--wrap` command. Repairs of argv keep its words before that one where they are."""
+    old = request.submission.argv[request.word]
+    places = [index for index, word in enumerate(argv) if word == old]
+    if len(places) != 1:
+        raise ValueError("cannot tell which word is the --wrap command")
+    argv[places[0]] = old[: request.offset] + command
+    return argv
+
+
+def record_id(request: Request) -> str:
+    """Return the id under which this submission is remembered."""
+    return request.nonce[:8].hex()
+
+
+def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequence[str], new: bytes) -> bytes:
+    import hashlib
+
+    from .records import AuditLine, audit_line, host, now
+
+    change = hashlib.sha256(request.hash + new).hexdigest()[:16] if new else ""
+    uid, came = request.submission.uid, request.submission.came
+    job = request.hash.hex()
+    line = AuditLine(
+        now(),
+        host(),
+        uid,
+        record_id(request),
+        job,
+        verdict,
+        mode,
+        tuple(codes)[:32],
+        site.id,
+        site.revision,
+        came,
+        change,
+    )
+    return audit_line(line)
+
+
+def _say(submission: Submission, findings: Sequence[Finding], decision: Decision, mode: str) -> bytes:
+    if mode == "observe":
+        return b""
+    name = (submission.path.rpartition(b"/")[2] or submission.came.encode()).decode("utf-8", "replace")
+    lines: List[str] = []
+    if decision.repaired and mode == "repair":
+        lines += ["%s: %s" % (name, says) for says in decision.repaired.says]
+    else:
+        for one in findings[:8]:
+            line = line_of(submission.script or b"", one.at.start) if one.at else 0
+            lines.append("%s:%d: %s %s" % (name, line, one.code, one.says))
+        lines += ["help: " + says for says in decision.repaired.says] if decision.repaired else []
+    return "".join("maple: %s\n" % line.replace("\n", " ") for line in lines).encode("utf-8", "replace")
+
+
+def question(submission: Submission, offered: Rewritten) -> bytes:
+    """Return what the user is shown before the prompt: why, and the lines that would change."""
+    out = ["maple: " + says.replace("\n", " ") for says in offered.says]
+    was = submission.script or b""
+    old, new = was.split(b"\n"), (was if offered.script is None else offered.script).split(b"\n")
+    if offered.argv != submission.argv:
+        old, new = [b" ".join(submission.argv), *old], [b" ".join(offered.argv), *new]
+    out += changed_lines(old, new)
+    return ("\n".join(out[:60]) + "\n").encode("utf-8", "replace")
+
+
+def changed_lines(old: Sequence[bytes], new: Sequence[bytes]) -> List[str]:
+    """Return the lines that differ, `-` before the old and `+` before the new ones."""
+    if len(old) == len(new):
+        pairs = [(a, b) for a, b in zip(old, new) if a != b]
+        return [text for a, b in pairs for text in ("maple:   - " + _shown(a), "maple:   + " + _shown(b))]
+    start = next((i for i, (a, b) in enumerate(zip(old, new)) if a != b), min(len(old), len(new)))
+    tails = zip(reversed(old[start:]), reversed(new[start:]))
+    end = next((i for i, (a, b) in enumerate(tails) if a != b), min(len(old), len(new)) - start)
+    gone, come = old[start : len(old) - end], new[start : len(new) - end]
+    return ["maple:   - " + _shown(line) for line in gone] + ["maple:   + " + _shown(line) for line in come]
+
+
+def _shown(line: bytes) -> str:
+    return line.decode("utf-8", "backslashreplace")[:200]

@@ -1,0 +1,61 @@
+"""The line that every changed submission leaves, and every one that would have been: who, what, why; no script."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import NamedTuple, Optional, Tuple
+
+
+class AuditLine(NamedTuple):
+    """One submission.
+
+    *verdict*: "repaired" (SAFE fixes were submitted), "accepted" (the user said yes to an offer), "would-repair"
+    (mode observe or warn) or "findings". *job* and *change* are hashes: of the script as written, and of old and new
+    together. *ms* is what the front measured from its start to the hand-over.
+    """
+
+    time: str
+    host: str
+    uid: int
+    record: str
+    job: str
+    verdict: str
+    mode: str
+    codes: Tuple[str, ...]
+    site: str
+    revision: str
+    came: str
+    change: str = ""
+    ms: Optional[int] = None
+
+
+def audit_line(line: AuditLine) -> bytes:
+    """Return the line as one JSON object without its newline; the front puts "ms" before the closing brace."""
+    data = line._asdict()
+    if line.ms is None:
+        del data["ms"]
+    return json.dumps(data, separators=(",", ":")).encode()
+
+
+def read_audit(text: bytes) -> AuditLine:
+    """Return the line that *text* holds; fields that a later Maple added are skipped. Raises `ValueError`."""
+    data = json.loads(text)
+    if not isinstance(data, dict):
+        raise ValueError("not an audit line")
+    known = {name: data[name] for name in AuditLine._fields if name in data}
+    try:
+        return AuditLine(**known)._replace(codes=tuple(known["codes"]))
+    except (TypeError, KeyError) as error:
+        raise ValueError("an audit line lacks a field") from error
+
+
+def now() -> str:
+    """Return the time as audit lines have it."""
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())
+
+
+def host() -> str:
+    """Return this host's name."""
+    return os.uname().nodename

@@ -1,0 +1,41 @@
+"""What the administrator settled: `front.conf`, the snapshot of the site and the policy, read from disk."""
+
+from __future__ import annotations
+
+import json
+from typing import Mapping
+
+from .modes import Policy, policy_of
+from .site import GENERIC_SLURM, Site, from_snapshot
+
+MAX_CONF = 16384
+
+
+def read_conf(path: str) -> Mapping[str, str]:
+    """Return the keys of a `front.conf`, by the rules that the front reads it by."""
+    with open(path, "rb") as file:
+        text = file.read(MAX_CONF).decode("utf-8", "surrogateescape")
+    pairs = (line.partition("=") for line in text.split("\n") if not line.startswith("#"))
+    return {key: value for key, equals, value in pairs if equals}
+
+
+def site(conf: Mapping[str, str]) -> Site:
+    """Return the site of the snapshot; without one, the cluster nobody has described yet."""
+    path = conf.get("snapshot", "")
+    if not path:
+        return GENERIC_SLURM
+    with open(path, "rb") as file:
+        return from_snapshot(json.load(file))
+
+
+def policy(conf: Mapping[str, str]) -> Policy:
+    """Return the modes in force here."""
+    path = conf.get("policy", "")
+    data = None
+    if path:
+        try:
+            with open(path, "rb") as file:
+                data = json.load(file)
+        except FileNotFoundError:
+            data = None
+    return policy_of(data, conf.get("mode", ""))
