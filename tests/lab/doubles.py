@@ -47,6 +47,8 @@ def install(directory: str, shape: Shape) -> None:
     folder = f"{directory}/launchers"
     shutil.copytree(LAUNCHERS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.md", "test_*"))
     os.makedirs(f"{directory}/bin", exist_ok=True)
+    with open(f"{directory}/etc/mpi", "w", encoding="utf-8") as file:
+        file.write(shape.mpi + "\n")
     for name, module in COMMANDS.items():
         if name not in shape.launchers_absent and os.path.exists(f"{folder}/{module}.py"):
             _entry(f"{directory}/bin/{name}", name, module, folder)

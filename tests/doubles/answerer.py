@@ -1,0 +1,74 @@
+"""A double of the helper. The name it is installed under chooses how it answers: `fixes.py`, `hangs.py`, `huge.py` …"""
+
+import os
+import signal
+import sys
+import time
+
+sys.path.insert(0, os.environ.get("MAPLE_LIB") or open(os.path.join(os.path.dirname(__file__), "lib")).read())
+
+from maple_submit_filter import frames  # noqa: E402
+
+
+def receive(size):
+    text = b""
+    while len(text) < size:
+        text += os.read(0, size - len(text))
+    return text
+
+
+def send(frame):
+    while frame:
+        frame = frame[os.write(1, frame) :]
+
+
+def fix(request):
+    """What a repair would answer: one line more at the end of the script."""
+    one = request.submission
+    if one.came == "wrap":
+        argv = list(one.argv)
+        argv[request.word] += b" # fixed"
+        change = frames.Change(None, tuple(argv), b'{"who":"double"}')
+    else:
+        change = frames.Change((one.script or b"") + b"# fixed\n", None, b'{"who":"double"}')
+    return frames.Reply(request.nonce, request.hash, change, b"maple: fixed\n")
+
+
+def main():
+    kind = os.path.basename(sys.argv[0])[:-3]
+    if kind == "dies":
+        os.kill(os.getpid(), signal.SIGKILL)
+    head = receive(8)
+    request = frames.unpack_request(head + receive(frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)))
+    reply = fix(request)
+    if kind == "hangs":
+        time.sleep(60)
+    if kind == "forks":  # a grandchild holds the socket open
+        if os.fork() == 0:
+            time.sleep(60)
+            os._exit(0)
+        return
+    if kind == "garbage":
+        return send(b"not a frame at all, just words" * 100)
+    if kind == "huge":
+        return send(b"MPR1\x06\x40\x00\x00" + b"x" * (100 << 20))
+    if kind == "liar":
+        reply = reply._replace(nonce=bytes(16))
+    if kind == "otherhash":
+        reply = reply._replace(hash=bytes(32))
+    if kind == "otherword":
+        reply = reply._replace(change=frames.Change(b"#!/bin/sh\n", (b"sbatch", b"/etc/passwd")))
+    if kind == "short":
+        return send(frames.pack_reply(reply)[:-3])
+    if kind == "keeps":
+        reply = reply._replace(change=None, audit=b'{"who":"double"}')
+    if kind == "offers":
+        question = b"maple: one line more\n"
+        reply = reply._replace(change=None, offer=reply.change, question=question)
+    if kind == "argv":
+        argv = (request.submission.argv[0], b"--nodes=2", *request.submission.argv[1:])
+        reply = reply._replace(change=reply.change._replace(argv=argv))
+    send(frames.pack_reply(reply))
+
+
+main()

@@ -1,0 +1,203 @@
+"""Stand-in for python running a training program: one process of a world.
+
+It writes down what it was given, takes its GPU, meets the other ranks as torch's env:// would, and writes down how that
+went. Helpers (`python -c`, `python -m pip`, a script that trains nothing) are run by the real interpreter.
+"""
+
+import json
+import os
+import re
+import sys
+import time
+
+import store
+import world
+
+LAUNCHERS = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
+             "accelerate.commands.launch": "accelerate", "accelerate.commands.accelerate_cli": "accelerate",
+             "deepspeed": "deepspeed", "deepspeed.launcher.runner": "deepspeed"}  # fmt: skip
+HELPERS = re.compile(r"prep|download|convert|merge|export|tokeni[sz]e|plot|collect|check|setup|stage|env|list_|report|hosts")
+TRAINERS = re.compile(r"train|tune|ddp|fsdp|zero|main|run|bench|pipeline")
+TRAINS = re.compile(rb"torch|tensorflow|jax|deepspeed|accelerate|lightning|horovod|mpi4py|maple-double")
+MODULES = re.compile(r"^(pip|venv|json|http|site|sysconfig|compileall|zipfile|ensurepip|timeit|pytest|this|nvitop)\b")
+WANTED = re.compile(r"^(SLURM_(PROCID|NODEID|LOCALID|NTASKS|JOB_ID|STEP_ID|STEP_NUM_TASKS|NNODES|JOB_NUM_NODES|STEP_TASKS_PER_NODE"
+                    r"|GPUS_ON_NODE|JOB_GPUS|STEP_GPUS|CPUS_PER_TASK|JOB_NODELIST)|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE"
+                    r"|GROUP_RANK|NODE_RANK|MASTER_\w+|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|OMP_NUM_THREADS"
+                    r"|TORCHELASTIC_\w+|PMI\w*_(RANK|SIZE)|MPI_LOCAL\w+|OMPI_COMM_WORLD_\w+|PALS_\w+|ACCELERATE_\w+"
+                    r"|(NCCL|GLOO)_\w+)$")  # fmt: skip
+# source -> variables for rank, local rank, world size
+SOURCES = {
+    "torch": ("RANK", "LOCAL_RANK", "WORLD_SIZE"),
+    "slurm": ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
+    "hydra": ("PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"),
+    "openmpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),
+}
+
+
+def main(name, argv):
+    options, kind, program, arguments = read(argv)
+    if kind == "module" and program in LAUNCHERS:
+        module = __import__(LAUNCHERS[program])
+        if LAUNCHERS[program] == "accelerate" and program.endswith(".launch"):
+            arguments = ["launch", *arguments]
+        return module.main(program, arguments)
+    if kind in ("command", "stdin", "none") or not trains(kind, program):
+        return helper(name, argv, kind, program)
+    return Leaf(program, arguments).run()
+
+
+def read(argv):
+    """Return python's own options, what is run ("file", "module", "command", "stdin", "none"), it and its arguments."""
+    at = 0
+    while at < len(argv):
+        word = argv[at]
+        if word in ("-W", "-X", "--check-hash-based-pycs"):
+            at += 2
+        elif word == "-" or not word.startswith("-"):
+            return argv[:at], "stdin" if word == "-" else "file", word, argv[at + 1 :]
+        elif word.startswith("--") or not re.search("[cm]", word):
+            at += 1
+        else:
+            cut = re.search("[cm]", word).start()
+            kind = "command" if word[cut] == "c" else "module"
+            rest = word[cut + 1 :]
+            if rest:
+                return argv[:at], kind, rest, argv[at + 1 :]
+            return argv[:at], kind, (argv[at + 1 : at + 2] or [""])[0], argv[at + 2 :]
+    return argv, "none", "", []
+
+
+def trains(kind, program):
+    """Return whether the program is taken for one that trains."""
+    if os.environ.get("MAPLE_ROLE"):
+        return os.environ["MAPLE_ROLE"] == "train"
+    if kind == "module":
+        return not MODULES.match(program)
+    name = os.path.basename(program)
+    if HELPERS.search(name) and not TRAINERS.search(name):
+        return False
+    text = source(program)
+    return text is None or bool(TRAINS.search(text))
+
+
+def source(program):
+    try:
+        with open(program, "rb") as file:
+            return file.read(200000)
+    except OSError:
+        return None
+
+
+def helper(name, argv, kind, program):
+    if kind == "file" and source(program) is None:
+        return 0  # a helper that the test did not write: it did its work
+    os.execv(world.real(name), [name, *argv])
+
+
+class Leaf:
+    def __init__(self, program, arguments):
+        self.program, self.arguments, self.env = program, arguments, os.environ
+        self.text = source(program) or b""
+        self.rank = self.local_rank = self.size = self.device = None
+        self.facts = {}
+
+    def run(self):
+        self.who()
+        self.write(None, "did not finish")
+        why, world_id = "", None
+        try:
+            why = self.claim()
+            if not why:
+                why, world_id = self.meet()
+        except store.StoreError as error:
+            why = str(error)
+        except (ValueError, OSError) as error:
+            why = "%s: %s" % (type(error).__name__, error)
+        self.facts["world_id"] = world_id
+        self.write(not why, why)
+        if why:
+            world.say("[rank%s]: RuntimeError: %s (%s)" % (self.rank, why, world.host()))
+            return 1
+        if self.rank in (None, 0):
+            sys.stdout.write("trained %s: world %s\n" % (self.program, self.size or 1))
+        return 0
+
+    def who(self):
+        """Find out which rank this is, as the program itself would."""
+        self.source = self.env.get("MAPLE_RANKS_FROM") or self.hinted()
+        rank, local, size = (self.env.get(name, "") for name in SOURCES[self.source])
+        self.rank, self.local_rank, self.size = (int(x) if x.isdigit() else None for x in (rank, local, size))
+        self.addr, self.port = self.env.get("MASTER_ADDR", ""), self.env.get("MASTER_PORT", "")
+        if self.source == "slurm" and b"lightning" in self.text:
+            self.addr = self.addr or first_host(self.env.get("SLURM_JOB_NODELIST", ""))
+            self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
+
+    def hinted(self):
+        if b"SLURM_PROCID" in self.text or (b"lightning" in self.text and "SLURM_STEP_ID" in self.env and "RANK" not in self.env):
+            return "slurm"
+        if b"OMPI_COMM_WORLD_RANK" in self.text or (b"mpi4py" in self.text and "OMPI_COMM_WORLD_RANK" in self.env):
+            return "openmpi"
+        if b"PMI_RANK" in self.text or b"mpi4py" in self.text:
+            return "hydra"
+        return "torch"
+
+    def claim(self):
+        """Take a GPU, as `torch.cuda.set_device(local_rank)` would. Return what is wrong, or ""."""
+        visible = world.visible_gpus()
+        self.facts["gpus"] = visible
+        words = " ".join(self.arguments)
+        if self.env.get("MAPLE_DEVICE") == "cpu" or not world.node().get("gpus") or re.search(r"--cpu\b|device[= ]cpu|\bgloo\b", words):
+            return ""
+        if not visible:
+            return "No CUDA GPUs are available"
+        local = self.local_rank
+        if local is None:
+            local = int(self.env.get("SLURM_LOCALID") or 0) % len(visible) if self.rank is not None else 0
+        if local >= len(visible):
+            return "CUDA error: invalid device ordinal (local rank %d, %d visible)" % (local, len(visible))
+        self.device = visible[local]
+        return ""
+
+    def meet(self):
+        """Meet the other ranks. Return what is wrong or "", and the id of the world."""
+        needs = self.env.get("MAPLE_NEEDS_RANK") == "1" or b"init_process_group" in self.text
+        if self.rank is None and not needs:
+            return "", None  # a single process: nobody to meet
+        for name, value in zip(("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"),
+                               (self.rank, self.size, self.addr, self.port)):  # fmt: skip
+            if value is None or value == "":
+                return ("Error initializing torch.distributed using env:// rendezvous: environment variable %s expected, "
+                        "but not set" % name), None  # fmt: skip
+        if self.rank >= self.size:
+            return "rank < size. %d vs %d" % (self.rank, self.size), None
+        server = None
+        if self.rank == 0 and self.env.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
+            server = store.Server(int(self.port))
+        client = store.Client(self.addr, int(self.port))
+        told = client.ask("rank", rank=self.rank, world=self.size, host=world.host(), device=self.device,
+                          local_rank=self.local_rank, pid=os.getpid())  # fmt: skip
+        if server:
+            time.sleep(0.2)  # the others' answers are on their way
+        return told["why"], told["world_id"]
+
+    def write(self, ok, why):
+        folder = self.env.get("MAPLE_FACTS")
+        if not folder:
+            return
+        self.facts.update(
+            ok=ok, why=why, program=self.program, arguments=self.arguments, host=world.host(), pid=os.getpid(), ppid=os.getppid(),
+            rank=self.rank, local_rank=self.local_rank, world_size=self.size, source=self.source, master_addr=self.addr,
+            master_port=self.port, device=self.device, affinity=sorted(os.sched_getaffinity(0)), cwd=os.getcwd(),
+            chain=self.env.get("MAPLE_CHAIN", "").split(), env={k: v for k, v in sorted(self.env.items()) if WANTED.match(k)},
+        )  # fmt: skip
+        path = os.path.join(folder, "%s-%s-%d.json" % ("x" if self.rank is None else self.rank, world.host(), os.getpid()))
+        os.makedirs(folder, exist_ok=True)
+        with open(path + ".new", "w") as file:
+            json.dump(self.facts, file)
+        os.rename(path + ".new", path)
+
+
+def first_host(nodes):
+    """Return the first host of a Slurm node list."""
+    found = re.match(r"([^\[,]+)(?:\[(\d+))?", nodes)
+    return found.group(1) + (found.group(2) or "") if found else ""

@@ -1,0 +1,192 @@
+"""Stand-in for mpirun, mpiexec and ibrun inside a Slurm job: ranks over the nodes, started through srun as the real ones do.
+
+Which mpirun this is (Open MPI or Hydra) says the file `mpi` beside slurm.conf, or MAPLE_MPI.
+"""
+
+import json
+import os
+import re
+
+import world
+
+OPENMPI = {
+    "count": ("-n", "-np", "--np", "-c", "--n"), "each": ("-N", "-npernode", "--npernode"), "map": ("--map-by", "-map-by"),
+    "hosts": ("-H", "-host", "--host"), "file": ("-hostfile", "--hostfile", "-machinefile", "--machinefile"), "set": ("-x",),
+    "one": ("--bind-to", "-bind-to", "--rank-by", "--report-bindings-to", "--prefix", "-wdir", "--wdir", "--output", "--oversubscribe-to"),
+    "two": ("-mca", "--mca", "-gmca", "--gmca", "--prtemca", "--pmixmca"),
+}  # fmt: skip
+HYDRA = {
+    "count": ("-n", "-np"), "each": ("-ppn", "-perhost", "--ppn"), "map": (), "hosts": ("-hosts", "-host", "--hosts"),
+    "file": ("-f", "-hostfile", "-machinefile", "--hostfile"), "set": (),
+    "one": ("-launcher", "-bind-to", "--bind-to", "-map-by", "-rmk", "-iface", "-wdir", "-genvlist", "-envlist", "-prepend-rank-to", "-launcher-exec"),
+    "two": (), "environment": ("-genv", "-env"),
+}  # fmt: skip
+
+
+def main(name, argv):
+    if argv[:1] == ["--maple-proxy"]:
+        return proxy(json.loads(argv[1]), argv[2:])
+    try:
+        plan, command, kind = ibrun(argv) if name == "ibrun" else mpi(name, argv)
+    except ValueError as error:
+        world.say("%s: %s" % (name, error))
+        return 1
+    if not command:
+        world.say("%s: no executable was named" % name)
+        return 1
+    return spread(name, plan, command, kind)
+
+
+def personality():
+    path = os.path.join(os.path.dirname(os.environ.get("SLURM_CONF", "/")), "mpi")
+    try:
+        with open(path) as file:
+            return os.environ.get("MAPLE_MPI") or file.read().strip()
+    except OSError:
+        return os.environ.get("MAPLE_MPI", "openmpi")
+
+
+def allocated():
+    """Return host -> tasks of the allocation, [("localhost", 1)] outside one."""
+    hosts = hostnames(os.environ.get("SLURM_NODELIST") or os.environ.get("SLURM_JOB_NODELIST", ""))
+    tasks = []
+    for part in os.environ.get("SLURM_TASKS_PER_NODE", "1").split(","):
+        count, _, times = part.partition("(x")
+        tasks += [int(count)] * int(times.rstrip(")") or 1)
+    return list(zip(hosts, tasks + [1] * len(hosts))) or [(world.host(), os.cpu_count() or 1)]
+
+
+def hostnames(text):
+    found = []
+    for prefix, inside, suffix in re.findall(r"([^,\[]+)(?:\[([^\]]*)\])?([^,\[]*)", text):
+        for part in inside.split(",") if inside else [""]:
+            first, dash, last = part.partition("-")
+            width = len(first)
+            numbers = [part] if not dash else [str(x).zfill(width) for x in range(int(first), int(last) + 1)]
+            found += [prefix + number + suffix for number in numbers]
+    return found
+
+
+def mpi(name, argv):
+    kind = personality()
+    table = HYDRA if kind == "hydra" else OPENMPI
+    said, at = {}, 0
+    while at < len(argv) and argv[at].startswith("-"):
+        word, value = argv[at], (argv[at + 1 : at + 2] or [""])[0]
+        if "=" in word and word.startswith("--"):
+            word, _, value = word.partition("=")
+            at -= 1
+        meaning = next((key for key, words in table.items() if word in words), None)
+        if meaning == "environment":
+            os.environ[value] = argv[at + 2]
+        elif meaning == "set" and "=" in value:
+            os.environ.update([value.split("=", 1)])
+        elif meaning is None and not flag(word, kind):
+            raise ValueError("unrecognized argument %s" % word)
+        elif meaning is not None:
+            said[meaning] = value
+        at += {None: 1, "two": 3, "environment": 3}.get(meaning, 2)
+    slots = named(said) or allocated()
+    plan = hydra(said, slots) if kind == "hydra" else openmpi(said, slots, argv)
+    return plan, argv[at:], kind
+
+
+def flag(word, kind):
+    known = ("-genvall", "-envall", "-genvnone", "-l", "-prepend-rank", "-verbose", "-v", "-print-rank-map") if kind == "hydra" else (
+        "--oversubscribe", "--report-bindings", "--allow-run-as-root", "--tag-output", "--display-map", "-v", "-q",
+        "--bynode", "--nolocal", "--use-hwthread-cpus", "--verbose", "-oversubscribe", "--display-allocation")  # fmt: skip
+    return word in known
+
+
+def named(said):
+    """Return the hosts that the line names itself."""
+    if said.get("hosts"):
+        return [(part.partition(":")[0], int(part.partition(":")[2] or 1)) for part in said["hosts"].split(",")]
+    if said.get("file"):
+        found = []
+        with open(said["file"]) as file:
+            for line in file:
+                words = line.split("#")[0].replace(":", " slots=").split()
+                if words:
+                    slots = next((word[6:] for word in words[1:] if word.startswith("slots=")), "1")
+                    found.append((words[0], int(slots)))
+        return found
+    return None
+
+
+def openmpi(said, slots, argv):
+    each = said.get("each")
+    ppr = re.match(r"ppr:(\d+):(node|socket|numa|package)", said.get("map", ""))
+    each = int(each) if each else int(ppr.group(1)) if ppr else None
+    if each:
+        slots = [(host, each) for host, _ in slots]
+    total = sum(count for _, count in slots)
+    wanted = int(said.get("count") or total)
+    if wanted > total and "--oversubscribe" not in argv and "-oversubscribe" not in argv and ":oversubscribe" not in said.get("map", "").lower():
+        raise ValueError("There are not enough slots available in the system to satisfy the %d slots that were requested" % wanted)
+    if said.get("map", "").startswith("node"):
+        return deal(wanted, [(host, 1) for host, _ in slots])
+    return deal(wanted, slots)
+
+
+def hydra(said, slots):
+    each = int(said.get("each") or 0)
+    slots = [(host, each or count) for host, count in slots]
+    return deal(int(said.get("count") or sum(count for _, count in slots)), slots)
+
+
+def deal(wanted, slots):
+    """Return host -> ranks: *slots* filled in order, again and again until *wanted* ranks are placed."""
+    plan, rank = {}, 0
+    while rank < wanted:
+        for host, count in slots:
+            for _ in range(min(count, wanted - rank)):
+                plan.setdefault(host, []).append(rank)
+                rank += 1
+    return plan
+
+
+def ibrun(argv):
+    wanted, offset = None, 0
+    while argv[:1] and argv[0].startswith("-"):
+        if argv[0] == "-n":
+            wanted = int(argv[1])
+        elif argv[0] == "-o":
+            offset = int(argv[1])
+        elif argv[0] != "-np":
+            raise ValueError("unknown option %s" % argv[0])
+        argv = argv[2:]
+    everyone = [host for host, count in allocated() for _ in range(count)]
+    places = everyone[offset:] if wanted is None else everyone[offset : offset + wanted]
+    plan = {}
+    for rank, host in enumerate(places):
+        plan.setdefault(host, []).append(rank)
+    return plan, argv, "hydra"
+
+
+def spread(name, plan, command, kind):
+    """Start one proxy on each node of *plan*; on this node alone, work without srun."""
+    size = sum(len(ranks) for ranks in plan.values())
+    told = json.dumps({"plan": plan, "size": size, "kind": kind, "name": name})
+    if set(plan) <= {world.host(), "localhost", os.environ.get("SLURMD_NODENAME")}:
+        return proxy(json.loads(told), command)
+    me = os.path.join(os.path.dirname(world.python()), "mpirun")
+    count = str(len(plan))
+    words = [world.real("srun"), "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1", "--kill-on-bad-exit=1",
+             "--overlap", "--nodelist=" + ",".join(plan), me, "--maple-proxy", told, *command]  # fmt: skip
+    return world.attend([world.start(words, dict(os.environ))], name)
+
+
+def proxy(told, command):
+    names = [os.environ.get("SLURMD_NODENAME"), world.host(), "localhost"]
+    mine = next((told["plan"][name] for name in names if name in told["plan"]), [])
+    started = []
+    for local, rank in enumerate(mine):
+        env = dict(os.environ, MAPLE_CHAIN=world.chained(told["name"]))
+        if told["kind"] == "hydra":
+            env.update(PMI_RANK=str(rank), PMI_SIZE=str(told["size"]), MPI_LOCALRANKID=str(local), MPI_LOCALNRANKS=str(len(mine)))
+        else:
+            env.update(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE=str(told["size"]), OMPI_COMM_WORLD_NODE_RANK=str(local),
+                       OMPI_COMM_WORLD_LOCAL_RANK=str(local), OMPI_COMM_WORLD_LOCAL_SIZE=str(len(mine)))  # fmt: skip
+        started.append(world.start(command, env))
+    return world.attend(started, told["name"])
