@@ -84,9 +84,8 @@ def install(folder: str, **options: Any) -> None:
     done = installation.install(made)
     click.echo(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
     for one in done.placed:
-        click.echo(
-            f"{one.path} is {'a link to' if one.kind == 'link' else 'a copy of'} the front; real: {made.real[Path(one.path).name]}"
-        )
+        form = "a link to" if one.kind == "link" else "a copy of"
+        click.echo(f"{one.path} is {form} the front; real: {made.real[Path(one.path).name]}")
     for real in made.real.values():
         if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
             click.echo(
@@ -142,3 +141,53 @@ def doctor(prefix: str, as_json: bool) -> None:
         table(checks)
     if any(one.state == "wrong" for one in checks):
         raise click.exceptions.Exit(1)
+
+
+@admin.command()
+@prefix_option
+@click.argument("mode", required=False, metavar="[MODE]")
+@click.option("--partition", metavar="P", help="Only for jobs that name this partition.")
+@click.option("--group", metavar="G", help="Only for members of this Unix group.")
+@click.option("--rule", metavar="CODE", help="Only for what this rule would change (it can only do less).")
+@json_option
+@plainly
+def mode(
+    prefix: str, mode: str | None, partition: str | None, group: str | None, rule: str | None, as_json: bool
+) -> None:
+    """Show the modes, or set one: off, observe, warn or repair; "default" takes an exception back.
+
+    It holds from the next submission on; nothing has to be restarted.
+    """
+    from ..install import mode as modes
+
+    home = absolute(prefix, "--prefix")
+    if mode is not None:
+        modes.change(home, mode, partition=partition, group=group, rule=rule)
+    elif partition or group or rule:
+        raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
+    now = modes.shown(home)
+    if as_json:
+        click.echo(json.dumps(now, indent=1))
+        return
+    click.echo(f"site: {now['mode']}")
+    for kind in ("partition", "group", "rule"):
+        for name, value in now[modes.TABLES[kind]].items():
+            click.echo(f"{kind} {modes.readable(kind, name)}: {value}")
+    if now["mode"] == "off" and any(now[table] for table in modes.TABLES.values()):
+        click.echo("warning: while the site's mode is off, the exceptions hold for nobody", err=True)
+
+
+@admin.command()
+@prefix_option
+@click.option("--since", default="7d", show_default=True, metavar="T", help="30m, 12h, 7d or 4w back; or a date.")
+@json_option
+@plainly
+def report(prefix: str, since: str, as_json: bool) -> None:
+    """Show what Maple saw, and what it changed or would have changed in mode repair."""
+    from ..install.report import facts_of, gather, table
+
+    facts = facts_of(gather(absolute(prefix, "--prefix"), since))
+    if as_json:
+        click.echo(json.dumps(facts, indent=1))
+    else:
+        table(facts, since)

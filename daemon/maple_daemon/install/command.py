@@ -58,7 +58,7 @@ def advice(folder: Path) -> str:
     """Return what makes a shell find *folder* first, ready to be copied."""
     return (
         f"put it in front, for everybody in /etc/profile.d/zz-maple.sh:\n"
-        f'    case ":$PATH:" in *:{folder}:*) ;; *) PATH={folder}:$PATH ;; esac\n'
+        f'    case "$PATH" in {folder}:*) ;; *) PATH={folder}:$PATH ;; esac\n'
         f"or in a module file (Lmod):\n"
         f'    prepend_path("PATH", "{folder}")'
     )

@@ -70,6 +70,11 @@ def site(site_id: str) -> Site:
         raise Refused(f"--site: {site_id}: {error}", f"maple site lint {site_id}") from None
 
 
+def read_json(path: Path) -> Any:
+    """Return what a JSON file holds. Raises `ValueError` or `OSError`."""
+    return json.loads(path.read_bytes())
+
+
 def front_folder(package: Path) -> Path:
     """Return where the sources of the front lie: beside the package in a checkout, else in the share folder."""
     for folder in (package.parent / "front", *map(Path, places.folders("front"))):

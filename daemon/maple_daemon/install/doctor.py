@@ -1,0 +1,214 @@
+"""Is the installation whole, and does it answer? Each check says what is wrong and what to do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import click
+
+from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, settings
+from .layout import Layout, Release, layout
+from .receipt import Receipt
+from .refusals import Refused, ancestors, who_else_writes
+
+
+class Check(NamedTuple):
+    """*state*: "ok", "wrong" or "note" (works, but look at it). *todo* is "" where nothing is to be done."""
+
+    name: str
+    state: str
+    says: str
+    todo: str = ""
+
+
+def examine(prefix: Path, path_variable: str) -> list[Check]:
+    """Return every check of the installation below *prefix*, for a shell with this PATH; changes nothing."""
+    where = layout(prefix)
+    try:
+        told = receipt.read(where)
+    except Refused as refused:
+        return [Check("receipt", "wrong", refused.says, refused.help)]
+    if told is None:
+        return [Check("receipt", "wrong", f"nothing is installed below {prefix}", "maple admin install")]
+    checks = [Check("receipt", "ok", str(where.receipt)), *(link(where))]
+    name = releases.in_force(where)
+    if name:
+        release = Release(where.releases / name)
+        checks += [one for part in PARTS for one in guarded(part, where, release)]
+    checks += commands(where, told, path_variable)
+    if name and all(one.state != "wrong" for one in checks):
+        checks += answers(Release(where.releases / name))
+    return checks
+
+
+def guarded(part: Callable[[Layout, Release], Iterator[Check]], where: Layout, release: Release) -> Iterator[Check]:
+    """Yield the checks of one part; what the system denies is a finding, not the end of the examination."""
+    try:
+        yield from part(where, release)
+    except OSError as error:
+        yield Check(part.__name__, "wrong", f"{error.filename}: {error.strerror}", "look as the user who installed it")
+
+
+def link(where: Layout) -> Iterator[Check]:
+    """Does `current` lead to a release?"""
+    name = releases.in_force(where)
+    if name:
+        yield Check("current", "ok", name)
+    else:
+        yield Check(
+            "current", "wrong", f"{where.current} leads to no release", "maple admin rollback, or install again"
+        )
+
+
+def files(where: Layout, release: Release) -> Iterator[Check]:
+    """Is every file as it was installed?"""
+    broken = releases.damage(release)
+    if not broken:
+        yield Check("files", "ok", f"{len(releases.manifest(release)['files'])} files as installed")
+    for line in broken[:20]:
+        yield Check("files", "wrong", line, "install again: a whole release is put beside this one")
+
+
+def permissions(where: Layout, release: Release) -> Iterator[Check]:
+    """May anybody else change what runs in every user's name?"""
+    inside = (path for path in release.root.rglob("*"))
+    wrong = [(path, why) for path in (*ancestors(release.root), *inside) if (why := who_else_writes(path))]
+    for path, why in wrong[:20]:
+        yield Check("permissions", "wrong", f"{path} {why}", f"chmod go-w {path}, and see that root or you own it")
+    if not wrong:
+        yield Check("permissions", "ok", "only the owner can change it")
+
+
+def config(where: Layout, release: Release) -> Iterator[Check]:
+    """Does front.conf say what the front needs?"""
+    values = settings.values(release)
+    missing = [key for key in ("python", "helper", "snapshot", "mode") if not values.get(key)]
+    missing += [] if any(key.startswith("real_") for key in values) else ["real_sbatch"]
+    if missing:
+        yield Check("front.conf", "wrong", f"{release.config} lacks {', '.join(missing)}", "install again")
+    elif values["mode"] not in settings.MODES:
+        yield Check("front.conf", "wrong", f"mode {values['mode']} is none", "maple admin mode repair")
+    elif release.config.stat().st_mode & 0o777 != 0o644:
+        yield Check("front.conf", "wrong", "the front reads it only with mode 0644", f"chmod 644 {release.config}")
+    else:
+        yield Check("front.conf", "ok", f"mode {values['mode']}")
+
+
+def python(where: Layout, release: Release) -> Iterator[Check]:
+    """Does the pinned interpreter still do?"""
+    path = settings.values(release).get("python", "")
+    found = interpreter.inspect(path)
+    if isinstance(found, str):
+        yield Check("python", "wrong", f"{path} {found}", "install again, perhaps with --python PATH")
+    elif str(found.path) != path:
+        yield Check("python", "note", f"{path} is a link now, to {found.path}", "install again to pin it")
+    else:
+        yield Check("python", "ok", f"{path} {'.'.join(map(str, found.version))}")
+
+
+def real(where: Layout, release: Release) -> Iterator[Check]:
+    """Is the real command still there?"""
+    for key, path in settings.values(release).items():
+        name = key.removeprefix("real_")
+        if name == key:
+            continue
+        if not command.runnable(Path(path)):
+            yield Check(name, "wrong", f"the real {path} is gone", f"install again with --real-{name} PATH")
+        elif command.is_front(Path(path)):
+            yield Check(name, "wrong", f"{path} is Maple itself", f"install again with --real-{name} PATH")
+        else:
+            yield Check(name, "ok", path)
+
+
+def snapshot(where: Layout, release: Release) -> Iterator[Check]:
+    """Can the site's facts be read, and are they those of the site file?"""
+    from maple_submit_filter.site import from_snapshot
+
+    from .sources import read_json, site
+
+    try:
+        held = from_snapshot(read_json(release.snapshot))
+    except (OSError, ValueError) as error:
+        yield Check("site", "wrong", f"{release.snapshot}: {error}", "install again")
+        return
+    try:
+        fresh = site(held.id)
+    except Refused as refused:
+        yield Check("site", "note", f"{held.id}: {refused.says}", refused.help)
+        return
+    if fresh.revision != held.revision:
+        yield Check("site", "wrong", f"{held.id} was changed since it was installed", "install again to take it over")
+    else:
+        yield Check("site", "ok", f"{held.id}, revision {held.revision}")
+
+
+def policy(where: Layout, release: Release) -> Iterator[Check]:
+    """Can the exceptions be read?"""
+    try:
+        tables = mode.exceptions(where)
+    except Refused as refused:
+        yield Check("policy", "wrong", refused.says, refused.help)
+        return
+    yield Check("policy", "ok", f"{sum(len(tables[name]) for name in mode.TABLES.values())} exceptions")
+
+
+def audit(where: Layout, release: Release) -> Iterator[Check]:
+    """Can users leave audit lines?"""
+    folder = Path(settings.values(release).get("audit", ""))
+    if not folder.is_dir():
+        yield Check("audit", "wrong", f"{folder} is no folder", "install again")
+    elif folder.stat().st_uid == 0 and folder.stat().st_mode & 0o7777 != 0o1733:
+        yield Check("audit", "wrong", f"{folder} has mode {folder.stat().st_mode & 0o7777:o}", f"chmod 1733 {folder}")
+    else:
+        yield Check("audit", "ok", str(folder))
+
+
+def socket(where: Layout, release: Release) -> Iterator[Check]:
+    """Is the daemon's socket there, where one was named?"""
+    path = settings.values(release).get("socket", "")
+    if path and not Path(path).is_socket():
+        yield Check("socket", "note", f"{path} is not there: the helper answers alone", "start maple-daemon")
+    elif path:
+        yield Check("socket", "ok", path)
+
+
+PARTS = (files, permissions, config, python, real, snapshot, policy, audit, socket)
+
+
+def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check]:
+    """Do the commands stand where they were put, and does a shell find them first?"""
+    for one in told.placed:
+        path = Path(one.path)
+        if not place.is_ours(path, where, one):
+            yield Check("command", "wrong", f"{path} is not what was put there", "install again")
+            continue
+        yield Check("command", "ok", f"{path}, a {one.kind}")
+        values = settings.values(Release(where.current))
+        original = Path(values.get(f"real_{path.name}", "/"))
+        if one.kind == "copy" and where.current.exists() and one.what != atomic.sha256(Release(where.current).front):
+            yield Check("command", "wrong", f"{path} is a copy of another release", "install again")
+        if command.comes_first(path.parent, original, path_variable):
+            yield Check("PATH", "ok", f"{path.parent} comes first")
+        else:
+            yield Check("PATH", "wrong", f"a shell finds {original} first", command.advice(path.parent))
+
+
+def answers(release: Release) -> Iterator[Check]:
+    """Does the front ask, and is it answered in time?"""
+    found = selftest.run(release)
+    yield Check("self-test", "wrong" if found.wrong else "ok", found.wrong or f"answered in {found.ms} ms", found.todo)
+
+
+MARKS = {"ok": ("ok   ", "green"), "wrong": ("WRONG", "red"), "note": ("note ", "yellow")}
+
+
+def table(checks: list[Check]) -> None:
+    """Print the checks for people."""
+    width = max(len(one.name) for one in checks)
+    for one in checks:
+        mark, colour = MARKS[one.state]
+        click.echo(f"{click.style(mark, fg=colour)}  {one.name:{width}}  {one.says}")
+        for line in one.todo.splitlines():
+            click.echo(f"{'':{width + 9}}{line}")
