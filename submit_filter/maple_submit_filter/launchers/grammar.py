@@ -43,7 +43,8 @@ class Reading(NamedTuple):
     words that had to stand before it. *contexts* are the indices of `:` words, which begin another program in mpiexec.
     *open*: words that may be any options stood before the program. *split_only*: that is only so if an unquoted
     unknown value, or path, held blanks or nothing. *problem* is why the launcher would refuse these words, "" if it
-    would not.
+    would not. *late_problem*: a word of the *program* for which argparse refuses the line all the same, because it
+    could be short for two options of the launcher: so in Python 3.6 to 3.13.0 (run), mended in later ones.
     """
 
     options: Tuple[Option, ...]
@@ -53,6 +54,7 @@ class Reading(NamedTuple):
     split_only: bool = False
     operands: Tuple[int, ...] = ()
     contexts: Tuple[int, ...] = ()
+    late_problem: str = ""
 
 
 def read(table: Table, argv: Sequence[Text], start: int) -> Reading:
@@ -61,7 +63,6 @@ def read(table: Table, argv: Sequence[Text], start: int) -> Reading:
     walk.run()
     program = min(walk.at, len(argv))
     opened = walk.open or walk.splits
-    contexts = _contexts(table, argv, program)
     return Reading(
         tuple(walk.options),
         program,
@@ -69,7 +70,8 @@ def read(table: Table, argv: Sequence[Text], start: int) -> Reading:
         walk.problem,
         opened and not walk.open,
         tuple(walk.operands),
-        contexts,
+        _contexts(table, argv, program),
+        _late_problem(table, argv, program),
     )
 
 
@@ -77,6 +79,18 @@ def _contexts(table: Table, argv: Sequence[Text], program: int) -> Tuple[int, ..
     if table.style != DASHES:
         return ()
     return tuple(index for index in range(program, len(argv)) if argv[index].raw == b":")
+
+
+def _late_problem(table: Table, argv: Sequence[Text], program: int) -> str:
+    if table.style != ARGPARSE or any(text.raw == b"--" for text in argv[:program]):
+        return ""
+    for text in argv[program + 1 :]:
+        if text.raw == b"--":
+            return ""
+        kind = classify(table, text)
+        if kind.ambiguous:
+            return kind.problem
+    return ""
 
 
 class _Walk:
@@ -129,9 +143,12 @@ class _Walk:
             return True
         if not self.guess:
             return False
-        could = [self._goes_on(self.at + step) for step in (1, 2)]
+        could = [self._goes_on(self.at + 1), self._takes_next() and self._goes_on(self.at + 2)]
         self.open = self.open or text.open or any(could)
         return text.open and any(could)
+
+    def _takes_next(self) -> bool:
+        return self.at + 1 < len(self.argv) and self._takes(self.argv[self.at + 1])
 
     def _goes_on(self, at: int) -> bool:
         """Return whether the words from *at* on are options and a program."""

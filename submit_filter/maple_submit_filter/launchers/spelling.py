@@ -28,6 +28,7 @@ class Kind(NamedTuple):
     hidden: bool = False
     splits: bool = False
     ends: bool = False
+    ambiguous: bool = False
 
 
 OPERAND = Kind()
@@ -65,7 +66,9 @@ def _unknown(name: bytes) -> Kind:
 
 
 def _ambiguous(name: bytes, matches: Sequence[bytes]) -> Kind:
-    return Kind(problem="ambiguous option %s (%s)" % (say(name), ", ".join(say(one) for one in matches)))
+    return Kind(
+        problem="ambiguous option %s (%s)" % (say(name), ", ".join(say(one) for one in matches)), ambiguous=True
+    )
 
 
 def say(name: bytes) -> str:
