@@ -134,7 +134,7 @@ OPENMPI: Table = table(
 _HYDRA_ROWS = """
     --n --np 1
     --ppn 1
-    --f --hostfile --machinefile --machine --machines --machinelist 1
+    --hostfile --f --machinefile --machine --machines --machinelist 1
     --hosts --host --hostlist 1
     --env 2=
     --genv 2=
@@ -237,7 +237,7 @@ PALS: Table = table(
     """
     --n --np 1
     --ppn 1
-    --d --depth 1
+    --depth --d 1
     --hostfile --f 1
     --hosts --host --hostlist 1
     --cpu-bind 1
