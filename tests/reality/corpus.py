@@ -7,7 +7,7 @@
 - `NAME.d/`: files that lie in the folder the job is submitted from.
 
 A comment `# site: ID` names the site of a tricky or wrong script (else generic-slurm), `# lab: no (why)` one that needs
-what the lab has not.
+what the lab has not, `# lab: NAME=VALUE` a variable of the lab (which mpirun it has, say).
 """
 
 from __future__ import annotations
@@ -31,6 +31,7 @@ class Case(NamedTuple):
     stdin: bool
     files: str  # folder whose content is copied beside the job, "" none
     runs: bool  # in the lab
+    environment: tuple[tuple[str, str], ...] = ()  # what the lab's submitter has set
 
     @property
     def kind(self) -> str:
@@ -70,7 +71,8 @@ def _read(stem: str) -> Case:
     where = site.group(1).decode() if site else parts[1] if parts[0] == "right" else GENERIC
     files = f"{stem}.d" if os.path.isdir(f"{stem}.d") else ""
     runs = not re.search(rb"^# lab: no\b", head, re.MULTILINE)
-    return Case(name, where, script, words[:-2] if stdin else words, stdin, files, runs)
+    variables = tuple((one[1].decode(), one[2].decode()) for one in re.finditer(rb"(?m)^# lab: (\w+)=(\S+)$", head))
+    return Case(name, where, script, words[:-2] if stdin else words, stdin, files, runs, variables)
 
 
 def _bytes(path: str) -> Optional[bytes]:

@@ -1,6 +1,5 @@
 #!/bin/bash
 # Tricky: the number of GPUs comes from a command whose output nobody knows beforehand.
 #SBATCH --nodes=1 --ntasks=1 --gpus-per-node=4
-# lab: no (no nvidia-smi there)
 NGPU=$(nvidia-smi -L | wc -l)
 torchrun --standalone --nproc_per_node=$NGPU train.py

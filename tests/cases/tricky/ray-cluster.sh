@@ -1,5 +1,6 @@
 #!/bin/bash
 # Tricky: Ray starts one daemon a node and places its own workers; four GPUs, one process is right.
+# lab: no (no ray there)
 #SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4
 nodes=($(scontrol show hostnames "$SLURM_JOB_NODELIST"))
 head_node=${nodes[0]}

@@ -1,4 +1,5 @@
 #!/bin/bash
+# lab: MAPLE_MPI=hydra
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=2
 #SBATCH --gpus-per-node=2

@@ -1,0 +1,179 @@
+"""Cases run on labs in the shape of their sites, several at a time; each process writes down what it was given.
+
+`MAPLE_FACTS` is the folder a stand-in writes its rank facts to (one JSON file a process), `MAPLE_DOUBLE_DEADLINE` how long
+stand-ins wait for each other before they give up as the real ones would after ten minutes.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import queue
+import re
+import shutil
+import tempfile
+import threading
+from collections import defaultdict
+from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+
+from tests.lab.lab import Ended, Lab
+from tests.lab.shape import Shape
+from tests.reality.corpus import Case
+
+DEADLINE = "3"  # seconds a stand-in waits; the lab's network takes milliseconds
+LIMIT = 75.0  # seconds a job may take, its time in the queue included
+
+Fact = Mapping[str, Any]
+
+
+class Ran(NamedTuple):
+    """What one submission did. *state* as in sacct, "REFUSED" when sbatch said no, "HUNG" when it was still there."""
+
+    case: Case
+    state: str
+    exit_code: int
+    facts: tuple[Fact, ...]
+    output: str
+    nodes: tuple[str, ...]  # the job's hosts, in order
+
+    @property
+    def leaves(self) -> tuple[Fact, ...]:
+        """Return the facts of processes that hold a rank."""
+        return tuple(fact for fact in self.facts if fact["rank"] is not None)
+
+
+class Work(NamedTuple):
+    """One case to run. *extra*: files to put beside it, by name."""
+
+    case: Case
+    extra: Mapping[str, bytes] = {}
+
+
+def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: int = 2, at_once: int = 5,
+            done: Optional[Callable[[int, Ran], None]] = None) -> list[Ran]:  # fmt: skip
+    """Return what each case did, in order. *labs* labs are up at a time, each with *at_once* jobs queued."""
+    batches: queue.Queue[list[int]] = queue.Queue()
+    by_site: dict[str, list[int]] = defaultdict(list)
+    for index, work in enumerate(works):
+        by_site[work.case.site].append(index)
+    for indices in sorted(by_site.values(), key=len, reverse=True):
+        size = max(12, -(-len(indices) // labs))
+        for start in range(0, len(indices), size):
+            batches.put(indices[start : start + size])
+    results: dict[int, Ran] = {}
+    errors: list[BaseException] = []
+
+    def serve() -> None:
+        while not errors:
+            try:
+                batch = batches.get_nowait()
+            except queue.Empty:
+                return
+            try:
+                with Lab(shape_of(works[batch[0]].case.site)) as lab:
+                    for index, ran in _through(lab, [(index, works[index]) for index in batch], at_once):
+                        results[index] = ran
+                        if done:
+                            done(index, ran)
+            except BaseException as error:  # noqa: BLE001 - told to the caller below
+                errors.append(error)
+
+    threads = [threading.Thread(target=serve, daemon=True) for _ in range(labs)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    if errors:
+        raise errors[0]
+    return [results[index] for index in range(len(works))]
+
+
+def _through(lab: Lab, works: Sequence[tuple[int, Work]], at_once: int) -> Any:
+    """Yield (index, Ran) for each work, *at_once* in the lab at a time."""
+    waiting: list[tuple[int, Work, str, Any]] = []
+    todo = list(works)
+    with tempfile.TemporaryDirectory(prefix="maple-reality-") as folder:
+        os.chmod(folder, 0o755)
+        while todo or waiting:
+            while todo and len(waiting) < at_once:
+                index, work = todo.pop(0)
+                cwd = lay_out(work, os.path.join(folder, str(index)))
+                waiting.append((index, work, cwd, _submit(lab, work.case, cwd)))
+            index, work, cwd, sent = waiting.pop(0)
+            yield index, _result(lab, work.case, cwd, sent)
+            shutil.rmtree(cwd, ignore_errors=True)
+
+
+def lay_out(work: Work, cwd: str) -> str:
+    """Make the folder a case is submitted from, with its script and files."""
+    if work.case.files:
+        shutil.copytree(work.case.files, cwd)
+    os.makedirs(os.path.join(cwd, "facts"), exist_ok=True)
+    for name, content in work.extra.items():
+        path = os.path.join(cwd, name)
+        if not os.path.exists(path):
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(content)
+    if work.case.script is not None:
+        with open(os.path.join(cwd, work.case.file_name), "wb") as file:
+            file.write(work.case.script)
+    return cwd
+
+
+def _submit(lab: Lab, case: Case, cwd: str) -> Any:
+    words = [case.file_name if word == "{}" else word for word in case.words]
+    env = lab.environment(MAPLE_FACTS=os.path.join(cwd, "facts"), MAPLE_DOUBLE_DEADLINE=DEADLINE, **dict(case.environment))
+    stdin = (case.script or b"").decode("utf-8", "surrogateescape") if case.stdin else ""
+    return lab.sbatch(*words, cwd=cwd, env=env, stdin=stdin, timeout=40)
+
+
+def _result(lab: Lab, case: Case, cwd: str, sent: Any) -> Ran:
+    if sent.id is None:
+        return Ran(case, "REFUSED", sent.returncode, (), sent.stderr + sent.stdout, ())
+    ended: list[Ended] = []
+    state = "HUNG"
+    try:
+        for number in _members(case, sent.id):
+            ended.append(lab.wait(number, LIMIT))
+        state = next((one.state for one in ended if one.state != "COMPLETED"), "COMPLETED")
+    except TimeoutError:
+        lab.run(["scancel", str(sent.id)])
+        try:
+            lab.wait(sent.id, 20)
+        except TimeoutError:
+            pass
+    code = max((one.exit_code or one.signal for one in ended), default=-1)
+    nodes = _hosts(lab, ended[0].facts.get("NODES", "")) if ended else ()
+    return Ran(case, state, code, _facts(os.path.join(cwd, "facts")), _output(cwd), nodes)
+
+
+def _members(case: Case, first: int) -> range:
+    """Return the ids of an array's members: the last one runs under the array's own id, the others follow it."""
+    found = re.search(rb"--array=(\d+)-(\d+)", case.script or b"")
+    return range(first, first + (int(found[2]) - int(found[1]) + 1 if found else 1))
+
+
+def _hosts(lab: Lab, nodes: str) -> tuple[str, ...]:
+    if "[" not in nodes:
+        return tuple(nodes.split(","))
+    return tuple(lab.run(["scontrol", "show", "hostnames", nodes]).stdout.split())
+
+
+def _facts(folder: str) -> tuple[Fact, ...]:
+    found = []
+    for name in sorted(os.listdir(folder)):
+        if name.endswith(".json"):
+            with open(os.path.join(folder, name), encoding="utf-8", errors="replace") as file:
+                found.append(json.load(file))
+    return tuple(found)
+
+
+def _output(cwd: str) -> str:
+    texts = []
+    for name in sorted(os.listdir(cwd)):
+        path = os.path.join(cwd, name)
+        if re.search(r"\.(out|err|log|txt|o|e|o\d+|e\d+)$|^log|^out", name) and os.path.isfile(path):
+            with open(path, encoding="utf-8", errors="replace") as file:
+                texts.append(file.read()[-4000:])
+    return "\n".join(texts)
