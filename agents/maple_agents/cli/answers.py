@@ -1,0 +1,137 @@
+"""What the engine decided, as JSON. The shape is stable: other programs read it."""
+
+from __future__ import annotations
+
+from typing import Optional
+
+from maple_submit_filter.decide import Decision, Rewritten
+from maple_submit_filter.findings import Finding
+from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Process, Step
+from maple_submit_filter.report import safety
+from maple_submit_filter.script import column_of, line_of
+from maple_submit_filter.text import show
+
+from .asked import Answer
+from .difference import text, unified
+
+Object = dict[str, object]
+
+
+def checked(answer: Answer, mode: str) -> Object:
+    """Return what `maple check --json` prints; a number that is unknown is None."""
+    decision, source = answer.decision, answer.submission.script or b""
+    return {
+        "site": answer.site.id,
+        "scheduler": answer.submission.scheduler,
+        "mode": mode,
+        "verdict": decision.verdict,
+        "findings": [_finding(one, source) for one in decision.findings],
+        "plan": {"steps": [_step(one) for one in decision.plan.steps] if decision.plan else []},
+        "repaired": _rewritten(decision.repaired, answer),
+        "offered": _rewritten(decision.offered, answer),
+        "held_back": [{"code": code, "why": why} for code, why in decision.held_back],
+    }
+
+
+def planned(answer: Answer) -> Object:
+    """Return what `maple plan --json` prints: the steps as `maple check` has them, and every process."""
+    plan = answer.decision.plan
+    return {
+        "site": answer.site.id,
+        "scheduler": answer.submission.scheduler,
+        "allocation": _allocation(plan.allocation) if plan else None,
+        "steps": [_step_with_processes(one) for one in plan.steps] if plan else [],
+        "unread": unread(answer.decision),
+    }
+
+
+def unread(decision: Decision) -> list[Object]:
+    """Return what could not be understood, with its lines."""
+    plan: Optional[LaunchPlan] = decision.plan
+    return [{"line": line, "says": says} for line, says in plan.unread] if plan else []
+
+
+def _finding(finding: Finding, source: bytes) -> Object:
+    return {
+        "code": finding.code,
+        "line": line_of(source, finding.at.start) if finding.at else None,
+        "column": column_of(source, finding.at.start) if finding.at else None,
+        "says": finding.says,
+        "safety": safety(finding),
+        "proven": finding.proven,
+        "asks_for": finding.asks_for or None,
+    }
+
+
+def _step(step: Step) -> Object:
+    return {
+        "line": step.line,
+        "launchers": [link.name for link in step.links],
+        "nodes": step.nodes,
+        "tasks_per_node": step.tasks_per_node,
+        "workers_per_task": step.workers_per_task,
+        "groups": [_group(one) for one in step.groups],
+        "unknown": list(step.unknown),
+    }
+
+
+def _group(group: Group) -> Object:
+    return {
+        "nodes": group.nodes,
+        "ranks_per_node": group.ranks_per_node,
+        "world_size": group.world_size,
+        "master": _shown(group.master),
+    }
+
+
+def _step_with_processes(step: Step) -> Object:
+    groups = [
+        {**_group(one), "complete": one.complete, "processes": [_process(process) for process in one.processes]}
+        for one in step.groups
+    ]
+    return {**_step(step), "program": [show(word) for word in step.program], "groups": groups}
+
+
+def _process(process: Process) -> Object:
+    return {
+        "node": process.node,
+        "task": process.task,
+        "local_rank": process.local_rank,
+        "rank": process.rank,
+        "world_size": process.world_size,
+        "master": _shown(process.master),
+        "port": _shown(process.port),
+        "gpus": None if process.gpus is None else [show(gpu) for gpu in process.gpus],
+        "cpus": process.cpus,
+    }
+
+
+def _allocation(allocation: Allocation) -> Object:
+    return {
+        "nodes": allocation.nodes,
+        "tasks": allocation.tasks,
+        "tasks_per_node": allocation.tasks_per_node,
+        "cpus_per_task": allocation.cpus_per_task,
+        "gpus_per_node": allocation.gpus_per_node,
+        "gpus_per_task": allocation.gpus_per_task,
+        "node_kinds": [kind.name for kind in allocation.node_kinds],
+        "partition": allocation.partition,
+    }
+
+
+def _rewritten(new: Optional[Rewritten], answer: Answer) -> Optional[Object]:
+    if new is None:
+        return None
+    before = answer.submission.script or b""
+    after = before if new.script is None else new.script
+    return {
+        "script": text(after),
+        "argv": [text(word) for word in new.argv],
+        "diff": unified(before, after, answer.name),
+        "edits": [{"line": line, "because": because} for line, because in new.because],
+    }
+
+
+def _shown(value: Optional[bytes]) -> Optional[str]:
+    """Return a value with its tokens as people read them; None where any part of it is unknown."""
+    return None if value is None or b"\0same" in value else show(value)

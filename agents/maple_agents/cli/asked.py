@@ -1,0 +1,118 @@
+"""What a command is asked about: a script, the words before it, and the site it would run on."""
+
+from __future__ import annotations
+
+import os
+import stat
+import sys
+from difflib import get_close_matches
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+
+from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.submission import Submission, is_watched
+
+from .complaint import Complaint
+
+if TYPE_CHECKING:
+    from maple_submit_filter.decide import Decision
+
+MOST = 64 * 1024 * 1024  # bytes; far beyond what any scheduler takes for a script
+GENERIC = {site.id: site for site in (GENERIC_SLURM, GENERIC_PBS)}
+COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
+
+
+class Answer(NamedTuple):
+    """What was asked, and what the engine says of it. *name* is the script as people call it."""
+
+    name: str
+    submission: Submission
+    site: Site
+    decision: "Decision"
+
+
+def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
+    """Return what the engine decides of `sbatch WORDS… SCRIPT` on the site; raises `Complaint` if it cannot be asked.
+
+    *script* is a path, or "-" for standard input. Without *site_id* the site is the one we are on.
+    """
+    from maple_submit_filter.decide import decide
+
+    if words and not words[0].startswith("-"):
+        raise Complaint(f"{words[0]}: one script at a time", "words for sbatch begin with an option: -- --nodes=2")
+    site = site_of(site_id)
+    asked = submission(script, words, site.scheduler)
+    return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site))
+
+
+def submission(script: str, words: Sequence[str], scheduler: str) -> Submission:
+    """Return the submission that the scheduler's command would make of *words* and *script* here and now."""
+    source = _stdin() if script == "-" else _file(script)
+    argv = [COMMANDS[scheduler], *(os.fsencode(word) for word in words)]
+    return Submission(
+        scheduler=scheduler,
+        argv=tuple(argv if script == "-" else [*argv, os.fsencode(script)]),
+        script=source,
+        came="stdin" if script == "-" else "file",
+        path=b"" if script == "-" else os.fsencode(script),
+        cwd=_cwd(),
+        uid=os.getuid(),
+        environment={name: value for name, value in os.environb.items() if is_watched(name)},
+    )
+
+
+def _cwd() -> bytes:
+    try:
+        return os.getcwdb()
+    except OSError:  # deleted, or closed to us: sbatch lives with that, and so do we
+        return b"/"
+
+
+def _stdin() -> bytes:
+    if sys.stdin is None:
+        raise Complaint("standard input is closed", "name a file instead of -")
+    source = sys.stdin.buffer.read(MOST + 1)
+    return _bounded(source, "standard input")
+
+
+def _file(path: str) -> bytes:
+    try:
+        with open(path, "rb") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                raise Complaint(f"{path}: is a device", "name a batch script, or - for standard input")
+            return _bounded(file.read(MOST + 1), path)
+    except (OSError, ValueError) as error:
+        why = error.strerror.lower() if isinstance(error, OSError) and error.strerror else str(error)
+        raise Complaint(f"{path}: {why}", "name a batch script that you can read, or - for standard input") from error
+
+
+def _bounded(source: bytes, name: str) -> bytes:
+    if len(source) > MOST:
+        raise Complaint(f"{name}: larger than {MOST >> 20} MiB", "no scheduler takes that as a batch script")
+    return source
+
+
+def site_of(site_id: Optional[str]) -> Site:
+    """Return the site of that id, or the one we are on; where that is not known, one that nothing is known about."""
+    from maple_agents import sites
+
+    wanted = site_id or sites.detect(os.environ, os.uname().nodename) or GENERIC_SLURM.id
+    try:
+        return sites.load(wanted)
+    except ValueError as error:
+        if wanted in GENERIC:
+            return GENERIC[wanted]
+        if wanted in sites.ids():
+            raise Complaint(_first(error), f"see them all with: maple site lint {wanted}") from error
+        raise _no_such_site(wanted, sites.ids()) from error
+
+
+def _first(error: ValueError) -> str:
+    return str(error).partition("\n")[0]
+
+
+def _no_such_site(wanted: str, known: Sequence[str]) -> Complaint:
+    near = get_close_matches(wanted, known, 1, 0.4)
+    meant = f"did you mean {near[0]}? " if near else ""
+    return Complaint(
+        f"--site {wanted}: there is no such site", f"{meant}known are {', '.join(sorted({*known, *GENERIC}))}"
+    )

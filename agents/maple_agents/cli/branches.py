@@ -1,0 +1,155 @@
+"""A launch plan as a tree of words: step, launchers from outside in, world, nodes, ranks."""
+
+from __future__ import annotations
+
+from itertools import groupby
+from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple
+
+from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Process, Step
+from maple_submit_filter.report import printable
+from maple_submit_filter.text import show
+
+MOST_RANKS = 16  # on one node; more are folded into one line
+MOST_STEPS = 40
+
+
+class Branch(NamedTuple):
+    """One line of the tree. *kind* is "job", "step", "world", "node", "rank", "wrong" or "unread"."""
+
+    kind: str
+    label: str
+    below: Tuple["Branch", ...] = ()
+
+
+def branches(plan: LaunchPlan, name: str) -> Branch:
+    """Return the tree of a plan; nodes that do the same are told once."""
+    steps = tuple(_step(step) for step in plan.steps[:MOST_STEPS])
+    more = len(plan.steps) - MOST_STEPS
+    cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
+    unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
+    none = () if steps or unread else (Branch("unread", "no launch line"),)
+    return Branch("job", f"{printable(name)}: {_given(plan.allocation)}", steps + cut + none + unread)
+
+
+def _given(given: Allocation) -> str:
+    """Return in words what the scheduler gives."""
+    said = [_count(given.nodes, "node")]
+    if given.tasks is not None:
+        said.append(_count(given.tasks, "task"))
+    if given.gpus_per_node is not None:
+        said.append(f"{_count(given.gpus_per_node, 'GPU')} a node")
+    if given.partition:
+        said.append(f"in {printable(given.partition)}")
+    return ", ".join(said)
+
+
+def _step(step: Step) -> Branch:
+    words = [link.name for link in step.links] + ([show(b" ".join(step.program))] if step.program else [])
+    label = f"line {step.line}: " + " ▸ ".join(printable(word) for word in words)
+    if step.background:
+        label += " &"
+    wrong = tuple(Branch("wrong", printable(breach.says)) for breach in step.breaches)
+    unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
+    groups = tuple(_world(group) for group in step.groups)
+    return Branch("step", label, groups + wrong + unread)
+
+
+def _world(group: Group) -> Branch:
+    label = f"world of {_number(group.world_size)}"
+    if group.declared is not None and group.declared != group.world_size:
+        label += f", declared as {group.declared}"
+    if group.master is not None:
+        label += f", master {_address(group.master, group.port)}"
+    below = tuple(_nodes(group.processes))
+    if not group.complete:
+        below += (Branch("unread", f"these are samples; {_count(group.nodes, 'node')} in all"),)
+    return Branch("world", label, below)
+
+
+def _nodes(processes: Sequence[Process]) -> Iterator[Branch]:
+    """Yield the first node in full, and runs of further nodes that do the same as one line each."""
+    by_node = [(node, tuple(ranks)) for node, ranks in groupby(sorted(processes, key=_by_node), lambda one: one.node)]
+    for node, ranks in by_node[:1]:
+        yield Branch("node", f"node {_number(node)}: {_ranks(ranks)}", tuple(_each(ranks)))
+    for shape, run in groupby(by_node[1:], lambda one: _shape(one[1])):
+        alike = list(run)
+        whole = tuple(process for _, ranks in alike for process in ranks)
+        same = bool(by_node) and shape == _shape(by_node[0][1])
+        numbers = _ranges(node for node, _ in alike)
+        label = f"node{'s' if len(alike) > 1 else ''} {numbers}: {_ranks(whole)}" + (
+            ", alike" if len(alike) > 1 else ""
+        )
+        yield Branch("node", label, () if same and len(by_node) > 2 else tuple(_each(alike[0][1])))
+
+
+def _by_node(process: Process) -> Tuple[int, int]:
+    return (-1 if process.node is None else process.node, process.task or 0)
+
+
+def _shape(ranks: Sequence[Process]) -> Tuple[object, ...]:
+    """Return what two nodes have in common when they do the same: all but the node, and where its ranks begin."""
+    known = [one.rank for one in ranks if one.rank is not None]
+    base, first = min(known, default=0), min((one.task for one in ranks if one.task is not None), default=0)
+    return tuple(
+        one._replace(
+            node=None,
+            task=None if one.task is None else one.task - first,
+            rank=None if one.rank is None else one.rank - base,
+        )
+        for one in ranks
+    )
+
+
+def _ranks(processes: Sequence[Process]) -> str:
+    known = [one.rank for one in processes if one.rank is not None]
+    said = _count(len(processes), "process", "processes")
+    if len(known) < len(processes):
+        return f"{said}, ranks settled at the rendezvous" if not known else said
+    repeated = ", some more than once" if len(set(known)) < len(known) else ""
+    return f"{said}, rank{'s' if len(set(known)) > 1 else ''} {_ranges(known)}{repeated}"
+
+
+def _each(ranks: Sequence[Process]) -> Iterator[Branch]:
+    if len(ranks) <= MOST_RANKS:
+        yield from (_rank(one) for one in ranks)
+
+
+def _rank(one: Process) -> Branch:
+    words = [f"rank {_number(one.rank)}", f"local {_number(one.local_rank)}"]
+    kind = "rank"
+    if one.gpus is not None:
+        device, kind = _device(one)
+        words.append(device)
+    if one.cpus is not None:
+        words.append(_count(one.cpus, "CPU"))
+    return Branch(kind, ", ".join(words))
+
+
+def _device(one: Process) -> Tuple[str, str]:
+    """Return the device that a process takes, or those it sees, and "wrong" where it finds none."""
+    gpus = [printable(show(gpu)) for gpu in one.gpus or ()]
+    if one.binds_gpu and one.local_rank is not None:
+        if one.local_rank < len(gpus):
+            return f"GPU {gpus[one.local_rank]}", "rank"
+        return f"no GPU left (sees {', '.join(gpus) or 'none'})", "wrong"
+    return ("sees GPU " if len(gpus) == 1 else "sees GPUs ") + ", ".join(gpus) if gpus else "sees no GPU", "rank"
+
+
+def _address(master: bytes, port: Optional[bytes]) -> str:
+    return printable(show(master) + (":" + show(port) if port is not None else ""))
+
+
+def _number(value: Optional[int]) -> str:
+    return "?" if value is None else str(value)
+
+
+def _count(value: Optional[int], one: str, many: str = "") -> str:
+    return f"{_number(value)} {one if value == 1 else many or one + 's'}"
+
+
+def _ranges(values: Iterable[Optional[int]]) -> str:
+    """Return whole numbers as "0-3, 8": sorted, each once."""
+    numbers = sorted({-1 if value is None else value for value in values})
+    runs = (list(run) for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]))
+    ends = ((run[0][1], run[-1][1]) for run in runs)
+    return ", ".join("?" if low < 0 else str(low) if low == high else f"{low}-{high}" for low, high in ends)

@@ -1,0 +1,83 @@
+"""`maple check`: what is wrong with a batch script, and what would be submitted in its place."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import Optional, Tuple
+
+import click
+from maple_submit_filter.decide import Rewritten
+from maple_submit_filter.report import printable, report, summary
+
+from .asked import Answer, answer
+from .difference import unified
+
+EXIT = {"clean": 0, "unread": 2}  # all else: 1
+MODES = ("off", "observe", "warn", "repair")
+
+
+@click.command()
+@click.argument("script", metavar="SCRIPT|-")
+@click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
+@click.option("--site", "site_id", metavar="ID", help="Check for this site, not for the one we are on.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
+    """Say what is wrong with a batch script, and what would be submitted in its place. Nothing is submitted.
+
+    SCRIPT is a file, or - for standard input. WORDS stand before the script on sbatch's command line.
+
+    \b
+    Examples:
+      maple check job.sh
+      maple check --site ncsa-delta job.sh -- --nodes=4 --partition=gpuA100x4
+      generate-job | maple check - --json
+
+    Exit code: 0 clean, 1 findings, 2 usage, or the script cannot be read.
+    """
+    asked = answer(script, words, site_id)
+    mode = mode_of(asked)
+    if as_json:
+        from .answers import checked
+
+        click.echo(json.dumps(checked(asked, mode), indent=2))
+    else:
+        show(asked, mode)
+    return EXIT.get(asked.decision.verdict, 1)
+
+
+def mode_of(asked: Answer) -> str:
+    """Return the mode in force: the user's, else the site's, else repair."""
+    said = asked.submission.environment.get(b"MAPLE", b"").decode("ascii", "replace")
+    return said if said in MODES else asked.site.mode or "repair"
+
+
+def show(asked: Answer, mode: str) -> None:
+    """Print findings, plan and differences for people."""
+    from . import drawing
+
+    decision, source = asked.decision, asked.submission.script or b""
+    applied = "applied when submitted" if mode == "repair" else f"not applied: the mode is {mode}"
+    lines = report(decision.findings, source, asked.name, applied, decision.held_back, drawing.width())
+    drawing.findings(lines)
+    if decision.plan is not None and decision.plan.steps:
+        from .branches import branches
+
+        drawing.draw(branches(decision.plan, asked.name))
+    _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
+    _differences(asked, decision.offered, "with every offer accepted")
+    why = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else None
+    click.echo(f"{printable(asked.name)}: {summary(decision.verdict, len(decision.findings), why)}")
+
+
+def _differences(asked: Answer, new: Optional[Rewritten], title: str) -> None:
+    from . import drawing
+
+    if new is None:
+        return
+    click.echo(f"{title}:")
+    if new.argv != asked.submission.argv:
+        click.echo("  " + " ".join(printable(os.fsdecode(word)) for word in new.argv))
+    before = asked.submission.script or b""
+    text = unified(before, before if new.script is None else new.script, asked.name)
+    drawing.diff(printable(line.replace("\t", "    ")) for line in text.split("\n")[:-1])

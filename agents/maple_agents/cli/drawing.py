@@ -1,0 +1,82 @@
+"""Trees and diffs on a terminal, with colours there and without elsewhere."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from typing import Iterable, Optional
+
+import click
+
+from .branches import Branch
+
+STYLES = {
+    "job": "bold",
+    "step": "bold cyan",
+    "world": "",
+    "node": "green",
+    "rank": "",
+    "wrong": "red",
+    "unread": "yellow",
+}
+WIDE = 1000  # nothing is folded where no terminal sets a width
+
+
+def width() -> int:
+    """Return the columns of the terminal, or 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+
+
+def coloured() -> bool:
+    """Return whether colours are wanted on stdout."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def draw(tree: Branch) -> None:
+    """Print a tree; on a terminal its long lines are folded at the terminal's width."""
+    from rich.console import Console
+
+    Console(
+        file=sys.stdout,
+        color_system="standard" if coloured() else None,
+        no_color=not coloured(),
+        width=width() if sys.stdout.isatty() else WIDE,
+        force_terminal=coloured(),
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    ).print(_rich(tree), soft_wrap=not sys.stdout.isatty())
+
+
+def _rich(branch: Branch, above: Optional[object] = None) -> object:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    label = Text(branch.label, style=STYLES[branch.kind])
+    tree = above.add(label) if isinstance(above, Tree) else Tree(label, guide_style="dim")
+    for below in branch.below:
+        _rich(below, tree)
+    return tree
+
+
+def findings(lines: Iterable[str]) -> None:
+    """Print the lines of a report."""
+    for line in lines:
+        if line.startswith("help: "):
+            line = click.style("help:", fg="green") + line[5:]
+        elif line.startswith("     | "):
+            line = click.style(line, fg="red")
+        elif not line.startswith(" "):
+            line = click.style(line, bold=True)
+        click.echo(line, color=coloured())
+
+
+def diff(lines: Iterable[str]) -> None:
+    """Print the lines of a unified diff."""
+    for line in lines:
+        bold = line.startswith(("---", "+++"))
+        colour = None if bold else {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        click.echo(click.style(line, fg=colour, bold=bold), color=coloured())

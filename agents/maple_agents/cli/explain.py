@@ -1,0 +1,43 @@
+"""`maple explain`: a rule's page."""
+
+from __future__ import annotations
+
+import json
+from difflib import get_close_matches
+from typing import Optional
+
+import click
+
+from .complaint import Complaint
+from .rule_pages import Page, pages
+
+
+@click.command()
+@click.argument("code", required=False, metavar="[CODE]")
+@click.option("--json", "as_json", is_flag=True, help="Print code, title and text as JSON.")
+def explain(code: Optional[str], as_json: bool) -> None:
+    """Show a rule's page: what is wrong, what is right, and why. Without CODE, list all rules.
+
+    \b
+    Examples:
+      maple explain
+      maple explain MPL301
+    """
+    known = pages()
+    shown = known if code is None else (_page(code, known),)
+    if as_json:
+        click.echo(json.dumps([page._asdict() for page in shown], indent=2))
+    elif code is None:
+        click.echo("\n".join(f"{page.code}  {page.title}" for page in shown) or "no rules are installed")
+    else:
+        click.echo(f"{click.style(shown[0].code, bold=True)} {shown[0].title}\n\n{shown[0].text}")
+
+
+def _page(code: str, known: tuple[Page, ...]) -> Page:
+    wanted = code.upper() if code.upper().startswith("MPL") else f"MPL{code}"
+    found = next((page for page in known if page.code == wanted), None)
+    if found is None:
+        near = get_close_matches(wanted, [page.code for page in known], 1, 0.7)
+        meant = f"did you mean {near[0]}? " if near else ""
+        raise Complaint(f"{code}: there is no such rule", f"{meant}maple explain lists them all")
+    return found

@@ -1,0 +1,30 @@
+"""Where tracebacks go: a log in the user's own state folder, kept small."""
+
+from __future__ import annotations
+
+import os
+import time
+import traceback
+from pathlib import Path
+from typing import Mapping, Optional
+
+MOST = 256 * 1024  # bytes; a log that has grown larger is begun anew
+
+
+def written(error: BaseException, environ: Mapping[str, str] = os.environ) -> Optional[Path]:
+    """Return the log that the traceback of *error* was added to, or None where none can be written."""
+    try:
+        log = _folder(environ) / "failures.log"
+        log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        mode = "w" if log.exists() and log.stat().st_size > MOST else "a"
+        with log.open(mode, encoding="utf-8", errors="backslashreplace") as file:
+            file.write(time.strftime("%Y-%m-%dT%H:%M:%S%z\n"))
+            file.writelines(traceback.format_exception(error))
+        return log
+    except (OSError, RuntimeError):  # RuntimeError: there is no home
+        return None
+
+
+def _folder(environ: Mapping[str, str]) -> Path:
+    state = environ.get("XDG_STATE_HOME", "")
+    return (Path(state) if state.startswith("/") else Path.home() / ".local/state") / "maple"

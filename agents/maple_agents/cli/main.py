@@ -1,0 +1,135 @@
+"""The `maple` command. Its parts are imported when they are called, so that each answers at once."""
+
+from __future__ import annotations
+
+import errno
+import os
+import sys
+from importlib import import_module, metadata
+from typing import NoReturn, Optional, Sequence
+
+import click
+from maple_submit_filter import __version__
+from maple_submit_filter.report import printable
+
+from .complaint import Complaint
+
+OWN = {
+    "check": ("maple_agents.cli.check", "Say what is wrong with a batch script; submit nothing."),
+    "plan": ("maple_agents.cli.plan", "Draw which processes would start where."),
+    "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
+}
+PLUGINS = "maple.commands"  # the entry-point group by which other packages join
+
+
+class Commands(click.Group):
+    """Commands of this package by name, those of others by entry point; one that cannot load leaves the rest alone."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return sorted({*super().list_commands(ctx), *OWN, *_plugins()})
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> Optional[click.Command]:
+        if cmd_name in OWN:
+            found = getattr(import_module(OWN[cmd_name][0]), cmd_name)
+            assert isinstance(found, click.Command)
+            return found
+        plugin = _plugins().get(cmd_name)
+        if plugin is None:
+            return super().get_command(ctx, cmd_name)
+        try:
+            loaded = plugin.load()
+        except (ImportError, AttributeError) as error:
+            raise Complaint(f"maple {cmd_name} is not installed here: {error}", "install all of maple-hpc") from error
+        return loaded if isinstance(loaded, click.Command) else None
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        rows = [(name, text) for name in self.list_commands(ctx) if (text := self._says(ctx, name)) is not None]
+        with formatter.section("Commands"):
+            formatter.write_dl(rows)
+
+    def _says(self, ctx: click.Context, name: str) -> Optional[str]:
+        if name in OWN:
+            return OWN[name][1]
+        try:
+            command = self.get_command(ctx, name)
+        except Complaint:
+            return None
+        return command.get_short_help_str(100) if command and not command.hidden else None
+
+
+def _plugins() -> dict[str, metadata.EntryPoint]:
+    return {one.name: one for one in metadata.entry_points(group=PLUGINS) if one.name not in OWN}
+
+
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.version_option(__version__, prog_name="maple", message="%(prog)s %(version)s")
+@click.pass_context
+def maple(ctx: click.Context) -> None:
+    """See what a batch script would start on this cluster, and what is wrong with it.
+
+    \b
+    Examples:
+      maple check job.sh
+      maple plan job.sh
+      maple explain MPL301
+
+    Colours are shown on a terminal only; NO_COLOR switches them off.
+    """
+    if os.environ.get("NO_COLOR") or os.environ.get("TERM") == "dumb":
+        ctx.color = False
+
+
+def main(words: Optional[Sequence[str]] = None) -> NoReturn:
+    """Run the command and exit with its code. Whatever fails, people read one line; a traceback goes to a log."""
+    sys.exit(run(words))
+
+
+def run(words: Optional[Sequence[str]] = None) -> int:
+    """Return the exit code of `maple` *words*; they are those of the process by default."""
+    try:
+        code = maple.main(args=words, prog_name="maple", standalone_mode=False)
+        sys.stdout.flush()
+        return code if isinstance(code, int) else 0
+    except click.Abort:
+        return 130
+    except click.ClickException as error:
+        _told(error)
+        return error.exit_code
+    except OSError as error:
+        if error.errno == errno.EPIPE:  # the reader has seen enough
+            _drop_stdout()
+            return 0
+        return _failed(error)
+    except Exception as error:
+        return _failed(error)
+
+
+def _told(error: click.ClickException) -> None:
+    """Say what a command could not do; a group called without a command shows its help instead."""
+    if type(error).__name__ == "NoArgsIsHelpError":
+        error.show()  # the error of that name is younger than the oldest click we run on
+    elif isinstance(error, click.UsageError):
+        said = " ".join(error.format_message().split()).rstrip(".")
+        _say(f"{said}; see {error.ctx.command_path if error.ctx else 'maple'} --help")
+    else:
+        _say(error.format_message())
+
+
+def _failed(error: Exception) -> int:
+    from .failures import written
+
+    log = written(error)
+    what = " ".join(f"{type(error).__name__}: {error}".split())
+    kept = f"the details are in {log}" if log else "the details could not be kept"
+    _say(f"this is a mistake of Maple's own ({what}); {kept}; submitting is not affected")
+    return 2
+
+
+def _say(text: str) -> None:
+    for line in text.splitlines():
+        click.echo(f"maple: {printable(line.strip())}", err=True)
+
+
+def _drop_stdout() -> None:
+    """Leave the interpreter nothing to flush at exit that could fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
