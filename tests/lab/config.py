@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple, Sequence
 
 from tests.lab.lua import needs_lua
-from tests.lab.shape import NodeGroup, PartitionShape, Shape
+from tests.lab.shape import DAY, NodeGroup, PartitionShape, Shape
 
 
 class Layout(NamedTuple):
@@ -33,7 +33,7 @@ def gres_conf(shape: Shape, devices: Sequence[str]) -> str:
         if group.gpus and group.gres:
             kind = f" Type={group.gpu_type}" if group.gpu_type else ""
             files = ",".join(devices[: group.gpus])
-            lines.append(f"NodeName={_names(group)} Name=gpu{kind} File={files}")
+            lines.append(f"NodeName={_names(group)} Name=gpu{kind} File={files} Flags={group.vendor}_gpu_env")
     return "\n".join(lines) + "\n"
 
 
@@ -71,7 +71,9 @@ def _partition_line(partition: PartitionShape, shape: Shape) -> str:
     nodes = ",".join(_names(group) for group in shape.groups if group.name in partition.groups)
     words = [f"PartitionName={partition.name} Nodes={nodes} State=UP"]
     limit = "INFINITE" if partition.max_time is None else str(max(1, partition.max_time // 60))
-    words.append(f"MaxTime={limit} DefaultTime={10 if partition.max_time is None else min(10, int(limit))}")
+    words.append(f"MaxTime={limit} DefaultTime={min(partition.default_time, partition.max_time or DAY) // 60 or 1}")
+    if partition.min_nodes > 1:
+        words.append(f"MinNodes={partition.min_nodes}")
     if partition.max_nodes:
         words.append(f"MaxNodes={partition.max_nodes}")
     if partition.default:

@@ -1,9 +1,9 @@
 """`Lab`: a real Slurm of several nodes on this machine, up in about a second and gone without a trace.
 
-    with Lab(GPU4) as lab:
-        job = lab.sbatch("job.sh", "--nodes=2")
-        ended = lab.wait(job.id)
-        print(ended.state, ended.exit_code)
+with Lab(GPU4) as lab:
+    job = lab.sbatch("job.sh", "--nodes=2")
+    ended = lab.wait(job.id)
+    print(ended.state, ended.exit_code)
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ import json
 import os
 import re
 import secrets
-import shutil
 import socket
 import subprocess
 import time
@@ -30,6 +29,8 @@ from tests.lab.processes import LabError
 from tests.lab.shape import GPU4, Shape
 
 POLL = 0.03
+_COMPLAINT = re.compile(r"error:|fatal:|refused|denied|rror:")
+_NOISE = re.compile(r"pmix|hwloc|Domain socket directory|state (save )?file|state/")
 
 
 class Submitted(NamedTuple):
@@ -254,15 +255,15 @@ class Lab:
         _until(lambda: not self.run(["squeue", "-h", "-o", "%i"]).stdout.strip(), 20, "jobs are left")
 
     def logs(self) -> str:
-        """Return the ends of the daemons' logs."""
-        texts = []
+        """Return what the daemons complain of, without what they always complain of."""
+        lines = []
         folder = f"{self.directory}/log"
         for name in sorted(os.listdir(folder)) if self.directory and os.path.isdir(folder) else []:
             with open(f"{folder}/{name}", encoding="utf-8", errors="replace") as file:
-                tail = file.read()[-1500:]
-            if tail.strip():
-                texts.append(f"--- {name}\n{tail}")
-        return "\n".join(texts)
+                lines += [
+                    f"{name}: {line.strip()}" for line in file if _COMPLAINT.search(line) and not _NOISE.search(line)
+                ]
+        return "\n".join(lines[-30:])
 
     def _file(self, name: str, text: str, mode: int = 0o644) -> None:
         path = f"{self.directory}/{name}"
@@ -295,11 +296,6 @@ def _until(true, seconds: float, otherwise: str) -> None:  # type: ignore[no-unt
         if time.monotonic() > deadline:
             raise LabError(otherwise)
         time.sleep(POLL / 3)
-
-
-def remove(path: str) -> None:
-    """Remove a folder that may be gone."""
-    shutil.rmtree(path, ignore_errors=True)
 
 
 # PENDING is what the hook says of a requeued job: that one has not ended.

@@ -51,7 +51,8 @@ def job_submit(shape: Shape) -> str:
         f"  {{ partition = {_quoted(one.partition)}, qos = {_quoted(one.qos)}, constraint = {_quoted(one.constraint)} }},"
         for one in shape.routes
     ]
-    return "local rules = {\n%s\n}\nlocal routes = {\n%s\n}\n%s" % ("\n".join(rules), "\n".join(routes), _ENGINE)
+    tables = "local rules = {\n%s\n}\nlocal routes = {\n%s\n}\n" % ("\n".join(rules), "\n".join(routes))
+    return f"{tables}local default_qos = {_quoted(shape.default_qos)}\n{_ENGINE}"
 
 
 def _quoted(text: str) -> str:
@@ -92,8 +93,9 @@ end
 
 local function routed(job)
   local features = "&" .. (job.features or "") .. "&"
+  local qos = given(job.qos) and job.qos or default_qos
   for _, route in ipairs(routes) do
-    local right = route.qos == "" or route.qos == (job.qos or "")
+    local right = route.qos == "" or route.qos == qos
     if right and route.constraint ~= "" then
       right = string.find(features, "[&|,]" .. string.gsub(route.constraint, "%-", "%%-") .. "[&|,*]") ~= nil
     end
@@ -111,7 +113,7 @@ function slurm_job_submit(job, partitions, uid)
   end
   if #routes > 0 and not given(job.partition) then
     local partition = routed(job)
-    if partition == nil then return 2066 end
+    if partition == nil then return 2066 end -- Invalid qos specification
     job.partition = partition
     job.qos = nil
   end

@@ -80,7 +80,9 @@ def start_daemon(directory: str, name: str, argv: Sequence[str]) -> subprocess.P
                                 env=environment_of_daemons(directory), cwd="/")  # fmt: skip
 
 
-def start_nodes(directory: str, hosts: Sequence[str], network: Network | None, named: bool) -> list[subprocess.Popen[bytes]]:
+def start_nodes(
+    directory: str, hosts: Sequence[str], network: Network | None, named: bool
+) -> list[subprocess.Popen[bytes]]:
     """Start a slurmd for each host, in namespaces of its own as far as we may."""
     if not named:
         return [start_daemon(directory, f"slurmd-{host}", _slurmd(directory, host)) for host in hosts]

@@ -76,7 +76,9 @@ def observe(lab: Lab, script: bytes, argv: Sequence[str] = (), env: Optional[Map
         state, code = _ended(lab, submitted.id, timeout)
         found = tuple(_facts(facts))
         reasons = tuple(_reasons(state, code, found))
-        return Observation("broken" if reasons else "right", reasons, submitted, state, code, _tail(out), _tail(err), found)
+        return Observation(
+            "broken" if reasons else "right", reasons, submitted, state, code, _tail(out), _tail(err), found
+        )
 
 
 def _ended(lab: Lab, job: int, timeout: float) -> tuple[str, int]:

@@ -1,6 +1,6 @@
 """What a lab looks like: node groups, partitions, and what the cluster refuses.
 
-A shape is a value. `shape_of` makes one from the facts of a site; the shapes at the end are for tests that need no site.
+A shape is a value. `sites.shape_of` makes one from the facts of a site; the shapes at the end are for tests that need none.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ class NodeGroup(NamedTuple):
     count: int
     gpus: int = 0
     gpu_type: str = ""
+    vendor: str = "nvidia"
     cores: int = 64
     threads_per_core: int = 1
     memory_gib: int = 256
@@ -40,10 +41,12 @@ class PartitionShape(NamedTuple):
     max_nodes: Optional[int] = None
     default: bool = False
     exclusive: bool = False
+    min_nodes: int = 1
+    default_time: int = 600
 
 
 class Route(NamedTuple):
-    """Where a job goes that names a QOS or queue in place of a partition: first match wins, "" matches anything."""
+    """Where a job goes that names no partition but a QOS and a constraint: first match wins, "" matches anything."""
 
     partition: str
     qos: str = ""
@@ -71,6 +74,7 @@ class Shape(NamedTuple):
     partitions: tuple[PartitionShape, ...]
     refusals: tuple[Refusal, ...] = ()
     routes: tuple[Route, ...] = ()
+    default_qos: str = ""
     launchers_absent: tuple[str, ...] = ()
     mpi: str = "openmpi"  # what mpirun and mpiexec are here: "openmpi" or "hydra"
 

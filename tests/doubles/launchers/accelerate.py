@@ -42,7 +42,9 @@ def main(name, argv):
 
 def launch(args):
     if sum([args.multi_gpu, args.cpu, args.tpu, args.use_deepspeed, args.use_fsdp]) > 1:
-        raise ValueError("You can only use one of `--cpu`, `--multi_gpu`, `--tpu`, `--use_deepspeed`, `--use_fsdp` at a time.")
+        raise ValueError(
+            "You can only use one of `--cpu`, `--multi_gpu`, `--tpu`, `--use_deepspeed`, `--use_fsdp` at a time."
+        )
     if args.multi_gpu and args.num_processes is not None and args.num_processes < 2:
         raise ValueError("You need to use at least 2 processes to use `--multi_gpu`.")
     config = args.config_file or default_config()
@@ -112,7 +114,9 @@ def several(args):
         words += ["--nproc_per_node", str(args.num_processes), "--master_port", str(port)]
     if (args.num_machines <= 1 or rank == 0) and in_use(port):
         if args.num_machines > 1:
-            raise ConnectionError("Tried to launch distributed communication on port `%d`, but another process is utilizing it." % port)
+            raise ConnectionError(
+                "Tried to launch distributed communication on port `%d`, but another process is utilizing it." % port
+            )
         words.append("--standalone")
     if args.gpu_ids and args.gpu_ids != "all":
         os.environ["CUDA_VISIBLE_DEVICES"] = args.gpu_ids
@@ -130,8 +134,10 @@ def single(args):
     env = dict(os.environ, ACCELERATE_USE_CPU=str(bool(args.cpu)))
     if args.cpu:
         env["MAPLE_DEVICE"] = "cpu"
-    if args.num_machines > 1:
-        env.update(MASTER_ADDR=str(args.main_process_ip), MASTER_PORT=str(args.main_process_port or 29500))
+    if args.num_machines > 1 and (args.main_process_ip is None or args.main_process_port is None):
+        raise ValueError("When using multiple machines, you need to specify the main process IP and port.")
+    if args.num_machines > 1 or (args.num_processes or 0) > 1:
+        env.update(MASTER_ADDR=args.main_process_ip or "127.0.0.1", MASTER_PORT=str(args.main_process_port or 29500))
     if args.gpu_ids and args.gpu_ids != "all":
         env["CUDA_VISIBLE_DEVICES"] = args.gpu_ids
     return world.attend([world.start(words, env)], "accelerate")

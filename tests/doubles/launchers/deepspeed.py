@@ -18,7 +18,7 @@ def main(name, argv):
     for option in FLAGS:
         made.add_argument("--" + option, action="store_true")
     for option, default in VALUES.items():
-        made.add_argument(*SHORT.get(option, []), "--" + option, default=default, type=type(default))
+        made.add_argument("--" + option, *SHORT.get(option, []), default=default, type=type(default))
     made.add_argument("program")
     made.add_argument("arguments", nargs=argparse.REMAINDER)
     try:
@@ -37,7 +37,9 @@ def launch(args):
         raise ValueError("Num nodes is >1 but no extra nodes available via hostfile")
     active = chosen(pool, args.include, args.exclude)
     if remote and not (args.no_ssh or args.no_ssh_check):
-        raise RuntimeError("Using hostfile at %s but host=%s was not reachable via ssh." % (args.hostfile, next(iter(active))))
+        raise RuntimeError(
+            "Using hostfile at %s but host=%s was not reachable via ssh." % (args.hostfile, next(iter(active)))
+        )
     active = dict(list(active.items())[: args.num_nodes] if args.num_nodes > 0 else active)
     if args.num_gpus > 0:
         active = {host: list(range(args.num_gpus)) for host in active}
@@ -46,7 +48,9 @@ def launch(args):
     if (args.force_multi or len(active) > 1) and not args.no_ssh:
         return elsewhere(args, active)
     if not args.master_addr:
-        raise RuntimeError("Unable to detect suitable master address via 'hostname -I', please manually specify one via --master_addr")
+        raise RuntimeError(
+            "Unable to detect suitable master address via 'hostname -I', please manually specify one via --master_addr"
+        )
     return here(args, active, args.node_rank if args.no_ssh else 0)
 
 
@@ -63,7 +67,9 @@ def hostfile(path):
             if len(words) != 2 or not words[1].startswith("slots="):
                 raise ValueError("Hostfile contains a bad entry: %s, unable to proceed with launching" % line.strip())
             if words[0] in found:
-                raise ValueError("Hostfile contains multiple entries for %s, unable to proceed with launching" % words[0])
+                raise ValueError(
+                    "Hostfile contains multiple entries for %s, unable to proceed with launching" % words[0]
+                )
             found[words[0]] = list(range(int(words[1][6:])))
     if not found:
         raise ValueError("Hostfile is empty or not formatted correctly, unable to proceed with launching.")

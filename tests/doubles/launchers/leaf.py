@@ -16,7 +16,9 @@ import world
 LAUNCHERS = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
              "accelerate.commands.launch": "accelerate", "accelerate.commands.accelerate_cli": "accelerate",
              "deepspeed": "deepspeed", "deepspeed.launcher.runner": "deepspeed"}  # fmt: skip
-HELPERS = re.compile(r"prep|download|convert|merge|export|tokeni[sz]e|plot|collect|check|setup|stage|env|list_|report|hosts")
+HELPERS = re.compile(
+    r"prep|download|convert|merge|export|tokeni[sz]e|plot|collect|check|setup|stage|env|list_|report|hosts"
+)
 TRAINERS = re.compile(r"train|tune|ddp|fsdp|zero|main|run|bench|pipeline")
 TRAINS = re.compile(rb"torch|tensorflow|jax|deepspeed|accelerate|lightning|horovod|mpi4py|maple-double")
 MODULES = re.compile(r"^(pip|venv|json|http|site|sysconfig|compileall|zipfile|ensurepip|timeit|pytest|this|nvitop)\b")
@@ -133,7 +135,9 @@ class Leaf:
             self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
 
     def hinted(self):
-        if b"SLURM_PROCID" in self.text or (b"lightning" in self.text and "SLURM_STEP_ID" in self.env and "RANK" not in self.env):
+        if b"SLURM_PROCID" in self.text or (
+            b"lightning" in self.text and "SLURM_STEP_ID" in self.env and "RANK" not in self.env
+        ):
             return "slurm"
         if b"OMPI_COMM_WORLD_RANK" in self.text or (b"mpi4py" in self.text and "OMPI_COMM_WORLD_RANK" in self.env):
             return "openmpi"
@@ -146,7 +150,11 @@ class Leaf:
         visible = world.visible_gpus()
         self.facts["gpus"] = visible
         words = " ".join(self.arguments)
-        if self.env.get("MAPLE_DEVICE") == "cpu" or not world.node().get("gpus") or re.search(r"--cpu\b|device[= ]cpu|\bgloo\b", words):
+        if (
+            self.env.get("MAPLE_DEVICE") == "cpu"
+            or not world.node().get("gpus")
+            or re.search(r"--cpu\b|device[= ]cpu|\bgloo\b", words)
+        ):
             return ""
         if not visible:
             return "No CUDA GPUs are available"
@@ -190,7 +198,9 @@ class Leaf:
             master_port=self.port, device=self.device, affinity=sorted(os.sched_getaffinity(0)), cwd=os.getcwd(),
             chain=self.env.get("MAPLE_CHAIN", "").split(), env={k: v for k, v in sorted(self.env.items()) if WANTED.match(k)},
         )  # fmt: skip
-        path = os.path.join(folder, "%s-%s-%d.json" % ("x" if self.rank is None else self.rank, world.host(), os.getpid()))
+        path = os.path.join(
+            folder, "%s-%s-%d.json" % ("x" if self.rank is None else self.rank, world.host(), os.getpid())
+        )
         os.makedirs(folder, exist_ok=True)
         with open(path + ".new", "w") as file:
             json.dump(self.facts, file)

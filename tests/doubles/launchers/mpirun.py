@@ -122,8 +122,15 @@ def openmpi(said, slots, argv):
         slots = [(host, each) for host, _ in slots]
     total = sum(count for _, count in slots)
     wanted = int(said.get("count") or total)
-    if wanted > total and "--oversubscribe" not in argv and "-oversubscribe" not in argv and ":oversubscribe" not in said.get("map", "").lower():
-        raise ValueError("There are not enough slots available in the system to satisfy the %d slots that were requested" % wanted)
+    if (
+        wanted > total
+        and "--oversubscribe" not in argv
+        and "-oversubscribe" not in argv
+        and ":oversubscribe" not in said.get("map", "").lower()
+    ):
+        raise ValueError(
+            "There are not enough slots available in the system to satisfy the %d slots that were requested" % wanted
+        )
     if said.get("map", "").startswith("node"):
         return deal(wanted, [(host, 1) for host, _ in slots])
     return deal(wanted, slots)
@@ -184,7 +191,12 @@ def proxy(told, command):
     for local, rank in enumerate(mine):
         env = dict(os.environ, MAPLE_CHAIN=world.chained(told["name"]))
         if told["kind"] == "hydra":
-            env.update(PMI_RANK=str(rank), PMI_SIZE=str(told["size"]), MPI_LOCALRANKID=str(local), MPI_LOCALNRANKS=str(len(mine)))
+            env.update(
+                PMI_RANK=str(rank),
+                PMI_SIZE=str(told["size"]),
+                MPI_LOCALRANKID=str(local),
+                MPI_LOCALNRANKS=str(len(mine)),
+            )
         else:
             env.update(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE=str(told["size"]), OMPI_COMM_WORLD_NODE_RANK=str(local),
                        OMPI_COMM_WORLD_LOCAL_RANK=str(local), OMPI_COMM_WORLD_LOCAL_SIZE=str(len(mine)))  # fmt: skip

@@ -103,7 +103,11 @@ class Server:
             own = me["rank"]
             if not 0 <= own < len(chosen):
                 return {"error": ["DistNetworkError", "Failed to recv, got 0 bytes (node rank %d of %d)" % (own, most)]}
-        return {"group_rank": own, "workers": [one["workers"] for one in chosen], "hosts": [one["host"] for one in chosen]}
+        return {
+            "group_rank": own,
+            "workers": [one["workers"] for one in chosen],
+            "hosts": [one["host"] for one in chosen],
+        }
 
     # The address at which the workers of this round meet: told by group rank 0, asked by the others.
     def _meet(self, run, tell):
@@ -184,7 +188,9 @@ class Client:
         except OSError as error:
             raise StoreError("RendezvousConnectionError", "The connection to the C10d store has failed: %s" % error)
         if not answer:
-            raise StoreError("RendezvousConnectionError", "The connection to the C10d store has failed: closed by the server")
+            raise StoreError(
+                "RendezvousConnectionError", "The connection to the C10d store has failed: closed by the server"
+            )
         answer = json.loads(answer)
         if answer.get("error"):
             raise StoreError(*answer["error"])

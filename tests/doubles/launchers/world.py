@@ -26,18 +26,33 @@ def node():
 
 
 def visible_gpus(env=os.environ):
-    """Return the devices a CUDA program would see here, as ids of the node; the list ends at the first bad entry."""
-    here = node()
-    total = here.get("gpus", 0)
-    for name in ("CUDA_VISIBLE_DEVICES", "ROCR_VISIBLE_DEVICES", "HIP_VISIBLE_DEVICES"):
-        if name in env:
-            return _valid(env[name], total)
-    if not here.get("gres", True):
-        return list(range(total))  # whole nodes: Slurm hands nothing out, so everything is there
+    """Return the devices a GPU program would see here, as ids of the node; a list ends at its first bad entry."""
+    found = list(range(node().get("gpus", 0)))
+    masks = VISIBILITY[node().get("vendor", "nvidia")]
+    if not any(name in env for names in masks for name in names):
+        found = _granted(env, found)
+    for names in masks:  # AMD: the second mask counts in what the first one left
+        text = next((env[name] for name in names if name in env), None)
+        if text is not None:
+            found = [found[at] for at in _valid(text, len(found))]
+    return found
+
+
+VISIBILITY = {
+    "nvidia": [("CUDA_VISIBLE_DEVICES",)],
+    "amd": [("ROCR_VISIBLE_DEVICES",), ("HIP_VISIBLE_DEVICES", "CUDA_VISIBLE_DEVICES")],
+    "intel": [("ZE_AFFINITY_MASK",)],
+}
+
+
+def _granted(env, all_of_them):
+    """Return what Slurm gave the job where it set no mask; whole nodes: Slurm hands nothing out, so everything is there."""
+    if not node().get("gres", True):
+        return all_of_them
     for name in ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS"):
         if env.get(name):
-            return _valid(env[name], total)
-    return list(range(min(total, _number(env.get("SLURM_GPUS_ON_NODE"), 0))))
+            return _valid(env[name], len(all_of_them))
+    return all_of_them[: _number(env.get("SLURM_GPUS_ON_NODE"), 0)]
 
 
 def _valid(text, total):
