@@ -228,9 +228,27 @@ def parse(source: bytes, start: int = 0, end: Optional[int] = None) -> Program:
 
     Never raises: a construct that cannot be read is an `Unread` item. Time is linear in the length of the source.
     """
-    raise NotImplementedError
+    from .shell_commands import read  # the reader is made of the types above
+    from .shell_heredocs import attach
+
+    stop = len(source) if end is None else min(max(end, 0), len(source))
+    begin = min(max(start, 0), stop)
+    try:
+        program, reader = read(source, begin, stop)
+        return attach(program, reader.documents)
+    except RecursionError:  # only where the caller itself stands close to the limit
+        whole = Span(begin, stop)
+        return Program(whole, (Item(Unread(whole, "nested too deeply"), False),))
 
 
 def unread(program: Program) -> Tuple[Unread, ...]:
     """Return every `Unread` anywhere inside *program*, substitutions and here-documents included, in order."""
-    raise NotImplementedError
+    found: list[Unread] = []
+    waiting: list[object] = [program]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, Unread):
+            found.append(node)
+        elif isinstance(node, tuple) and not isinstance(node, (Span, Literal)):
+            waiting.extend(node)
+    return tuple(sorted(found, key=lambda one: one.span))

@@ -1,0 +1,150 @@
+"""What one shell process knows: variables, functions, where it runs."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Tuple
+
+from .shell import Command
+from .submission import is_watched
+from .text import EMPTY, Text, join, plain, token, unknown
+
+
+class Place(NamedTuple):
+    """Where a process runs. *node* counts in the job's nodes, *task* in the step; None is unknown.
+
+    *name* tells this process from every other: b"" is the batch shell. *gpus*: devices of the node that the step
+    gave to it, by their number on the node; None unknown.
+    """
+
+    node: Optional[int] = 0
+    task: Optional[int] = None
+    local_task: Optional[int] = None
+    name: bytes = b""
+    gpus: Optional[Tuple[bytes, ...]] = None
+    cpus: Optional[int] = None
+
+
+class Variable(NamedTuple):
+    """A variable: a scalar *value* or an *array*; both None means surely unset."""
+
+    value: Optional[Text] = None
+    array: Optional[Tuple[Text, ...]] = None
+    exported: bool = False
+
+    def texts(self) -> Tuple[Text, ...]:
+        """Return the elements: one for a scalar, none when unset."""
+        if self.array is not None:
+            return self.array
+        return (self.value,) if self.value is not None else ()
+
+
+class Shell:
+    """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
+
+    __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth", "mentioned",
+                 "options", "dropped")  # fmt: skip
+
+    def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
+        self.variables: Dict[bytes, Variable] = {}
+        self.functions: Dict[bytes, Tuple[Command, Text]] = {}
+        self.positional: List[Text] = []
+        self.place = place
+        self.lost = b""  # not empty: something unread may have set any variable
+        self.softly = False  # a module or environment was loaded: PATH and the like may have changed
+        self.base = base
+        self.cwd: Optional[Text] = None
+        self.depth = 0
+        self.mentioned = mentioned  # names in these bytes were looked up in the submit environment
+        self.options: set[bytes] = set()
+        self.dropped: Tuple[bytes, ...] = ()  # what the parent had and did not export
+
+    def fork(self, place: Optional[Place] = None) -> "Shell":
+        """Return a copy for a subshell."""
+        other = Shell(place or self.place, self.base, self.mentioned)
+        other.variables = dict(self.variables)
+        other.functions = dict(self.functions)
+        other.positional = list(self.positional)
+        other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
+        other.options = set(self.options)
+        other.dropped = self.dropped
+        return other
+
+    def spawn(self, place: Optional[Place] = None) -> "Shell":
+        """Return what a program started from here would see: exported variables only."""
+        other = self.fork(place)
+        other.variables = {name: kept(variable) for name, variable in self.variables.items()}
+        other.dropped += tuple(name for name, one in self.variables.items() if one.texts() and not one.exported)
+        other.functions = {}
+        other.positional = []
+        return other
+
+    def get(self, name: bytes) -> Variable:
+        """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
+        found = self.variables.get(name)
+        if found is not None:
+            return found
+        if self.lost:
+            return Variable(open_value(b"lost." + self.lost + b"." + name))
+        if is_watched(name):
+            return Variable()
+        if self.softly or name not in self.mentioned:
+            return Variable(open_value(b"env." + name))
+        return Variable()
+
+    def value(self, name: bytes) -> Optional[Text]:
+        """Return a scalar's text (an array's first element), or None when surely unset."""
+        texts = self.get(name).texts()
+        return texts[0] if texts else None
+
+    def set(self, name: bytes, value: Text, exported: bool = False) -> None:
+        """Assign a scalar; an export mark once given stays."""
+        before = self.variables.get(name)
+        self.variables[name] = Variable(
+            value, None, exported or b"a" in self.options or bool(before and before.exported)
+        )
+
+    def unset(self, name: bytes) -> None:
+        """Forget a variable: it is surely unset afterwards."""
+        self.variables[name] = Variable()
+
+    def export(self, name: bytes) -> None:
+        """Mark a variable for children."""
+        found = self.get(name)
+        if found.value is not None:
+            self.variables[name] = found._replace(exported=True)
+
+    def lose(self, why: bytes) -> None:
+        """Forget everything an unread file may have changed; what the scheduler set stays."""
+        self.lost = why
+        for name in list(self.variables):
+            if not name.startswith((b"SLURM_", b"SLURMD_")):
+                del self.variables[name]
+        self.functions.clear()
+
+    def mix(self, name: bytes) -> Text:
+        """Return an unknown value of this process: the same for all in the batch shell, else one per process."""
+        place = self.place.name
+        return plain(token(b"vary", name + b"." + place)) if place else unknown(name)
+
+    def draw(self, name: bytes) -> Text:
+        """Return a random value of this process."""
+        place = self.place.name
+        return plain(token(b"task", name + b"." + place)) if place else unknown(name)
+
+
+def kept(variable: Variable) -> Variable:
+    """Return what a child process sees of a variable."""
+    return variable if variable.exported and variable.array is None else Variable()
+
+
+def open_value(name: bytes) -> Text:
+    """Return an unknown text that may be any number of words."""
+    return Text(unknown(name).pieces, True)
+
+
+def joined(texts: Tuple[Text, ...], by: bytes = b" ") -> Text:
+    """Return the texts with a separator between them."""
+    out: List[Text] = []
+    for text in texts:
+        out += [plain(by), text] if out else [text]
+    return join(out) if out else EMPTY
