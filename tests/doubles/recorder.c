@@ -37,7 +37,7 @@ static void dump_signals(FILE *to) {
     char line[512];
     FILE *status = fopen("/proc/self/status", "re");
     while (status != NULL && fgets(line, sizeof line, status) != NULL)
-        if (strncmp(line, "Sig", 3) == 0 || strncmp(line, "ShdPnd", 6) == 0 || strncmp(line, "Uid", 3) == 0)
+        if ((strncmp(line, "Sig", 3) == 0 && line[3] != 'Q') || strncmp(line, "ShdPnd", 6) == 0 || strncmp(line, "Uid", 3) == 0)
             fputs(line, to);
     if (status != NULL) fclose(status);
 }
