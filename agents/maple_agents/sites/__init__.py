@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
 from collections.abc import Mapping
 from typing import Any
 
@@ -14,6 +15,7 @@ from maple_submit_filter.site import Site, from_snapshot
 from maple_submit_filter.site_snapshot import write
 
 FOLDER = "site_configs"
+_DETECTION = re.compile(rb"^\[\[?detection.*?(?=^\[(?!\[?detection)|\Z)", re.MULTILINE | re.DOTALL)
 
 
 def ids() -> list[str]:
@@ -33,20 +35,23 @@ def path(site_id: str) -> str:
 def load(site_id: str) -> Site:
     """Return the site of that id. Raises `ValueError` (`Mistakes`, a line each) when its file is missing or wrong.
 
-    What was checked once is kept in the user's cache under the hash of the file, because checking costs a quarter of a
+    What was checked once is kept in the user's cache with the hash of the file, because checking costs a quarter of a
     second; a cache that cannot be read or written is done without.
     """
     filename = path(site_id)
     with open(filename, "rb") as file:
         source = file.read()
-    kept = _cache(source)
+    key, kept = _checked_by_this(source), _cache(site_id)
     try:
         with open(kept, "rb") as file:
-            return from_snapshot(json.load(file))
-    except (OSError, ValueError):
-        site = read(source, filename)
-        _keep(site, kept)
-        return site
+            cached = json.load(file)
+        if cached["of"] == key:
+            return from_snapshot(cached["site"])
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # not there yet, or not ours: check the file
+    site = read(source, filename)
+    _keep({"of": key, "site": write(site)}, kept)
+    return site
 
 
 def read(source: bytes, filename: str) -> Site:
@@ -62,7 +67,7 @@ def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None =
 
     *hostname*: with its domain, as far as known. *cluster_name*: Slurm's ClusterName, where somebody already knows it.
     """
-    from .detect import detect_among
+    from .evidence import detect_among
 
     return detect_among({one: _detection(one) for one in ids()}, environ, hostname, cluster_name)
 
@@ -71,27 +76,31 @@ def _detection(site_id: str) -> Mapping[str, Any]:
     """Return the `[detection]` table of a site's file, unchecked; a file that cannot be read detects nothing."""
     try:
         with open(path(site_id), "rb") as file:
-            table = tomllib.load(file).get("detection", {})
+            tables = b"".join(_DETECTION.findall(file.read()))  # the whole file would cost ten times as much
+        table = tomllib.loads(tables.decode("utf-8")).get("detection", {})
     except (OSError, ValueError):
         return {}
     return table if isinstance(table, dict) else {}
 
 
-def _cache(source: bytes) -> str:
+def _cache(site_id: str) -> str:
     """Return where the checked form of a site file is kept."""
     home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    here = os.path.dirname(__file__)
-    code = "%s %s" % (__version__, sorted((one.name, one.stat().st_mtime_ns) for one in os.scandir(here)))
-    name = hashlib.sha256(code.encode() + b"\0" + source).hexdigest()
-    return os.path.join(home, "maple", "sites", "%s.json" % name)
+    return os.path.join(home, "maple", "sites", "%s.json" % site_id)
 
 
-def _keep(site: Site, kept: str) -> None:
+def _checked_by_this(source: bytes) -> str:
+    """Return a hash of the file and of the code that checks it."""
+    code = sorted((one.name, one.stat().st_mtime_ns) for one in os.scandir(os.path.dirname(__file__)))
+    return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
+
+
+def _keep(checked: Mapping[str, Any], kept: str) -> None:
     fresh = "%s.%d" % (kept, os.getpid())
     try:
         os.makedirs(os.path.dirname(kept), mode=0o700, exist_ok=True)
         with open(fresh, "w", encoding="utf-8") as file:
-            json.dump(write(site), file)
+            json.dump(checked, file)
         os.replace(fresh, kept)
     except OSError:
         return

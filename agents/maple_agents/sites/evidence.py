@@ -1,4 +1,4 @@
-"""On which site are we?"""
+"""On which site are we? What the evidence says."""
 
 from __future__ import annotations
 

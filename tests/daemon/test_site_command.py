@@ -1,0 +1,122 @@
+"""`maple site`, as an administrator types it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from maple_agents import sites
+from maple_daemon.cli.site import site
+from maple_submit_filter.site import from_snapshot
+
+
+def maple_site(*words: object) -> Result:
+    return CliRunner().invoke(site, [str(word) for word in words])
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A site file to spoil."""
+    path = tmp_path / "ncsa-delta.toml"
+    path.write_bytes(Path(sites.path("ncsa-delta")).read_bytes())
+    return path
+
+
+def test_lint_of_everything_finds_nothing() -> None:
+    """The files that come with Maple are right."""
+    result = maple_site("lint")
+    assert (result.exit_code, result.output.count(": ok")) == (0, len(sites.ids()))
+
+
+def test_lint_tells_every_mistake_of_every_file_and_ends_with_one(mine: Path, tmp_path: Path) -> None:
+    """A line each, and no traceback."""
+    mine.write_text(mine.read_text().replace("max_nodes", "max_node").replace('state = "present"', 'state = "here"'))
+    result = maple_site("lint", mine, "nope", tmp_path / "gone.toml", "generic-slurm")
+    assert result.exit_code == 1
+    assert (
+        "%s: partition.gpuA100x8-interactive.max_node: no such key; did you mean 'max_nodes'?" % mine in result.output
+    )
+    assert "launcher.torchrun.state: 'here' is none of preferred" in result.output
+    assert "no site 'nope'" in result.output
+    assert "gone.toml: No such file or directory" in result.output
+    assert result.output.endswith("generic-slurm: ok\n")
+
+
+def test_apply_writes_what_lint_passed(mine: Path, tmp_path: Path) -> None:
+    """And says what is in force now."""
+    target = tmp_path / "etc" / "site.json"
+    result = maple_site("apply", mine, "--to", target)
+    assert result.exit_code == 0 and "now ncsa-delta, revision " in result.output
+    assert from_snapshot(json.loads(target.read_bytes())) == sites.load("ncsa-delta")
+    assert "already ncsa-delta" in maple_site("apply", mine, "--to", target).output
+
+
+def test_apply_of_a_wrong_file_changes_nothing(mine: Path, tmp_path: Path) -> None:
+    """The snapshot in force stays."""
+    target = tmp_path / "site.json"
+    maple_site("apply", "purdue-anvil", "--to", target)
+    before = target.read_bytes()
+    mine.write_text("id = ")
+    result = maple_site("apply", mine, "--to", target)
+    assert (result.exit_code, target.read_bytes()) == (1, before)
+    assert "not TOML" in result.output
+
+
+def test_apply_finds_the_installation_or_the_folder_of_the_site(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """By --prefix, else where the site's own files lie."""
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "own"))
+    assert maple_site("apply", "ncsa-delta", "--prefix", tmp_path / "opt").exit_code == 0
+    assert maple_site("apply", "ncsa-delta").exit_code == 0
+    assert (tmp_path / "opt" / "current" / "etc" / "site.json").is_file() and (tmp_path / "own" / "site.json").is_file()
+
+
+def test_apply_where_one_may_not_write_is_one_line(tmp_path: Path) -> None:
+    """A file in the way of the folder, say."""
+    (tmp_path / "etc").write_text("")
+    result = maple_site("apply", "ncsa-delta", "--to", tmp_path / "etc" / "site.json")
+    assert result.exit_code == 1 and result.output.startswith("Error: ") and result.output.count("\n") == 1
+
+
+def test_diff_tells_what_apply_would_change(mine: Path, tmp_path: Path) -> None:
+    """Fact by fact, and nothing when nothing would."""
+    target = tmp_path / "site.json"
+    maple_site("apply", "ncsa-delta", "--to", target)
+    assert (maple_site("diff", mine, "--to", target).exit_code, maple_site("diff", mine, "--to", target).output) == (
+        0,
+        "",
+    )
+    mine.write_text(mine.read_text().replace('max_walltime = "48:00:00"', 'max_walltime = "24:00:00"', 1))
+    result = maple_site("diff", mine, "--to", target)
+    assert (result.exit_code, result.output) == (1, "~ partitions.gpuA100x4.max_walltime: 172800 -> 86400\n")
+
+
+def test_diff_of_two_sites_needs_no_snapshot() -> None:
+    """Delta has kinds of node that DeltaAI has not."""
+    result = maple_site("diff", "ncsa-delta", "ncsa-deltaai")
+    assert result.exit_code == 1 and "- kinds.A40x4.gpus = 4" in result.output
+
+
+def test_show_tells_what_a_rule_knows() -> None:
+    """For people, and as the snapshot."""
+    page = maple_site("show", "tacc-lonestar6").output
+    assert "gpu-a100-small  ?" in page and "--gres (refused)" in page
+    shown = json.loads(maple_site("show", "tacc-lonestar6", "--json").output)
+    assert from_snapshot(shown) == sites.load("tacc-lonestar6")
+
+
+def test_list_marks_the_site_we_are_on(monkeypatch: pytest.MonkeyPatch) -> None:
+    """By the environment here."""
+    monkeypatch.setenv("NERSC_HOST", "perlmutter")
+    assert "* nersc-perlmutter\n" in maple_site("list").output
+    assert json.loads(maple_site("list", "--json").output) == {"here": "nersc-perlmutter", "sites": sites.ids()}
+
+
+@pytest.mark.parametrize("command", ["lint", "list", "show", "diff", "apply", "schema"])
+def test_every_command_has_help(command: str) -> None:
+    """And an exit of 0 for it."""
+    result = maple_site(command, "--help")
+    assert result.exit_code == 0 and "Usage: " in result.output
