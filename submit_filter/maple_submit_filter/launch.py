@@ -84,12 +84,17 @@ class Group(NamedTuple):
 
 
 class Breach(NamedTuple):
-    """A proven contradiction the plan itself ran into; rules turn it into findings. *kind* names the invariant."""
+    """A proven contradiction the plan ran into; rules turn it into findings.
+
+    *kind* (see `breaches`): "agents", "node-rank", "master-local", "master-differs", "run-id-differs",
+    "master-elsewhere", "master-empty", "gpus-visible", "gpus-node", "gpu-twice", "world-size", "env-rank", "refused".
+    *texts* are the values in question, with their origins; *numbers* what they come to.
+    """
 
     kind: str
-    says: str
-    link: int  # index of the link in the step
-    details: Mapping[str, object]
+    numbers: Mapping[str, Optional[int]]
+    texts: Mapping[str, Text]
+    names: Tuple[bytes, ...] = ()
 
 
 class Step(NamedTuple):
@@ -106,6 +111,7 @@ class Step(NamedTuple):
     workers_per_task: Optional[int]
     program: Tuple[bytes, ...]
     background: bool
+    maybe: bool  # stands behind a condition whose outcome is unknown: nothing about it is proven
     unknown: Tuple[str, ...]
 
 
@@ -129,3 +135,5 @@ class LaunchPlan(NamedTuple):
     allocation: Allocation
     steps: Tuple[Step, ...]
     unread: Tuple[Tuple[int, str], ...]
+    assigned: Mapping[bytes, Tuple[Span, ...]] = {}  # where the script assigns a variable: `NAME=value`
+    depends: Tuple[bytes, ...] = ()  # files on disk that were read for it

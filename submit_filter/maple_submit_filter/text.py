@@ -5,7 +5,9 @@ plan needs: one random number drawn in the batch shell is the same for every tas
 
     host:3     short name of the job's node number 3      addr:3    an address of that node
     nodelist   the compressed node list                    job       the job id
-    task:...   one value per process, all different        same:...  one unknown value, the same wherever it appears
+    same:...   one unknown value, the same wherever it appears
+    task:...   one value per process, all different (a random number, a new uuid)
+    vary:...   an unknown value of one process, that may or may not equal another's
 """
 
 from __future__ import annotations
@@ -15,6 +17,7 @@ from typing import Iterable, NamedTuple, Optional, Sequence, Tuple
 from .edits import Span
 
 NUL = b"\0"
+_UNKNOWN = (b"\0same:", b"\0task:", b"\0vary:")
 
 
 class Piece(NamedTuple):
@@ -41,7 +44,7 @@ class Text(NamedTuple):
     @property
     def known(self) -> bool:
         """Whether no unknown value is inside (a host name or job id counts as known)."""
-        return not self.open and not any(b"\0same:" in piece.text for piece in self.pieces)
+        return not self.open and not any(mark in piece.text for piece in self.pieces for mark in _UNKNOWN)
 
     @property
     def literal(self) -> bool:

@@ -1,1 +1,28 @@
+"""Launchers by name. Each module says what its launcher does to the process tree; `*_options` say how it reads words."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Dict
+
+if TYPE_CHECKING:
+    from ..programs import Launch
+
+
+def registry() -> Dict[bytes, Launch]:
+    """Return what starts each launcher, by the name it is called with."""
+    from . import accelerate, deepspeed, ibrun, mpiexec, srun, torchrun
+
+    return {
+        b"srun": srun.start,
+        b"torchrun": torchrun.start,
+        b"torch.distributed.launch": torchrun.start,
+        b"accelerate": accelerate.start,
+        b"accelerate-launch": accelerate.start_direct,
+        b"deepspeed": deepspeed.start,
+        b"mpirun": mpiexec.start,
+        b"mpiexec": mpiexec.start,
+        b"mpiexec.hydra": mpiexec.start,
+        b"orterun": mpiexec.start,
+        b"prterun": mpiexec.start,
+        b"ibrun": ibrun.start,
+    }

@@ -1,0 +1,92 @@
+"""deepspeed's runner: on this machine alone, or with --no_ssh once on every node of a hostfile.
+
+Its other ways to reach nodes (pdsh, openmpi, slurm ...) are not followed.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Tuple
+
+from ..launch import Link
+from ..programs import Programs, followed, link
+from ..scene import Agent, Trail
+from ..shell_state import Shell
+from ..text import Text, number, plain
+from .deepspeed_options import DEFAULTS, TABLE
+from .grammar import read
+from .python_options import python_program
+from .torchrun import on_cpu, visible_devices
+
+_SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
+
+
+def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Record the agent."""
+    call = python_program(argv)
+    words = call.arguments if call is not None else 1
+    reading = read(TABLE, argv, words)
+    one = link("deepspeed", argv, reading, words)
+    trail = followed(trail, one, reading)
+    program = argv[reading.program :]
+    hosts = _hosts(programs, one, shell)
+    doubt = _doubt(one, hosts)
+    if doubt:
+        programs.scene.hidden = True
+        trail = trail._replace(doubts=trail.doubts + (doubt,))
+    programs.agent(_agent(one, shell, hosts, program), program, shell, trail)
+
+
+def _hosts(programs: Programs, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:
+    """Return (host, slots) of the hostfile; [] when there is none, None when it could not be read."""
+    named = one.option("hostfile")
+    if named is None or named.value is None:
+        return None if one.open else []
+    content = programs.scene.content(named.value, shell.cwd)
+    if content is None:
+        return None
+    return [(host, int(slots)) for host, slots in _SLOTS.findall(content.raw)]
+
+
+def _doubt(one: Link, hosts: Optional[List[Tuple[bytes, int]]]) -> str:
+    if hosts is None:
+        return "deepspeed's hostfile could not be read"
+    if len(hosts) > 1 and one.option("no-ssh") is None:
+        return "deepspeed reaches the nodes of its hostfile by itself"
+    if one.option("include") or one.option("exclude") or one.option("launcher"):
+        return "deepspeed is told which devices or launcher to use"
+    return ""
+
+
+def _text(one: Link, name: str) -> Optional[Text]:
+    found = one.option(name)
+    if found is not None:
+        return found.value
+    return None if one.open else plain(DEFAULTS[name])
+
+
+def _agent(
+    one: Link, shell: Shell, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
+) -> Agent:
+    visible = visible_devices(shell)
+    address, port = _text(one, "master-addr"), _text(one, "master-port")
+    asked = number(_text(one, "num-gpus")) if one.option("num-gpus") else None
+    slots = hosts[0][1] if hosts and len({count for _, count in hosts}) == 1 else None
+    workers = asked if asked is not None else slots if hosts else len(visible) if visible else None
+    nodes = len(hosts) if hosts is not None and len(hosts) > 1 else 1 if hosts is not None else None
+    if nodes == 1 and address is not None and not address.raw:
+        address = plain(b"127.0.0.1")
+    return Agent(
+        "deepspeed",
+        (nodes, nodes) if nodes and not _doubt(one, hosts) else None,
+        workers,
+        b"static",
+        plain(b"none"),
+        number(_text(one, "node-rank")) if one.option("node-rank") else (0 if nodes == 1 else None),
+        address if address is not None and address.raw else None,
+        port,
+        False,
+        None,
+        visible,
+        on_cpu(shell, program),
+    )

@@ -1,0 +1,45 @@
+"""ibrun, TACC's launcher: as many ranks as the job has tasks, laid out as the job is. From TACC's guides; not run."""
+
+from __future__ import annotations
+
+from typing import List, Optional
+
+from ..programs import Programs, followed, link, option_number
+from ..scene import MOST_TASKS, StepShape, Trail
+from ..shell_state import Shell
+from ..text import Text
+from .grammar import read
+from .ibrun_options import TABLE
+from .mpiexec import run_in
+
+
+def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Start the program in every rank."""
+    reading = read(TABLE, argv, 1)
+    one = link("ibrun", argv, reading)
+    if reading.program >= len(argv):
+        return
+    trail = followed(trail, one, reading)
+    asked, tasks = option_number(one, "n", "np")
+    offset_said, offset = option_number(one, "o")
+    shape = _shape(programs, asked, tasks, offset_said, offset)
+    if one.open:
+        shape = StepShape(None, None, None, False, "")
+    programs.scene.shapes[trail.key] = (trail, shape)
+    run_in(programs, argv[reading.program :], shell, trail, shape, given)
+
+
+def _shape(
+    programs: Programs, asked: bool, tasks: Optional[int], offset_said: bool, offset: Optional[int]
+) -> StepShape:
+    given = programs.scene.allocation
+    if given.nodes is None or given.tasks_per_node is None or given.tasks is None:
+        return StepShape(given.nodes, tasks if asked else given.tasks, None, False, "")
+    if not asked:
+        layout = (given.tasks_per_node,) * given.nodes
+        return StepShape(given.nodes, given.tasks, layout, given.tasks > MOST_TASKS, "")
+    if tasks is None or tasks > given.tasks or (offset_said and offset != 0):
+        return StepShape(None, tasks, None, False, "")
+    full, rest = divmod(tasks, given.tasks_per_node)
+    layout = (given.tasks_per_node,) * full + ((rest,) if rest else ())
+    return StepShape(len(layout), tasks, layout, tasks > MOST_TASKS, "")

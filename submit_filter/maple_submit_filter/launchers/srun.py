@@ -1,0 +1,272 @@
+"""srun: tasks over nodes, inside a job. Measured on Slurm 22.05.8; where versions differ the value is unknown."""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Tuple
+
+from ..launch import Link
+from ..programs import Programs, followed, link
+from ..scene import MOST_TASKS, Scene, StepShape, Trail
+from ..schedulers.allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
+from ..shell_state import Place, Shell, Variable
+from ..text import Text, host, number, plain, token, unknown
+from .grammar import read
+from .srun_options import TABLE
+
+_HOST = re.compile(rb"\0host:(\d+)\0")
+
+
+def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Start the program in every task."""
+    reading = read(TABLE, argv, 1)
+    one = link("srun", argv, reading)
+    scene = programs.scene
+    if reading.program >= len(argv) or one.option("het-group") or one.option("multi-prog") or one.option("jobid"):
+        scene.note(trail.span.start if trail.span else -1, "this srun is not followed")
+        scene.hidden = True
+        return
+    trail = followed(trail, one, reading)
+    shape = step_shape(one, shell, scene)
+    scene.shapes[trail.key] = (trail, shape)
+    for place in places(shape, one, shell, scene):
+        child = shell.spawn(place)
+        _exported(one, child)
+        _announce(child, place, shape, scene)
+        programs.execute(list(argv[reading.program :]), child, trail, given)
+
+
+def single(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[Place, List[Text]]]:
+    """Return where a one-task srun runs, and its program; None for any other."""
+    reading = read(TABLE, argv, 1)
+    one = link("srun", argv, reading)
+    shape = step_shape(one, shell, scene)
+    if one.open or shape.tasks != 1 or reading.program >= len(argv):
+        return None
+    return places(shape, one, shell, scene)[0], list(argv[reading.program :])
+
+
+def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:
+    texts = shell.get(name).texts()
+    return bool(texts), number(texts[0]) if texts else None
+
+
+def _said(one: Link, shell: Shell, option: str, *variables: bytes) -> Tuple[bool, Optional[int], bool]:
+    """Return whether a number was said, the number, and whether on the line itself."""
+    found = one.option(option)
+    if found is not None:
+        raw = found.value.raw if found.value is not None else b""
+        low = raw.split(b"-")[0]
+        return True, (int(low) if low.isdigit() and len(low) < 8 else None), True
+    for name in variables:
+        there, value = _env(shell, name)
+        if there:
+            return True, value, False
+    return False, None, False
+
+
+def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
+    """Return nodes, tasks and layout of the step."""
+    if one.open:
+        return StepShape(None, None, None, False, "")
+    allocation = scene.allocation
+    _, nodes, nodes_here = _said(one, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
+    tasks_said, tasks, _ = _said(one, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
+    per_said, per_node, _ = _said(one, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
+    listed = _listed(one)
+    if listed is not None and not nodes_here:
+        nodes = max(len(listed), 1) if one.option("ntasks") is None else len(listed)
+    if not tasks_said:
+        tasks = nodes * per_node if per_said and nodes and per_node else (nodes if not per_said else None)
+    if nodes is not None and tasks is not None and tasks < nodes:
+        nodes = tasks
+    if nodes_here and nodes is not None and allocation.nodes is not None and nodes > allocation.nodes:
+        refusal = "the step wants %d nodes and the job has %d" % (nodes, allocation.nodes)
+        return StepShape(nodes, tasks, None, False, refusal)
+    layout = _layout(nodes, tasks, per_node, allocation.tasks_per_node is not None or allocation.shared is False)
+    return StepShape(nodes, tasks, layout, bool(tasks and tasks > MOST_TASKS), "")
+
+
+def _listed(one: Link) -> Optional[List[Optional[int]]]:
+    """Return the nodes that -w names, by number; an entry is None when it is not known which node that is."""
+    found = one.option("nodelist")
+    if found is None or found.value is None:
+        return None
+    names = [name for name in found.value.raw.split(b",") if name]
+    if found.value.raw == b"\0nodelist\0":
+        return None
+    return [int(match.group(1)) if match else None for match in map(_HOST.fullmatch, names)]
+
+
+def _layout(nodes: Optional[int], tasks: Optional[int], per_node: Optional[int], even: bool) -> Optional[Tuple[int, ...]]:
+    if not nodes or not tasks:
+        return None
+    if nodes == 1:
+        return (tasks,)
+    if tasks == nodes or (per_node and tasks == nodes * per_node):
+        return (tasks // nodes,) * nodes
+    if not even:
+        return None
+    least, more = divmod(tasks, nodes)  # measured: 5 tasks on 2 evenly allocated nodes are laid out 3,2
+    return (least + 1,) * more + (least,) * (nodes - more)
+
+
+def places(shape: StepShape, one: Link, shell: Shell, scene: Scene) -> List[Place]:
+    """Return where the tasks run: all of them, samples of a large step, or one that stands for an unknown number."""
+    listed = _listed(one)
+    first = number(_value(one, "relative")) or 0
+    cyclic = (_raw(one, "distribution") or b"block").split(b":")[0].split(b",")[0]
+    if shape.tasks is None or shape.refused:
+        alone = 0 if shape.nodes == 1 and listed is None and not first else None
+        return [Place(alone, None, None, shell.place.name + b".any", _gpus(one, scene, shell, None, None), None)]
+    if shape.layout is None or cyclic not in (b"block", b"cyclic", b"*"):
+        some = range(min(shape.tasks, MOST_TASKS))
+        return [_place(shell, task, 0 if task == 0 else None, None, one, scene, None) for task in some]
+    spots = _spots(shape.layout, cyclic == b"cyclic")
+    keep = spots if len(spots) <= MOST_TASKS else _sample(spots, shape.layout)
+    out = []
+    for task, position, local in keep:
+        node: Optional[int] = position + first
+        if listed is not None:
+            node = listed[position] if position < len(listed) else None
+        elif shape.nodes != scene.allocation.nodes and not first and shape.nodes != 1:
+            node = None if scene.allocation.nodes is None else position
+        out.append(_place(shell, task, node, local, one, scene, shape.layout[position]))
+    return out
+
+
+def _spots(layout: Tuple[int, ...], cyclic: bool) -> List[Tuple[int, int, int]]:
+    """Return (task, node position, local id) of every task."""
+    if not cyclic:
+        pairs = [(position, local) for position, tasks in enumerate(layout) for local in range(tasks)]
+    else:
+        pairs = sorted(
+            ((position, local) for position, tasks in enumerate(layout) for local in range(tasks)),
+            key=lambda pair: (pair[1], pair[0]),
+        )
+    return [(task, position, local) for task, (position, local) in enumerate(pairs)]
+
+
+def _sample(spots: List[Tuple[int, int, int]], layout: Tuple[int, ...]) -> List[Tuple[int, int, int]]:
+    chosen = {0, 1, len(layout) - 1}
+    return [spot for spot in spots if spot[1] in chosen][: MOST_TASKS * 2]
+
+
+def _place(
+    shell: Shell, task: int, node: Optional[int], local: Optional[int], one: Link, scene: Scene, tasks_here: Optional[int]
+) -> Place:
+    gpus = _gpus(one, scene, shell, local, tasks_here)
+    return Place(node, task, local, shell.place.name + b".%d" % task, gpus, _cpus(one))
+
+
+def _cpus(one: Link) -> Optional[int]:
+    return number(_value(one, "cpus-per-task"))
+
+
+def _value(one: Link, name: str) -> Optional[Text]:
+    found = one.option(name)
+    return found.value if found is not None else None
+
+
+def _raw(one: Link, name: str) -> Optional[bytes]:
+    value = _value(one, name)
+    return value.raw if value is not None else None
+
+
+def _gpus(
+    one: Link, scene: Scene, shell: Shell, local: Optional[int], tasks_here: Optional[int]
+) -> Optional[Tuple[bytes, ...]]:
+    """Return the devices of the node that a task may see, None where that depends on binding or version."""
+    if one.option("gpus") or one.option("gpus-per-socket") or one.option("tres-per-task") or one.open:
+        return None
+    total = scene.allocation.gpus_per_node
+    here = _raw(one, "gpus-per-node") or _raw(one, "gres")
+    if here is not None:
+        total = gpus_in(here) if one.option("gpus-per-node") else gres_gpus(here)
+    if total is None:
+        return None
+    every = tuple(b"%d" % index for index in range(total))
+    return _bound(one, shell, every, local, tasks_here)
+
+
+def _bound(
+    one: Link, shell: Shell, every: Tuple[bytes, ...], local: Optional[int], tasks_here: Optional[int]
+) -> Optional[Tuple[bytes, ...]]:
+    bind = (_raw(one, "gpu-bind") or b"").split(b"verbose,")[-1]
+    if bind == b"none":
+        return every
+    each = gpus_in(_raw(one, "gpus-per-task")) if one.option("gpus-per-task") else None
+    inherited = shell.value(b"SLURM_GPUS_PER_TASK")
+    if each is None and inherited is not None and here_unsaid(one):
+        each = gpus_in(inherited.raw) if inherited.literal else None
+        if each is None:
+            return None
+        if local is not None and not bind:
+            return every[local * each : (local + 1) * each] or None
+    if bind.startswith(b"map_gpu:") and local is not None:
+        chosen = bind[8:].split(b",")
+        return (chosen[local % len(chosen)],) if all(one_id.isdigit() for one_id in chosen) else None
+    if bind.startswith((b"single:", b"per_task:")):
+        each = gpus_in(bind.split(b":")[1])
+    elif bind:
+        return None
+    if each is None:
+        return every
+    if local is None or tasks_here is None or each * tasks_here != len(every):
+        return None  # 22.05 shows such a task every device, others bind it to its share
+    return every[local * each : (local + 1) * each]
+
+
+def here_unsaid(one: Link) -> bool:
+    """Return whether the line itself says nothing about GPUs."""
+    return not any(one.option(name) for name in ("gpus-per-task", "gpus-per-node", "gres", "gpus"))
+
+
+def _exported(one: Link, child: Shell) -> None:
+    """Apply --export as srun does: ALL, NONE, names and values."""
+    raw = _raw(one, "export")
+    if raw is None:
+        value = child.value(b"SLURM_EXPORT_ENV")
+        raw = value.raw if value is not None and value.literal else b"ALL"
+    items = raw.split(b",")
+    if b"ALL" not in items:
+        kept = {item for item in items if b"=" not in item}
+        for name in list(child.variables):
+            if name not in kept and not name.startswith((b"SLURM_", b"SLURMD_")):
+                child.variables[name] = Variable()
+    for item in items:
+        name, equals, value_raw = item.partition(b"=")
+        if equals:
+            child.set(name, plain(value_raw), exported=True)
+
+
+def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene) -> None:
+    """Set the variables that differ by task, and those of the step."""
+    node = place.node if place.node is not None else None
+    position = _position(place, shape)
+    own: List[Tuple[bytes, Optional[int]]] = [
+        (b"SLURM_PROCID", place.task),
+        (b"SLURM_LOCALID", place.local_task),
+        (b"SLURM_NODEID", position),
+    ]
+    for name, value in own:
+        text = plain(b"%d" % value) if value is not None else plain(token(b"vary", name + place.name))
+        child.set(name, text, exported=True)
+    for name, value in (
+        (b"SLURM_NTASKS", shape.tasks), (b"SLURM_NPROCS", shape.tasks), (b"SLURM_STEP_NUM_TASKS", shape.tasks),
+        (b"SLURM_NNODES", shape.nodes), (b"SLURM_STEP_NUM_NODES", shape.nodes),
+    ):  # fmt: skip
+        child.set(name, plain(b"%d" % value) if value is not None else unknown(name), exported=True)
+    name_text = plain(host(node)) if node is not None else plain(token(b"vary", b"node" + place.name))
+    child.set(b"SLURMD_NODENAME", name_text, exported=True)
+    if scene.site.gpu_request.style != WHOLE_NODE:
+        child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
+
+
+def _position(place: Place, shape: StepShape) -> Optional[int]:
+    """Return SLURM_NODEID: the node's position in the step."""
+    if shape.nodes == 1:
+        return 0
+    if shape.layout is None or place.task is None or place.local_task is None:
+        return None
+    return place.node

@@ -1,0 +1,137 @@
+"""torchrun, `python -m torch.distributed.run` and `torch.distributed.launch`: one agent, which starts its ranks.
+
+With the static rendezvous the node rank decides and the agent of rank 0 must be the master; with c10d the agents meet
+at the endpoint and agree on ranks themselves, so --node_rank does nothing (measured, torch 2.13.0).
+"""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Tuple
+
+from ..launch import Link
+from ..programs import Programs, followed, link
+from ..scene import Agent, Trail
+from ..shell_state import Shell
+from ..text import Text, number, plain
+from .grammar import read
+from .python_options import python_program
+from .torchrun_options import DEFAULTS, LAUNCH_TABLE, TABLE, environment_name
+
+_RANGE = re.compile(rb"(\d{1,6})(?::(\d{1,6}))?")
+_ON_CPU = re.compile(rb"(^|[ =])(gloo|cpu|--cpu|--no[-_]cuda)( |$)")
+
+
+def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Record the agent."""
+    call = python_program(argv)
+    words = call.arguments if call is not None else 1
+    table = LAUNCH_TABLE if call is not None and call.module == b"torch.distributed.launch" else TABLE
+    reading = read(table, argv, words)
+    one = link("torchrun", argv, reading, words)
+    trail = followed(trail, one, reading)
+    programs.agent(agent(one, shell, argv[reading.program :]), argv[reading.program :], shell, trail)
+
+
+def said(one: Link, shell: Shell, name: str) -> Optional[Text]:
+    """Return an option's text: from the line, from PET_*, or the default; None is unknown."""
+    found = one.option(name)
+    if found is not None:
+        return found.value
+    if one.open:
+        return None
+    variable = environment_name(name)
+    if variable is not None:
+        texts = shell.get(variable).texts()
+        if texts:
+            return texts[0]
+    return plain(DEFAULTS.get(name, b""))
+
+
+def agent(one: Link, shell: Shell, program: List[Text]) -> Agent:
+    """Return what this agent was told."""
+    standalone = one.option("standalone") is not None
+    backend = said(one, shell, "rdzv-backend")
+    kind = b"c10d" if standalone else (backend.raw if backend is not None and backend.known else b"")
+    master, port = _meeting(one, shell, kind)
+    run_id = said(one, shell, "rdzv-id")
+    visible = visible_devices(shell)
+    nnodes = nodes_range(said(one, shell, "nnodes"))
+    return Agent(
+        "torchrun",
+        (1, 1) if standalone and one.option("nnodes") is None and not one.open else nnodes,
+        workers(said(one, shell, "nproc-per-node"), visible),
+        kind,
+        run_id,
+        number(said(one, shell, "node-rank")),
+        master,
+        port,
+        standalone,
+        None,
+        visible,
+        on_cpu(shell, program),
+    )
+
+
+def nodes_range(text: Optional[Text]) -> Optional[Tuple[int, int]]:
+    """Return (least, most) nodes of `2` or `1:4`."""
+    found = _RANGE.fullmatch(text.raw) if text is not None and text.literal else None
+    return (int(found.group(1)), int(found.group(2) or found.group(1))) if found else None
+
+
+def workers(text: Optional[Text], visible: Optional[Tuple[bytes, ...]]) -> Optional[int]:
+    """Return the number of workers of `4`, `gpu` or `auto`; None where it depends on the node."""
+    if text is None or not text.known:
+        return None
+    if text.raw in (b"gpu", b"auto"):
+        return len(visible) if visible else None
+    return number(text)
+
+
+def _meeting(one: Link, shell: Shell, kind: bytes) -> Tuple[Optional[Text], Optional[Text]]:
+    """Return host and port of the meeting place; an empty host is one that was left empty."""
+    endpoint = said(one, shell, "rdzv-endpoint")
+    if kind == b"static" and endpoint is not None and not endpoint.raw:
+        port = said(one, shell, "master-port")
+        return said(one, shell, "master-addr"), plain(b"29500") if port is None or not port.raw else port
+    if endpoint is None or not kind:
+        return None, None
+    if not endpoint.raw:
+        return plain(b"localhost"), plain(b"29400")  # c10d without an endpoint meets on its own host
+    colon = _last_colon(endpoint.raw)
+    if colon < 0:
+        return endpoint, plain(b"29400")
+    return endpoint.slice(0, colon), endpoint.slice(colon + 1)
+
+
+def _last_colon(raw: bytes) -> int:
+    """Return where the last colon outside a token stands, -1 for none."""
+    at = len(raw)
+    for index, part in reversed(list(enumerate(raw.split(b"\0")))):
+        at -= len(part)
+        if index % 2 == 0 and b":" in part:
+            return at + part.rindex(b":")
+        at -= 1
+    return -1
+
+
+def visible_devices(shell: Shell) -> Optional[Tuple[bytes, ...]]:
+    """Return the devices a process started here would see: what the step gave, cut by CUDA_VISIBLE_DEVICES."""
+    value = shell.value(b"CUDA_VISIBLE_DEVICES")
+    given = shell.place.gpus
+    if value is None or not value.known:
+        return given
+    if not value.literal:
+        return None
+    entries = tuple(entry.strip() for entry in value.raw.split(b",") if entry.strip())
+    if not all(entry.isdigit() for entry in entries):
+        return None
+    return entries  # more entries than devices: CUDA stops at the first it does not know
+
+
+def on_cpu(shell: Shell, program: List[Text]) -> bool:
+    """Return whether the run says that it does not use GPUs."""
+    words = b" ".join(text.raw for text in program)
+    value = shell.value(b"CUDA_VISIBLE_DEVICES")
+    hidden = value is not None and value.literal and value.raw in (b"", b"-1", b"none", b"NoDevFiles")
+    return hidden or _ON_CPU.search(words) is not None

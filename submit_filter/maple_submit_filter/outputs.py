@@ -1,0 +1,331 @@
+"""What small commands print inside `$( ... )`: host lists, filters over lines, arithmetic by `expr` and `seq`.
+
+A command is a function from its words and its input to its output; None means the output cannot be known.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+
+from .expand import derive, split
+from .shell_state import Shell, joined
+from .text import EMPTY, NUL, Text, host, join, number, plain, token
+
+NEWLINE = plain(b"\n")
+_TOKEN = re.compile(rb"\0(host|addr):(\d+)\0")
+# Commands whose output is one word in all sane uses, so that an unquoted substitution of it does not split.
+SINGLE = frozenset(
+    b"shuf date expr wc head tail awk cut basename dirname pwd hostname python python3 mktemp nproc uuidgen id whoami "
+    b"realpath readlink which echo bc jot nvidia-smi getent printf tr sed grep git openssl od jq".split()
+)
+
+
+class Machine(NamedTuple):
+    """What a printed host list depends on: how many nodes the job has (None unknown)."""
+
+    nodes: Optional[int]
+
+
+def lines(text: Text) -> List[Text]:
+    """Return the lines of a text without their newlines."""
+    raw = text.raw
+    out = []
+    at = 0
+    while at < len(raw):
+        end = raw.find(b"\n", at)
+        end = len(raw) if end < 0 else end
+        out.append(text.slice(at, end))
+        at = end + 1
+    return out
+
+
+def unlines(many: Sequence[Text]) -> Text:
+    """Return lines as one text."""
+    return join(part for line in many for part in (line, NEWLINE))
+
+
+def host_lines(machine: Machine) -> Text:
+    """Return one host name a line, in the order of the node list."""
+    if machine.nodes is None:
+        return join([plain(host(0)), NEWLINE, Text(derive(b"more hosts", ()).pieces, True)])
+    return unlines([plain(host(index)) for index in range(min(machine.nodes, 512))])
+
+
+def node_of(text: Text) -> Optional[int]:
+    """Return the node a host name or address token stands for, or None."""
+    found = _TOKEN.fullmatch(text.raw)
+    return int(found.group(2)) if found else None
+
+
+def run(argv: Sequence[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    """Return what the command prints, or None when that cannot be known."""
+    if not argv or argv[0].open or not argv[0].literal:
+        return None
+    name = argv[0].raw.rsplit(b"/", 1)[-1]
+    command = _COMMANDS.get(name)
+    if command is None:
+        return None
+    return command(list(argv[1:]), given, shell, machine)
+
+
+# --- who and where ----------------------------------------------------------------------------------------------
+
+
+def _hostname(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    node = shell.place.node
+    flags = b"".join(text.raw.lstrip(b"-") for text in argv)
+    if any(not text.raw.startswith(b"-") for text in argv):
+        return None
+    if node is None:
+        return shell.mix(b"hostname")
+    address = b"i" in flags.lower() and b"short" not in flags and b"domain" not in flags
+    return plain(token(b"addr", b"%d" % node) if address else host(node))
+
+
+def _uname(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return _hostname([], given, shell, machine) if [text.raw for text in argv] == [b"-n"] else None
+
+
+def _scontrol(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    raw = [text.raw for text in argv]
+    if len(raw) < 2 or not b"show".startswith(raw[0]) or not raw[1].startswith(b"hostn"):
+        return None
+    if not b"hostnames".startswith(raw[1]):
+        return None
+    if len(raw) == 2:
+        return host_lines(machine)
+    return host_lines(machine) if b"\0nodelist\0" in raw[2] else (argv[2] if node_of(argv[2]) is not None else None)
+
+
+def _nodeset(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    raw = [text.raw for text in argv]
+    if len(raw) == 2 and raw[0] in (b"-e", b"--expand") and raw[1] == b"\0nodelist\0":
+        return joined(tuple(lines(host_lines(machine))))
+    return None
+
+
+def _getent(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    node = node_of(argv[-1]) if argv else None
+    if node is None:
+        return None
+    return join([plain(token(b"addr", b"%d" % node)), plain(b" "), plain(host(node)), NEWLINE])
+
+
+def _shuf(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return shell.draw(b"shuf")
+
+
+def _uuid(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return shell.draw(b"uuid")
+
+
+# --- plain text -------------------------------------------------------------------------------------------------
+
+
+def _echo(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    while argv and argv[0].raw in (b"-n", b"-e", b"-E", b"-en", b"-ne"):
+        argv = argv[1:]
+    return join([joined(tuple(argv)), NEWLINE])
+
+
+def _printf(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    if not argv or not argv[0].literal:
+        return None
+    form = argv[0].raw.replace(b"\\n", b"\n").replace(b"\\t", b"\t")
+    pieces = re.split(rb"%[sd]", form)
+    rest = argv[1:]
+    if b"%" in form.replace(b"%s", b"").replace(b"%d", b""):
+        return None
+    slots = len(pieces) - 1
+    if not slots:
+        return plain(form)
+    out: List[Text] = []
+    while True:
+        for index, piece in enumerate(pieces):
+            out.append(plain(piece))
+            if index < slots:
+                out.append(rest[index] if index < len(rest) else EMPTY)
+        rest = rest[slots:]
+        if not rest or len(out) > 4096:
+            return join(out)
+
+
+def _cat(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return given if not argv or [text.raw for text in argv] == [b"-"] else None
+
+
+def _seq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    numbers = [number(text) for text in argv]
+    if not 1 <= len(numbers) <= 3 or any(value is None for value in numbers):
+        return None
+    values = [value for value in numbers if value is not None]
+    low, step, high = (1, 1, values[0]) if len(values) == 1 else (values[0], values[1] if len(values) == 3 else 1, values[-1])
+    if step < 1 or (high - low) // step > 512:
+        return None
+    return unlines([plain(b"%d" % value) for value in range(low, high + 1, step)])
+
+
+def _expr(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    from .arithmetic import evaluate
+
+    raw = b" ".join(text.raw for text in argv)
+    if NUL in raw:
+        return derive(b"expr", argv)
+    result = evaluate(raw, lambda name: None)
+    return plain(b"%d" % result) if result is not None else None
+
+
+# --- filters ----------------------------------------------------------------------------------------------------
+
+
+def _count(argv: List[Text]) -> Optional[int]:
+    """Return N of `-n N`, `-nN`, `-N`, `--lines=N`; 10 when nothing is said."""
+    raw = b" ".join(text.raw for text in argv)
+    if not raw:
+        return 10
+    found = re.fullmatch(rb"(?:-n ?|--lines[= ]|-)(\d{1,6})", raw)
+    return int(found.group(1)) if found else None
+
+
+def _head(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    count = _count(argv)
+    if count is None or given is None:
+        return None
+    many = lines(given)[:count]
+    return unlines(many) if not any(line.open for line in many) or len(many) == count == 1 else None
+
+
+def _tail(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    raw = b" ".join(text.raw for text in argv)
+    if given is None or given.open:
+        return None
+    characters = re.fullmatch(rb"-c ?-?(\d{1,4})", raw)
+    if characters:
+        flat = given.raw
+        return plain(flat[-int(characters.group(1)) :]) if NUL not in flat else derive(b"tail" + raw, [given])
+    skipped = re.fullmatch(rb"-n ?\+(\d{1,6})", raw)
+    if skipped:
+        return unlines(lines(given)[int(skipped.group(1)) - 1 :])
+    count = _count(argv)
+    return unlines(lines(given)[-count:]) if count else None
+
+
+def _sed(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    found = re.fullmatch(rb"-n ?['\"]?(\d{1,6})p;?(?:\d+q)?['\"]?|(\d)q", b" ".join(text.raw for text in argv))
+    if not found or given is None:
+        return None
+    wanted = int(found.group(1) or found.group(2))
+    many = lines(given)
+    if found.group(2):
+        return unlines(many[:wanted])
+    return unlines(many[wanted - 1 : wanted]) if not any(line.open for line in many[:wanted]) else None
+
+
+def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    program = b" ".join(text.raw for text in argv).strip()
+    if given is None:
+        return None
+    row = re.fullmatch(rb"(?:NR|FNR) ?== ?(\d+)(?: ?\{ ?print(?: \$0)?;?(?: ?exit;?)? ?\})?", program)
+    if row:
+        return _sed([plain(b"-n"), plain(row.group(1) + b"p")], given, shell, machine)
+    column = re.fullmatch(rb"(NR ?== ?1 ?)?\{ ?print \$(\d);?( ?exit;?)? ?\}", program)
+    if not column:
+        return None
+    many = lines(given)[:1] if column.group(1) or column.group(3) else lines(given)
+    return unlines([(split(line) + [EMPTY] * 10)[int(column.group(2)) - 1] for line in many])
+
+
+def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    found = re.fullmatch(rb"-d ?['\"]?(.)['\"]? -f ?(\d)", b" ".join(text.raw for text in argv), re.DOTALL)
+    if not found or given is None or given.open:
+        return None
+    delimiter, field = found.group(1), int(found.group(2))
+    out = []
+    for line in lines(given):
+        raw = line.raw
+        if delimiter == b"." and _TOKEN.fullmatch(raw) and field == 1:  # a short host name has no dot to cut at
+            out.append(line if raw.startswith(b"\0host") else derive(b"cut", [line]))
+        elif delimiter in raw and not line.literal and any(mark in raw for mark in (b"\0same", b"\0vary", b"\0nodelist")):
+            return None
+        else:
+            parts = raw.split(delimiter)
+            out.append(plain(parts[field - 1] if field <= len(parts) else (raw if len(parts) == 1 else b"")))
+    return unlines(out)
+
+
+def _wc(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    flags = [text.raw for text in argv]
+    if given is None or given.open or len(flags) != 1:
+        return None
+    if flags[0] == b"-l":
+        return plain(b"%d\n" % given.raw.count(b"\n"))
+    if flags[0] == b"-w":
+        return plain(b"%d\n" % len(split(given)))
+    return None
+
+
+def _sort(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    if given is None or given.open or any(not text.raw.startswith(b"-") for text in argv):
+        return None
+    many = sorted(lines(given), key=lambda line: line.raw)
+    if any(b"u" in text.raw for text in argv):
+        many = list({line.raw: line for line in many}.values())
+    return unlines(many)
+
+
+def _uniq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    if argv or given is None or given.open:
+        return None
+    many = lines(given)
+    return unlines([line for index, line in enumerate(many) if not index or many[index - 1].raw != line.raw])
+
+
+def _tr(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    raw = [text.raw.replace(b"\\n", b"\n") for text in argv]
+    if given is None or given.open:
+        return None
+    if len(raw) == 2 and raw[0] == b"-d" and len(raw[1]) == 1:
+        return _swap(given, raw[1], b"")
+    if len(raw) == 2 and len(raw[0]) == len(raw[1]) == 1:
+        return _swap(given, raw[0], raw[1])
+    return None
+
+
+def _swap(given: Text, old: bytes, new: bytes) -> Text:
+    """Replace one byte outside tokens."""
+    parts = given.raw.split(NUL)
+    parts[::2] = [part.replace(old, new) for part in parts[::2]]
+    return plain(NUL.join(parts))
+
+
+def _paste(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    found = re.fullmatch(rb"-s -?d ?(.)(?: -)?|-sd ?(.)(?: -)?|-s -d(.)", b" ".join(text.raw for text in argv))
+    if not found or given is None or given.open:
+        return None
+    by = found.group(1) or found.group(2) or found.group(3)
+    return join([joined(tuple(lines(given)), by), NEWLINE])
+
+
+def _same(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return given
+
+
+Output = Callable[[List[Text], Optional[Text], Shell, Machine], Optional[Text]]
+_COMMANDS: Dict[bytes, Output] = {
+    b"hostname": _hostname, b"uname": _uname, b"scontrol": _scontrol, b"nodeset": _nodeset, b"getent": _getent,
+    b"shuf": _shuf, b"uuidgen": _uuid, b"echo": _echo, b"printf": _printf, b"cat": _cat, b"seq": _seq, b"expr": _expr,
+    b"head": _head, b"tail": _tail, b"sed": _sed, b"awk": _awk, b"gawk": _awk, b"cut": _cut, b"wc": _wc, b"sort": _sort,
+    b"uniq": _uniq, b"tr": _tr, b"paste": _paste, b"tee": _same, b"xargs": _same,
+}  # fmt: skip
+
+
+def trimmed(text: Text) -> Text:
+    """Return a substitution's value: trailing newlines removed."""
+    raw = text.raw
+    return text.slice(0, len(raw.rstrip(b"\n")))
+
+
+def known_commands() -> Tuple[bytes, ...]:
+    """Return the names this module can answer for."""
+    return tuple(_COMMANDS)

@@ -1,0 +1,215 @@
+"""What a command line starts: wrappers are looked through, launchers fan out, shells are played through, the rest are leaves."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Optional, Sequence, Tuple
+
+from .interpreter import Interpreter
+from .launch import Link
+from .launchers.grammar import Reading
+from .launchers.python_options import PythonCall, python_program
+from .launchers.wrappers import Unwrapped, unwrap
+from .scene import Agent, Scene, Start, Trail
+from .shell_state import Place, Shell
+from .text import NUL, Text, host, plain
+
+SHELLS = frozenset(b"bash sh dash zsh ksh".split())
+# Programs that carry a command to places this module does not follow.
+ELSEWHERE = frozenset(b"ssh pdsh clush parallel xargs rsh dsh pssh ray jsrun aprun flux salloc".split())
+_LAUNCHER_MARKS = (b"torchrun", b"torch.distributed", b"accelerate", b"deepspeed", b"srun", b"mpirun", b"mpiexec", b"python")
+RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTER_PORT")
+MODULES = {
+    b"torch.distributed.run": b"torchrun",
+    b"torch.distributed.launch": b"torch.distributed.launch",
+    b"accelerate.commands.launch": b"accelerate-launch",
+    b"accelerate.commands.accelerate_cli": b"accelerate",
+    b"deepspeed.launcher.runner": b"deepspeed",
+}
+
+Launch = Callable[["Programs", List[Text], Shell, Trail, Optional[Text]], None]
+
+
+class Programs:
+    """Starts command lines in a scene."""
+
+    def __init__(self, scene: Scene) -> None:
+        from .launchers import registry
+
+        self.scene = scene
+        self.interpreter = Interpreter(scene, self.execute)
+        self.launchers: Dict[bytes, Launch] = registry()
+
+    def execute(self, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text] = None) -> None:
+        """Start *argv* in the environment of *shell* (already what a child sees)."""
+        if not argv:
+            return
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        if argv[0].open or not name or NUL in name:
+            self._nameless(argv, shell, trail)
+            return
+        if name in self.launchers:
+            self.launchers[name](self, argv, shell, trail, given)
+            return
+        if name in SHELLS:
+            self._shell(argv, shell, trail, given)
+            return
+        call = python_program(argv)
+        if call is not None:
+            self._python(call, argv, shell, trail, given)
+            return
+        wrapper = unwrap(argv)
+        if wrapper is not None:
+            self._wrapped(wrapper, argv, shell, trail, given)
+            return
+        self._program(argv, shell, trail)
+
+    def leaf(self, argv: Sequence[Text], shell: Shell, trail: Trail, python: bool = False) -> None:
+        """Record a program that starts no ranks itself. In the batch shell only a python is worth a step."""
+        if not trail.links and not python:
+            return
+        names = RANK_VARIABLES + (b"CUDA_VISIBLE_DEVICES",)
+        environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
+        missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
+        start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python)
+        self.scene.starts.append(start)
+
+    def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
+        """Record an agent that starts ranks."""
+        self.scene.starts.append(Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True))
+
+    def _nameless(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
+        doubt = "the program's name is not known"
+        self.scene.note(trail.span.start if trail.span else -1, doubt)
+        if trail.links or argv[0].open:
+            self.leaf(argv, shell, trail._replace(doubts=trail.doubts + (doubt,)))
+
+    def _program(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        words = b" ".join(text.raw for text in argv[1:])
+        if name in ELSEWHERE and any(mark in words for mark in _LAUNCHER_MARKS):
+            doubt = name.decode("ascii", "replace") + " carries a command elsewhere"
+            self.scene.note(trail.span.start if trail.span else -1, doubt)
+            self.scene.hidden = True
+            return
+        content = self._script(argv[0], shell)
+        if content is not None:
+            self._run(content, argv[1:], shell, trail, b"bash")
+            return
+        self.leaf(argv, shell, trail)
+
+    def _script(self, path: Text, shell: Shell) -> Optional[Text]:
+        """Return the text of a shell script that the program is, if it can be read."""
+        if b"/" not in path.raw and path.raw not in self.scene.files:
+            return None
+        content = self.scene.content(path, shell.cwd)
+        if content is None:
+            return None
+        first = content.raw[:100].split(b"\n", 1)[0]
+        return content if first.startswith(b"#!") and any(name in first for name in SHELLS) else None
+
+    def _run(self, content: Text, arguments: List[Text], shell: Shell, trail: Trail, name: bytes) -> None:
+        shell.positional = list(arguments)
+        if name == b"bash" and shell.place.node is not None:
+            shell.set(b"HOSTNAME", plain(host(shell.place.node)))
+        self.interpreter.script(content, shell, trail)
+
+    def _shell(self, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+        """bash -c TEXT, bash FILE, bash < text."""
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        index = 1
+        command = False
+        while index < len(argv) and argv[index].raw[:1] in (b"-", b"+") and len(argv[index].raw) > 1:
+            raw = argv[index].raw
+            command = command or (raw[:2] != b"--" and b"c" in raw)
+            index += 2 if raw in (b"-o", b"+o", b"-O", b"--rcfile", b"--init-file") else 1
+        if index >= len(argv):
+            if given is not None and not command:
+                self._run(given, [], shell, trail, name)
+            elif given is None and not command:
+                self.leaf(argv, shell, trail)
+            return
+        if command:
+            if argv[index].open:
+                self._lost(argv, shell, trail, "a command text is not known")
+                return
+            self._run(argv[index], argv[index + 2 :], shell, trail, name)
+            return
+        content = self.scene.content(argv[index], shell.cwd)
+        if content is None:
+            self._lost(argv, shell, trail, "a script could not be read")
+            return
+        self._run(content, argv[index + 1 :], shell, trail, name)
+
+    def _lost(self, argv: List[Text], shell: Shell, trail: Trail, doubt: str) -> None:
+        self.scene.note(trail.span.start if trail.span else -1, doubt)
+        self.scene.hidden = True
+        if trail.links:
+            self.leaf(argv, shell, trail._replace(doubts=trail.doubts + (doubt,)))
+
+    def _python(
+        self, call: PythonCall, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    ) -> None:
+        launcher = MODULES.get(call.module or b"")
+        if launcher is None:
+            self.leaf(argv, shell, trail, python=call.module is not None or call.script is not None)
+            return
+        self.launchers[launcher](self, argv, shell, trail, given)
+
+    def _wrapped(
+        self, wrapper: Unwrapped, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    ) -> None:
+        rest = [plain(word) for word in wrapper.implies] + list(argv[wrapper.program_index :])
+        if wrapper.unread or not rest:
+            self._lost(argv, shell, trail, wrapper.unread or "a wrapper starts nothing")
+            return
+        changes = wrapper.changes
+        if changes.cleared:
+            kept = {name: shell.variables[name] for name in changes.kept if name in shell.variables}
+            slurm = {name: one for name, one in shell.variables.items() if name.startswith(b"SLURM_")}
+            shell.variables = {**(slurm if changes.container else {}), **kept}
+            shell.lost = b"cleared"
+        if changes.unread:
+            shell.lose(b"wrapper")
+        for name in changes.unset:
+            shell.unset(name)
+        for name, value in changes.set:
+            shell.set(name, value, exported=True)
+        doubts = ("an unknown word among the options of " + wrapper.name,) if wrapper.open and not wrapper.split_only else ()
+        self.execute(rest, shell, trail._replace(doubts=trail.doubts + doubts), given)
+
+
+def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
+    """Return the link of a launcher whose own name takes the first *words* words of *argv*."""
+    first, last = argv[0].span(), argv[words - 1].span()
+    span = type(first)(first.start, last.end) if first is not None and last is not None and first.start <= last.end else None
+    return Link(
+        name,
+        tuple(argv[: reading.program]),
+        reading.options,
+        span,
+        span.end if span else None,
+        reading.open and not reading.split_only,
+    )
+
+
+def followed(trail: Trail, one: Link, reading: Reading) -> Trail:
+    """Return the trail one link further, with what was doubtful about it."""
+    doubts = trail.doubts
+    if one.open:
+        doubts += ("unknown words stand among the options of " + one.name,)
+    if reading.problem:
+        doubts += (one.name + ": " + reading.problem,)
+    return trail._replace(links=trail.links + (one,), doubts=doubts)
+
+
+def child_of(place: Place, index: int, **more: object) -> Place:
+    """Return a place for the *index*th process started from *place*."""
+    return place._replace(name=place.name + b".%d" % index, **more)  # type: ignore[arg-type]
+
+
+def option_number(one: Link, *names: str) -> Tuple[bool, Optional[int]]:
+    """Return whether an option was given, and its number (None unknown)."""
+    from .text import number
+
+    found = one.option(*names)
+    return (False, None) if found is None else (True, number(found.value))
