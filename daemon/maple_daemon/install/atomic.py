@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import fcntl
+import glob
 import hashlib
 import json
 import os
+import shutil
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,6 +45,15 @@ def link(path: Path, target: str) -> None:
         os.replace(draft / "link", path)
     finally:
         draft.rmdir()
+
+
+def sweep(path: Path) -> None:
+    """Remove the drafts that a killed `write` or `link` of *path* left beside it."""
+    for draft in path.parent.glob(f".{glob.escape(path.name)}.????????"):
+        if draft.is_dir() and not draft.is_symlink():
+            shutil.rmtree(draft, ignore_errors=True)
+        else:
+            draft.unlink(missing_ok=True)
 
 
 def sha256(path: Path) -> str:

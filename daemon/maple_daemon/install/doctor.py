@@ -141,7 +141,7 @@ def snapshot(where: Layout, release: Release) -> Iterator[Check]:
     if fresh.revision != held.revision:
         yield Check("site", "wrong", f"{held.id} was changed since it was installed", "install again to take it over")
     else:
-        yield Check("site", "ok", f"{held.id}, revision {held.revision}")
+        yield Check("site", "ok", f"{held.id}, revision {held.revision[:12]}")
 
 
 def policy(where: Layout, release: Release) -> Iterator[Check]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import shutil
 import tempfile
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from . import atomic, place, receipt, releases, settings
 from .build import Build
 from .interpreter import Interpreter
-from .layout import Release, layout
+from .layout import Layout, Release, layout
 from .receipt import Placed, Receipt
 from .refusals import Refused
 from .sources import Sources
@@ -49,7 +50,8 @@ def install(wish: Wish) -> Outcome:
         return Steps(wish, undo).run()
     except BaseException:
         for step in reversed(undo):
-            step()
+            with contextlib.suppress(OSError):
+                step()
         raise
 
 
@@ -100,9 +102,8 @@ class Steps:
 
     def refuse_foreign(self, former: Receipt) -> None:
         """Refuse before anything is built when a command's place is taken by somebody else's file."""
-        foreign = (self.where.current, self.where.policy)
-        if former == Receipt() and (taken := [one for one in foreign if os.path.lexists(one)]):
-            raise Refused(f"{taken[0]} is there and is not of an installation", "choose another --prefix")
+        if former == Receipt() and (taken := foreign(self.where)):
+            raise Refused(f"{taken} is there and is not of an installation", "choose another --prefix")
         for command in self.wish.real:
             path = self.wish.folder / command
             place.refuse_foreign(path, self.where, placed_at(former, path))
@@ -154,17 +155,18 @@ class Steps:
         return settings.checked(self.wish.mode or former or str(self.wish.sources.site.get("mode") or "") or "repair")
 
     def set_mode(self, name: str, before: str) -> None:
-        """Give a release that was there already the mode wished for."""
+        """Give a release that was there already the front.conf that is wished for, whatever became of its own."""
         release = Release(self.where.releases / name)
-        old = release.config.read_bytes()
-        if settings.values(release).get("mode") != self.mode(before):
-            self.undo.append(lambda: atomic.write(release.config, old))
-            settings.change_mode(release, self.mode(before))
+        old = release.config.read_bytes() if release.config.exists() else None
+        fresh = settings.text(self.config(release, before))
+        if old != fresh or release.config.stat().st_mode & 0o777 != 0o644:
+            self.undo.append(lambda: receipt.restore(release.config, old))
+            atomic.write(release.config, fresh)
 
     def note(self, former: Receipt, name: str, made: list[str]) -> None:
         """Write down where things will be put before they are, so that uninstall finds them even after a crash."""
         old = self.where.receipt.read_bytes() if self.where.receipt.exists() else None
-        self.undo.append(lambda: restore(self.where.receipt, old))
+        self.undo.append(lambda: receipt.restore(self.where.receipt, old))
         planned = tuple(self.planned(command) for command in self.wish.real)
         others = tuple(one for one in former.placed if one.path not in {now.path for now in planned})
         known = tuple(one for one in former.placed if one.path in {now.path for now in planned})
@@ -215,9 +217,12 @@ def placed_at(former: Receipt, path: Path) -> Placed | None:
     return next((one for one in former.placed if one.path == str(path)), None)
 
 
-def restore(path: Path, content: bytes | None) -> None:
-    """Put back what a file held, or take it away where there was none."""
-    if content is None:
-        path.unlink(missing_ok=True)
-    else:
-        atomic.write(path, content)
+def foreign(where: Layout) -> Path | None:
+    """Return what stands in the way of a first installation and was not made by one that was interrupted."""
+    for path in (where.current, where.policy):
+        if os.path.lexists(path):
+            return path
+    if where.audit.is_dir() and any(where.audit.iterdir()):
+        return where.audit
+    there = [one for one in where.releases.iterdir() if not one.name.startswith(".new.")]
+    return next((one for one in there if not Release(one).manifest.is_file()), None)

@@ -57,6 +57,7 @@ def copy(source: Path, target: Path) -> None:
 def remove(one: Placed, where: Layout) -> bool:
     """Take the command away if it is still ours; return whether it is gone."""
     command = Path(one.path)
+    atomic.sweep(command)
     if not os.path.lexists(command):
         return True
     if not is_ours(command, where, one):

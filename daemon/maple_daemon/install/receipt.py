@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import NamedTuple
 
+from . import atomic
 from .atomic import write_json
 from .layout import Layout
 from .refusals import Refused
@@ -73,3 +74,11 @@ def remove_empty(path: Path) -> bool:
     except OSError:
         return not path.exists()
     return True
+
+
+def restore(path: Path, content: bytes | None) -> None:
+    """Put back what a file held, or take it away where there was none."""
+    if content is None:
+        path.unlink(missing_ok=True)
+    else:
+        atomic.write(path, content)

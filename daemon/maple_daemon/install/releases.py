@@ -97,6 +97,8 @@ def discard(where: Layout, name: str) -> None:
 
 
 def sweep(where: Layout) -> None:
-    """Remove what an interrupted installation left half built."""
+    """Remove what an interrupted installation left half done."""
     for draft in where.releases.glob(".new.*"):
         shutil.rmtree(draft, ignore_errors=True)
+    for own in where.own():
+        atomic.sweep(own)

@@ -47,6 +47,7 @@ def uninstall(prefix: Path) -> list[Leftover]:
     with atomic.alone(prefix):
         left = [Leftover(one.path, "is not ours any more") for one in told.placed if not place.remove(one, where)]
         where.current.unlink(missing_ok=True)  # first: whoever starts a link now finds the real command
+        releases.sweep(where)
         for own in where.own():
             if own.is_dir():
                 shutil.rmtree(own)

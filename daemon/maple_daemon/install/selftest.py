@@ -30,8 +30,14 @@ class Found(NamedTuple):
     todo: str = ""
 
 
-def run(release: Release) -> Found:
-    """Run the front of a release in a folder of its own; nothing is submitted and no audit line is left."""
+def run(release: Release, tries: int = 3) -> Found:
+    """Run the front of a release; what is slow once, from a cold disk, may try again."""
+    found = attempt(release)
+    return run(release, tries - 1) if found.wrong and tries > 1 else found
+
+
+def attempt(release: Release) -> Found:
+    """Run the front in a folder of its own; nothing is submitted and no audit line is left."""
     with tempfile.TemporaryDirectory(prefix="maple-doctor.") as folder:
         front = lay_out(release, Path(folder))
         begun = time.monotonic()
