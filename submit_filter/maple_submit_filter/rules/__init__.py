@@ -1,1 +1,73 @@
+"""The rules: one file each, found by listing this folder, so that a new one needs no entry anywhere.
 
+A rule is a function (plan, job, site) -> findings. It decides and hands back data; it never edits and never prints.
+Its docstring is its page: what it is about, then lines that begin with `Wrong:`, `Right:` and `Why:`.
+"""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Iterable, Iterator, List, NamedTuple, Optional
+
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan
+from ..site import Site
+
+Check = Callable[[LaunchPlan, Job, Site], Iterable[Finding]]
+
+
+class Rule(NamedTuple):
+    """A rule by its code (MPLnnn, never used again for something else) and title."""
+
+    code: str
+    title: str
+    check: Check
+
+    @property
+    def page(self) -> str:
+        """The rule's explanation, from its docstring."""
+        return self.check.__doc__ or ""
+
+
+_RULES: List[Rule] = []
+_loaded = False
+
+
+def rule(code: str, title: str) -> Callable[[Check], Check]:
+    """Register a function as the rule of that code."""
+
+    def register(check: Check) -> Check:
+        _RULES.append(Rule(code, title, check))
+        return check
+
+    return register
+
+
+def rules() -> List[Rule]:
+    """Return every rule, in the order of their codes."""
+    global _loaded
+    if not _loaded:
+        _loaded = True
+        for name in sorted(os.listdir(os.path.dirname(__file__))):
+            if name.startswith("mpl") and name.endswith(".py"):
+                __import__(__name__ + "." + name[:-3])
+        _RULES.sort(key=lambda one: one.code)
+    return _RULES
+
+
+def by_code(code: str) -> Optional[Rule]:
+    """Return the rule of a code, in any case of letters."""
+    return next((one for one in rules() if one.code == code.upper()), None)
+
+
+def diagnose(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Yield what every rule finds. A rule that fails is skipped: a bug in one must not cost the submission."""
+    for one in rules():
+        try:
+            found = list(one.check(plan, job, site))
+        except Exception:
+            if os.environ.get("MAPLE_RULES_RAISE"):
+                raise
+            continue
+        yield from found
