@@ -130,7 +130,8 @@ class Leaf:
         rank, local, size = (self.env.get(name, "") for name in SOURCES[self.source])
         self.rank, self.local_rank, self.size = (int(x) if x.isdigit() else None for x in (rank, local, size))
         self.addr, self.port = self.env.get("MASTER_ADDR", ""), self.env.get("MASTER_PORT", "")
-        if self.source == "slurm" and b"lightning" in self.text:
+        if self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
+            # Lightning makes its own master out of SLURM_*; MPI's ranks need none, so the stand-in takes the same.
             self.addr = self.addr or first_host(self.env.get("SLURM_JOB_NODELIST", ""))
             self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
 

@@ -7,7 +7,6 @@
 #SBATCH --gpus-per-node=4
 #SBATCH --mem=64g
 #SBATCH --time=04:00:00
-#SBATCH --constraint="projects"
 
 IMG=/projects/bbka/pytorch_24.06.sif
 HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n1)

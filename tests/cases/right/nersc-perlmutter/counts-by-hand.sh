@@ -4,6 +4,7 @@
 #SBATCH -q regular
 #SBATCH -N 2
 #SBATCH --gpus-per-node=4
+#SBATCH --exclusive
 #SBATCH -t 01:00:00
 
 NNODES=$SLURM_JOB_NUM_NODES

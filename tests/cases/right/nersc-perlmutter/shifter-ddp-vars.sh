@@ -6,8 +6,6 @@
 #SBATCH --cpus-per-task 32
 #SBATCH --gpus-per-node 4
 #SBATCH --time=01:00:00
-#SBATCH --image=nersc/pytorch:25.02.01
-#SBATCH --module=gpu,nccl-plugin
 #SBATCH -J vit-era5
 #SBATCH --nodes=1
 
@@ -25,7 +23,7 @@ export MASTER_PORT=29500
 VARS
 
 export MASTER_ADDR=$(hostname)
-srun -u bash -c "
+srun -u shifter --image=nersc/pytorch:25.02.01 --module=gpu,nccl-plugin bash -c "
     source export_DDP_vars.$SLURM_JOB_ID.sh
     python train.py ${args}
     "

@@ -1,4 +1,5 @@
 #!/bin/bash
+#SBATCH -p batch
 #SBATCH -A abc123
 #SBATCH -t 01:00:00
 #SBATCH -N 2

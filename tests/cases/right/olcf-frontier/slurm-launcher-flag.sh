@@ -1,4 +1,5 @@
 #!/bin/bash
+#SBATCH -p batch
 #SBATCH --account=abc123
 #SBATCH --time=01:00:00
 #SBATCH --nodes=4

@@ -14,4 +14,4 @@ export MASTER_PORT=3442
 export NCCL_SOCKET_IFNAME=hsn0
 export OMP_NUM_THREADS=7
 
-srun -N2 -n16 -c7 --gpus-per-task=1 --gpu-bind=closest bash -c 'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=0 python3 -W ignore -u train.py'
+srun -N2 -n16 -c7 --gpus-per-task=1 bash -c 'RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=0 python3 -W ignore -u train.py'

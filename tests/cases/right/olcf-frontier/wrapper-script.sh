@@ -2,7 +2,7 @@
 #SBATCH -A abc123
 #SBATCH -t 01:00:00
 #SBATCH -N 1
-#SBATCH -q debug
+#SBATCH -p batch
 
 export MASTER_ADDR=$(hostname -s)
 export MASTER_PORT=3442

@@ -1,4 +1,4 @@
-#!/bin/sh -l
+#!/bin/sh
 #SBATCH -A cis220051-gpu
 #SBATCH -p gpu-debug
 #SBATCH --nodes=1

@@ -8,7 +8,7 @@
 #SBATCH -t 10:00:00
 
 # 1. data on one core, 2. training on all GPUs, 3. a short evaluation on one
-srun -N1 -n1 python tokenize_data.py
+srun -N1 -n1 --gpus=1 python tokenize_data.py
 HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)
 srun -N2 -n2 torchrun --nnodes 2 --nproc_per_node 4 --rdzv_id 1 --rdzv_backend c10d --rdzv_endpoint $HEAD:29500 train.py
-srun -N1 -n1 python evaluate.py
+srun -N1 -n1 --gpus=1 python evaluate.py
