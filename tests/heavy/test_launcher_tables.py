@@ -111,6 +111,8 @@ def same(value: Any, text: str) -> bool:
     """Whether the parser's value, typed as it likes, is what we read."""
     if isinstance(value, list):
         return same(value[-1], text)
+    if isinstance(value, bool):
+        return True  # a flag, or a word that the launcher finds true
     return float(text) == value if type(value) in (int, float) else str(value) == text
 
 
