@@ -48,6 +48,8 @@ def _step(step: Step) -> Branch:
     label = f"line {step.line}: " + " ▸ ".join(printable(word) for word in words)
     if step.background:
         label += " &"
+    if step.maybe:
+        label += ", only if a condition holds"
     wrong = tuple(Branch("wrong", printable(breach.says)) for breach in step.breaches)
     unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
     groups = tuple(_world(group) for group in step.groups)

@@ -8,13 +8,13 @@ from typing import Optional, Tuple
 
 import click
 from maple_submit_filter.decide import Rewritten
+from maple_submit_filter.modes import in_force, policy_of
 from maple_submit_filter.report import printable, report, summary
 
 from .asked import Answer, answer
 from .difference import unified
 
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
-MODES = ("off", "observe", "warn", "repair")
 
 
 @click.command()
@@ -48,8 +48,7 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: 
 
 def mode_of(asked: Answer) -> str:
     """Return the mode in force: the user's, else the site's, else repair."""
-    said = asked.submission.environment.get(b"MAPLE", b"").decode("ascii", "replace")
-    return said if said in MODES else asked.site.mode or "repair"
+    return in_force(policy_of(None, asked.site.mode), (), (), asked.submission.environment.get(b"MAPLE", b""))
 
 
 def show(asked: Answer, mode: str) -> None:

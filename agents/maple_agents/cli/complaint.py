@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import click
+from maple_submit_filter.report import printable
 
 
 class Complaint(click.ClickException):
@@ -11,4 +12,4 @@ class Complaint(click.ClickException):
     exit_code = 2
 
     def __init__(self, wrong: str, remedy: str = "") -> None:
-        super().__init__(wrong.rstrip(".") + (f"; {remedy}" if remedy else ""))
+        super().__init__(printable(wrong.rstrip(".") + (f"; {remedy}" if remedy else "")))

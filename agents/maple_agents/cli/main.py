@@ -95,16 +95,17 @@ def run(words: Optional[Sequence[str]] = None) -> int:
         code = maple.main(args=words, prog_name="maple", standalone_mode=False)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
+    except SystemExit as error:
+        if not _is_broken_pipe(error.__context__):
+            raise
+        return _unheard()
     except click.Abort:
         return 130
     except click.ClickException as error:
         _told(error)
         return error.exit_code
     except OSError as error:
-        if error.errno == errno.EPIPE:  # the reader has seen enough
-            _drop_stdout()
-            return 0
-        return _failed(error)
+        return _unheard() if _is_broken_pipe(error) else _failed(error)
     except Exception as error:
         return _failed(error)
 
@@ -135,6 +136,11 @@ def _say(text: str) -> None:
         click.echo(f"maple: {printable(line.strip())}", err=True)
 
 
-def _drop_stdout() -> None:
-    """Leave the interpreter nothing to flush at exit that could fail again."""
-    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+def _is_broken_pipe(error: Optional[BaseException]) -> bool:
+    return isinstance(error, OSError) and error.errno == errno.EPIPE
+
+
+def _unheard() -> int:
+    """The reader has seen enough, which is no failure; leave nothing to flush that could fail again."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
+    return 0

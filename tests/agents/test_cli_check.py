@@ -1,0 +1,270 @@
+"""`maple check`: what people and programs get from it."""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import subprocess
+import sys
+
+import pytest
+from maple_agents.cli.difference import unified
+from maple_submit_filter.decide import Decision, Rewritten
+from maple_submit_filter.edits import Fix, Safety, Span
+from maple_submit_filter.findings import Finding
+from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Link, Step
+from maple_submit_filter.text import host, token
+
+WRONG = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py # \xe9\n"
+MENDED = WRONG.replace(b"srun torchrun", b"srun --ntasks=2 torchrun")
+AT = WRONG.index(b"srun")
+FAN_OUT = Finding(
+    "MPL301",
+    "each of 8 tasks starts 4 workers",
+    Span(AT, AT + 4),
+    True,
+    fixes=(Fix((), Safety.SAFE, "srun --ntasks=2"),),
+)
+NO_ACCOUNT = Finding("MPL210", "no account", asks_for="account", site_fact="mandatory.account")
+GROUP = Group("torchrun", (), 2, 4, 8, 8, host(0), b"29500", True)
+LINK = Link("srun", (), (), None, None, False)
+STEP = Step(
+    line=3,
+    span=Span(AT, AT + 22),
+    links=(LINK, LINK._replace(name="torchrun")),
+    groups=(GROUP,),
+    breaches=(),
+    nodes=2,
+    tasks=2,
+    tasks_per_node=1,
+    workers_per_task=4,
+    program=(b"train.py",),
+    background=False,
+    maybe=False,
+    unknown=(),
+)
+PLAN = LaunchPlan(Allocation(2, 2, 1, None, 4, None, (), "gpu", None), (STEP,), ())
+REPAIRED = Decision(
+    "repaired",
+    (FAN_OUT, NO_ACCOUNT),
+    PLAN,
+    Rewritten(MENDED, (b"sbatch", b"job.sh"), ("srun --ntasks=2",), ((3, "MPL301"),)),
+    None,
+    (("MPL210", "only you know the account"),),
+)
+
+
+@pytest.fixture
+def job(maple, tmp_path):
+    """Return the path of a wrong script in the working directory."""
+    (tmp_path / "job.sh").write_bytes(WRONG)
+    return "job.sh"
+
+
+def test_the_json_has_the_stable_shape(maple, decided, job):
+    decided(REPAIRED)
+    answer = json.loads(maple("check", job, "--site", "generic-slurm", "--json").out)
+    rewritten = answer.pop("repaired")
+    assert answer == {
+        "site": "generic-slurm",
+        "scheduler": "slurm",
+        "mode": "repair",
+        "verdict": "repaired",
+        "findings": [
+            {
+                "code": "MPL301",
+                "line": 3,
+                "column": 1,
+                "says": "each of 8 tasks starts 4 workers",
+                "safety": "safe",
+                "proven": True,
+                "asks_for": None,
+            },
+            {
+                "code": "MPL210",
+                "line": None,
+                "column": None,
+                "says": "no account",
+                "safety": "tell",
+                "proven": False,
+                "asks_for": "account",
+            },
+        ],
+        "plan": {
+            "steps": [
+                {
+                    "line": 3,
+                    "launchers": ["srun", "torchrun"],
+                    "nodes": 2,
+                    "tasks_per_node": 1,
+                    "workers_per_task": 4,
+                    "groups": [{"nodes": 2, "ranks_per_node": 4, "world_size": 8, "master": "<node 0>"}],
+                    "unknown": [],
+                }
+            ]
+        },
+        "offered": None,
+        "held_back": [{"code": "MPL210", "why": "only you know the account"}],
+    }
+    assert sorted(rewritten) == ["argv", "diff", "edits", "script"]
+    assert rewritten["argv"] == ["sbatch", "job.sh"]
+    assert rewritten["edits"] == [{"line": 3, "because": "MPL301"}]
+    assert rewritten["script"].encode("utf-8", "surrogateescape") == MENDED
+
+
+def test_an_unknown_master_and_unknown_numbers_are_null(maple, decided, job):
+    group = GROUP._replace(master=token(b"same", b"MASTER"), world_size=None)
+    decided(Decision("clean", plan=PLAN._replace(steps=(STEP._replace(groups=(group,), nodes=None),))))
+    step = json.loads(maple("check", job, "--json").out)["plan"]["steps"][0]
+    assert [step["nodes"], step["groups"][0]["master"], step["groups"][0]["world_size"]] == [None, None, None]
+
+
+@pytest.mark.parametrize(("verdict", "code"), [("clean", 0), ("findings", 1), ("repaired", 1), ("unread", 2)])
+def test_the_exit_code_tells_the_verdict(maple, decided, job, verdict, code):
+    decided(Decision(verdict))
+    assert code == maple("check", job).code == maple("check", job, "--json").code
+
+
+def test_people_read_finding_tree_difference_and_a_sum(maple, decided, job):
+    decided(REPAIRED)
+    said = maple("check", job)
+    assert "job.sh:3: MPL301 each of 8 tasks starts 4 workers\n" in said.out
+    assert "help: srun --ntasks=2, applied when submitted. More: maple explain MPL301\n" in said.out
+    assert "world of 8, master <node 0>:29500\n" in said.out
+    assert "\n-srun torchrun train.py # \\udce9\n+srun --ntasks=2 torchrun train.py # \\udce9\n" in said.out
+    assert said.out.endswith("job.sh: 2 findings, cured as shown\n")
+    assert said.err == ""
+
+
+def test_another_mode_is_said(maple, decided, job, monkeypatch):
+    decided(REPAIRED)
+    monkeypatch.setenv("MAPLE", "warn")
+    assert "help: srun --ntasks=2, not applied: the mode is warn." in maple("check", job).out
+    assert json.loads(maple("check", job, "--json").out)["mode"] == "warn"
+
+
+def test_words_stand_before_the_script_on_the_command_line(maple, decided, job):
+    asked = decided(Decision("clean"))
+    maple("check", job, "--", "--nodes", "4", "-p", "gpu")
+    assert asked[0][0].argv == (b"sbatch", b"--nodes", b"4", b"-p", b"gpu", b"job.sh")
+
+
+def test_a_dash_reads_standard_input(maple, decided, monkeypatch):
+    asked = decided(Decision("clean"))
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(WRONG)))
+    assert maple("check", "-", "--", "-N2").out == "stdin: nothing found\n"
+    assert asked[0][0].argv == (b"sbatch", b"-N2")
+    assert (asked[0][0].script, asked[0][0].came, asked[0][0].path) == (WRONG, "stdin", b"")
+
+
+def test_a_pbs_site_is_asked_as_qsub(maple, decided, job):
+    asked = decided(Decision("clean"))
+    maple("check", job, "--site", "generic-pbs")
+    assert (asked[0][0].scheduler, asked[0][0].argv[0]) == ("pbs", b"qsub")
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("check", "none.sh"), "none.sh: no such file or directory; name a batch script"),
+        (("check", "."), ".: is a directory; name a batch script"),
+        (("check", "/dev/zero"), "/dev/zero: is a device; name a batch script"),
+        (("check", "a\nb"), r"a\nb: no such file"),
+        (("check", "job.sh", "other.sh"), "other.sh: one script at a time; words for sbatch begin with an option"),
+        (("check", "job.sh", "--site", "delta"), "--site delta: there is no such site; did you mean ncsa-delta?"),
+        (("check", "job.sh", "--site", "../x"), "--site ../x: there is no such site"),
+        (("check", "job.sh", "--nodes=2"), "No such option"),
+        (("check",), "see maple check --help"),
+        (("chek", "job.sh"), "No such command"),
+    ],
+)
+def test_what_cannot_be_asked_is_said_in_one_line(maple, job, words, says):
+    said = maple(*words)
+    assert (said.code, said.out) == (2, "")
+    assert said.err.count("\n") == 1
+    assert said.err.startswith("maple: ") and says in said.err
+
+
+def test_a_mistake_of_maple_s_own_is_one_line_and_the_traceback_is_kept(maple, decided, job, tmp_path):
+    decided(RuntimeError("no\nsuch luck"))
+    said = maple("check", job)
+    log = tmp_path / "state/maple/failures.log"
+    assert (said.code, said.out) == (2, "")
+    assert said.err.count("\n") == 1 and "RuntimeError: no such luck" in said.err and str(log) in said.err
+    assert "Traceback" in log.read_text() and log.parent.stat().st_mode & 0o777 == 0o700
+
+
+def test_where_no_log_can_be_written_the_line_is_still_said(maple, decided, job, tmp_path):
+    (tmp_path / "state").write_text("a file, no folder")
+    decided(RuntimeError("no such luck"))
+    said = maple("check", job)
+    assert said.err.count("\n") == 1 and "could not be kept" in said.err
+
+
+@pytest.mark.parametrize(
+    ("before", "after"),
+    [
+        (WRONG, MENDED),
+        (b"srun a", b"srun b"),
+        (b"srun a\n", b"srun a\n# maple"),
+        (b"a\r\nb\r\nc", b"a\r\nx\r\nc"),
+        (b"a\x0cb\n\x85\n", b"a\x0cc\n\x85\n"),
+        (b"", b"x\n"),
+    ],
+)
+def test_the_difference_is_one_that_patching_tools_take(tmp_path, before, after):
+    (tmp_path / "job.sh").write_bytes(before)
+    (tmp_path / "diff").write_bytes(unified(before, after, "job.sh").encode("utf-8", "surrogateescape"))
+    subprocess.run(["git", "apply", "--whitespace=nowarn", "diff"], cwd=tmp_path, check=True)
+    assert after == (tmp_path / "job.sh").read_bytes()
+
+
+def test_colours_are_for_terminals_and_no_color_switches_them_off(job, tmp_path):
+    environ = {**os.environ, "TERM": "xterm", "XDG_CACHE_HOME": str(tmp_path)}
+    plain = subprocess.run([*MAPLE, "explain", "--help"], capture_output=True, env=environ, check=True).stdout
+    assert b"\x1b" not in plain
+    assert b"\x1b[1m" in _on_terminal({**environ, "NO_COLOR": ""})
+    assert b"\x1b" not in _on_terminal({**environ, "NO_COLOR": "1"})
+    assert b"\x1b" not in _on_terminal({**environ, "TERM": "dumb"})
+
+
+MAPLE = [sys.executable, "-c", "from maple_agents.cli.main import main; main()"]
+DRAWS = """
+from maple_agents.cli.branches import Branch
+from maple_agents.cli.drawing import draw, findings
+draw(Branch("job", "a job", (Branch("step", "a step"),)))
+findings(["job.sh:1: MPL301 wrong"])
+"""
+
+
+def _on_terminal(environ) -> bytes:
+    """Return what the drawing writes to a terminal."""
+    ours, theirs = os.openpty()
+    subprocess.run([sys.executable, "-c", DRAWS], stdout=theirs, stdin=theirs, env=environ, check=True, timeout=60)
+    os.close(theirs)
+    out = os.read(ours, 65536)
+    os.close(ours)
+    return out
+
+
+def test_a_reader_who_has_seen_enough_is_no_failure(job):
+    code = (
+        f"{sys.executable} -c 'from maple_agents.cli.main import main; main()' --help | true; echo ${{PIPESTATUS[0]}}"
+    )
+    said = subprocess.run(["bash", "-c", code], capture_output=True, timeout=60)
+    assert (said.stdout, said.stderr) == (b"0\n", b"")
+
+
+def test_heavy_libraries_stay_out_of_a_check(job):
+    code = (
+        "import sys\nfrom maple_agents.cli.main import run\n"
+        "run(['check', 'job.sh', '--site', 'generic-slurm', '--json'])\n"
+        "print([one for one in ('rich', 'pydantic', 'asyncio', 'importlib.metadata') if one in sys.modules])"
+    )
+    run_once = [sys.executable, "-c", code]
+    subprocess.run(
+        run_once, capture_output=True, check=True
+    )  # the first call checks the site file and keeps the answer
+    said = subprocess.run(run_once, capture_output=True, text=True, check=True).stdout
+    assert said.splitlines()[-1] == "[]"
