@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -12,6 +13,7 @@ import maple_submit_filter
 import pytest
 from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
+from maple_daemon.install import build, compiler, sources
 
 SBATCH = """#!/bin/sh
 echo "Submitted batch job 7"
@@ -56,8 +58,8 @@ class Cluster(NamedTuple):
         """Run sbatch as a shell would: the first on PATH that can be started."""
         environment = {"PATH": path or self.path, "HOME": str(self.root), "XDG_STATE_HOME": str(self.root / "state")}
         return subprocess.run(
-            ["/bin/sh", "-c", 'sbatch "$@"', "sh", *words], env=environment, cwd=self.root, capture_output=True, text=True,
-            stdin=subprocess.DEVNULL, timeout=30, check=False,
+            ["/bin/sh", "-c", 'sbatch "$@"', "sh", *words], env=environment, cwd=self.root, capture_output=True,
+            text=True, stdin=subprocess.DEVNULL, timeout=30, check=False,
         )  # fmt: skip
 
     def listing(self) -> dict[str, tuple[str, int, bytes]]:
@@ -73,9 +75,25 @@ class Cluster(NamedTuple):
         return found
 
 
+@pytest.fixture(scope="session")
+def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The front, compiled once: it takes a second, and most tests are about where it is put."""
+    made = tmp_path_factory.mktemp("front") / "front"
+    parts = sources.sources("generic-slurm")
+    compiler.compile_front(parts.compiler, parts.front, made.parent / "nowhere", made)
+    return made
+
+
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Cluster:
+def compiled(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
+    """The front is compiled by the installation itself, for its own prefix."""
+    monkeypatch.setattr(build, "compile_front", compiler.compile_front)
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: Path) -> Cluster:
     """A cluster on which nothing is installed yet."""
+    monkeypatch.setattr(build, "compile_front", lambda *words: shutil.copyfile(front, words[-1]))
     made = Cluster(tmp_path / "cluster", monkeypatch)
     made.real.parent.mkdir(parents=True)
     made.real.write_text(SBATCH.format(log=made.root / "called"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ import pytest
 from maple_daemon.install import build, installation, place, receipt, releases
 
 
-def test_the_submission_goes_through_the_front_to_the_real_command(installed):
+def test_the_submission_goes_through_the_front_to_the_real_command(compiled, installed):
     """After installing, sbatch on PATH is the front, and the real command gets the user's words."""
     done = installed.sbatch("--nodes=2", "job.sh", "one word")
     assert (done.returncode, done.stdout) == (0, "Submitted batch job 7\n")
@@ -100,7 +101,8 @@ def test_another_installation_is_not_overwritten(installed):
 
 
 STEPS = [(installation.releases, "switch"), (installation.place, "place"), (installation.receipt, "write"),
-         (build.Build, "copy_package"), (build.Build, "make_front"), (build.releases, "listing"), (os, "rename")]  # fmt: skip
+         (build.Build, "copy_package"), (build.Build, "make_front"), (build.releases, "listing"),
+         (os, "rename")]  # fmt: skip
 
 
 @pytest.mark.parametrize(("module", "step"), STEPS, ids=lambda value: value if isinstance(value, str) else "")
@@ -161,9 +163,11 @@ def test_a_broken_installation_submits_with_the_next_command_on_path(installed, 
     assert (done.returncode, done.stdout) == (0, "Submitted batch job 7\n")
 
 
-def test_a_copy_submits_when_the_prefix_is_gone(cluster):
-    """A copied front needs nothing of the prefix to find the real command."""
+def test_a_copy_finds_its_configuration_and_submits_when_the_prefix_is_gone(cluster, compiled):
+    """A copied front reads the configuration of its prefix, and does without it when there is none."""
     assert cluster.install("--copy").exit_code == 0
+    nobody_at = cluster.sbatch("job.sh", path=f"{cluster.bin}:/usr/bin:/bin")
+    assert nobody_at.stdout == "Submitted batch job 7\n"  # found by front.conf, not by PATH
     (cluster.prefix / "current").unlink()
     done = cluster.sbatch("job.sh")
     assert (done.returncode, done.stdout) == (0, "Submitted batch job 7\n")
@@ -290,8 +294,8 @@ def test_what_cannot_be_is_refused_in_one_line_and_nothing_is_touched(cluster, c
     (shared / "python").write_text("#!/bin/sh\n")
     (shared / "python").chmod(0o755)
     before = cluster.listing()
-    words = [word.replace("REAL", str(cluster.real.parent)).replace("OPEN", str(shared)).replace("PREFIX", str(cluster.prefix))
-             for word in REFUSALS[case][0]]  # fmt: skip
+    names = {"REAL": cluster.real.parent, "OPEN": shared, "PREFIX": cluster.prefix}
+    words = [re.sub("REAL|OPEN|PREFIX", lambda found: str(names[found[0]]), word) for word in REFUSALS[case][0]]
     result = cluster.install(*words)
     assert result.exit_code == 2 and REFUSALS[case][1] in result.output
     assert len(result.output.strip().splitlines()) == 1

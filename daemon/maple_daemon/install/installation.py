@@ -152,6 +152,7 @@ class Steps:
     def mode(self, before: str) -> str:
         """Return the mode wished for, else the one in force, else the site's, else repair."""
         former = settings.values(Release(self.where.releases / before)).get("mode", "") if before else ""
+        former = former if former in settings.MODES else ""
         return settings.checked(self.wish.mode or former or str(self.wish.sources.site.get("mode") or "") or "repair")
 
     def set_mode(self, name: str, before: str) -> None:

@@ -1,0 +1,125 @@
+"""The doctor finds what is wrong with an installation, and says what to do."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from maple_daemon.install import sources
+
+
+def states(cluster, *words):
+    """Return the names of all checks by state."""
+    result = cluster.admin("doctor", "--json", *words)
+    found: dict[str, set[str]] = {"ok": set(), "wrong": set(), "note": set()}
+    for check in json.loads(result.output):
+        found[check["state"]].add(check["name"])
+    assert result.exit_code == (1 if found["wrong"] else 0)
+    return found
+
+
+def test_a_fresh_installation_is_whole(installed):
+    """Everything is ok, the self-test included, and the doctor leaves nothing behind."""
+    before = installed.listing()
+    found = states(installed)
+    assert found["wrong"] == set() and {"self-test", "files", "PATH", "site", "sbatch"} <= found["ok"]
+    assert installed.listing() == before
+
+
+def test_nothing_installed_is_said(cluster):
+    """A prefix without an installation is one wrong line."""
+    assert states(cluster)["wrong"] == {"receipt"}
+
+
+def replace(path, old, new):
+    """Change a file's text."""
+    path.write_text(path.read_text().replace(old, new))
+
+
+def change(path, mode):
+    """Change a file's mode."""
+    path.chmod(mode)
+
+
+FAULTS = {
+    "the link is gone": (lambda c: (c.prefix / "current").unlink(), {"current"}),
+    "a module was changed": (lambda c: (c.release / "lib/maple_submit_filter/decide.py").write_text("x"), {"files"}),
+    "a module is missing": (lambda c: (c.release / "lib/maple_submit_filter/decide.py").unlink(), {"files"}),
+    "a module was added": (lambda c: (c.release / "lib/json.py").write_text("x"), {"files"}),
+    "byte code was changed": (
+        lambda c: next((c.release / "lib").rglob("decide*.pyc")).write_bytes(b"x"),
+        {"files"},
+    ),
+    "the manifest is gone": (lambda c: (c.release / "manifest.json").unlink(), {"files"}),
+    "the front may not be run": (lambda c: change(c.release / "bin/front", 0o644), {"files"}),
+    "others may change the release": (lambda c: change(c.release / "lib", 0o777), {"permissions"}),
+    "others may change the prefix": (lambda c: change(c.prefix, 0o777), {"permissions"}),
+    "front.conf is gone": (
+        lambda c: (c.release / "etc/front.conf").unlink(),
+        {"front.conf", "python", "audit"},
+    ),
+    "front.conf may be changed by others": (
+        lambda c: change(c.release / "etc/front.conf", 0o666),
+        {"front.conf", "permissions"},
+    ),
+    "there is no such mode": (
+        lambda c: replace(c.release / "etc/front.conf", "mode=repair", "mode=on"),
+        {"front.conf"},
+    ),
+    "the interpreter is gone": (
+        lambda c: replace(c.release / "etc/front.conf", "python=/", "python=/nonexistent/"),
+        {"python"},
+    ),
+    "the real command is gone": (lambda c: c.real.unlink(), {"sbatch"}),
+    "the real command is Maple": (
+        lambda c: replace(c.release / "etc/front.conf", f"={c.real}", f"={c.bin / 'sbatch'}"),
+        {"sbatch", "PATH"},
+    ),
+    "the facts cannot be read": (lambda c: (c.release / "etc/site.json").write_text("{"), {"files", "site"}),
+    "the exceptions cannot be read": (lambda c: (c.prefix / "policy.json").write_text("[]"), {"policy"}),
+    "the audit folder is gone": (lambda c: (c.prefix / "audit").rmdir(), {"audit"}),
+    "the audit folder is open to be read": (lambda c: change(c.prefix / "audit", 0o1777), {"audit"}),
+    "the command was replaced": (
+        lambda c: ((c.bin / "sbatch").unlink(), (c.bin / "sbatch").write_text("#!/bin/sh\n")),
+        {"command"},
+    ),
+    "the command is gone": (lambda c: (c.bin / "sbatch").unlink(), {"command"}),
+    "PATH finds the real one first": (lambda c: c.monkeypatch.setenv("PATH", "/usr/bin:/bin"), {"PATH"}),
+    "the receipt is garbage": (lambda c: (c.prefix / "install.json").write_text("{"), {"receipt"}),
+    "the helper is too slow": (
+        lambda c: replace(c.release / "etc/front.conf", "mode=repair", "mode=repair\nhelper_ms=1"),
+        {"self-test"},
+    ),
+}
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=str)
+def test_each_fault_is_found_and_only_it(installed, fault):
+    """The checks that fail are those that the fault touches; each says what to do; the table says the same."""
+    break_it, expected = FAULTS[fault]
+    break_it(installed)
+    assert states(installed)["wrong"] == expected
+    checks = json.loads(installed.admin("doctor", "--json").output)
+    assert all(check["todo"] for check in checks if check["state"] == "wrong")
+    table = installed.admin("doctor")
+    assert table.exit_code == 1 and table.output.count("WRONG") >= len(expected)
+
+
+def test_facts_that_were_changed_since_are_pointed_out(installed, monkeypatch):
+    """An installation holds a snapshot: the site file may have gone on."""
+    real = sources.site
+    monkeypatch.setattr(sources, "site", lambda name: real(name)._replace(revision="another"))
+    assert states(installed)["wrong"] == {"site"}
+
+
+MENDED = ("the link is gone", "a module was changed", "a module was added", "the manifest is gone",
+          "front.conf is gone", "the front may not be run", "there is no such mode", "the facts cannot be read", "the audit folder is gone",
+          "the command is gone", "the interpreter is gone", "the real command is Maple")  # fmt: skip
+
+
+@pytest.mark.parametrize("fault", MENDED, ids=str)
+def test_installing_again_mends_it(installed, fault):
+    """What the doctor advises works."""
+    FAULTS[fault][0](installed)
+    assert installed.install().exit_code == 0
+    assert states(installed)["wrong"] == set()

@@ -1,0 +1,64 @@
+"""Modes are shown and set without touching anything else."""
+
+from __future__ import annotations
+
+import grp
+import json
+import os
+
+import pytest
+
+
+def shown(cluster):
+    """Return what `maple admin mode --json` says."""
+    return json.loads(cluster.admin("mode", "--json").output)
+
+
+def test_the_mode_of_the_site_is_set_in_front_conf(installed):
+    """Only the one line changes."""
+    config = installed.release / "etc" / "front.conf"
+    before = config.read_text()
+    assert installed.admin("mode", "observe").exit_code == 0
+    assert config.read_text() == before.replace("mode=repair", "mode=observe")
+    assert installed.admin("doctor").exit_code == 0
+
+
+def test_exceptions_are_set_and_taken_back(installed):
+    """By partition, Unix group and rule; a group is kept by its number."""
+    group = grp.getgrgid(os.getgid()).gr_name
+    for words in (["observe", "--partition", "gpu"], ["warn", "--group", group], ["off", "--rule", "MPL301"]):
+        assert installed.admin("mode", *words).exit_code == 0
+    assert shown(installed) == {
+        "mode": "repair", "partitions": {"gpu": "observe"}, "groups": {str(os.getgid()): "warn"},
+        "rules": {"MPL301": "off"},
+    }  # fmt: skip
+    assert f"group {group}: warn" in installed.admin("mode").output
+    assert installed.admin("mode", "default", "--partition", "gpu").exit_code == 0
+    assert shown(installed)["partitions"] == {}
+
+
+def test_exceptions_outlive_an_update(installed):
+    """They are the site's, not a release's."""
+    installed.admin("mode", "observe", "--partition", "gpu")
+    assert installed.install(version="0.2.0").exit_code == 0
+    assert shown(installed)["partitions"] == {"gpu": "observe"}
+    assert f"policy={installed.prefix}/policy.json\n" in (installed.release / "etc/front.conf").read_text()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["loud"], "choose one of off, observe, warn, repair"),
+        (["warn", "--group", "no-such-group"], "there is no group no-such-group"),
+        (["warn", "--rule", "301"], "is no code of a rule"),
+        (["warn", "--rule", "MPL301", "--partition", "gpu"], "one at a time"),
+        (["--partition", "gpu"], "no mode is named"),
+        (["default"], "the site always has a mode"),
+    ],
+)
+def test_what_cannot_be_set_is_said_in_one_line(installed, words, says):
+    """And nothing is changed."""
+    before = installed.listing()
+    result = installed.admin("mode", *words)
+    assert result.exit_code == 2 and says in result.output
+    assert installed.listing() == before

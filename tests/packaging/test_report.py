@@ -1,0 +1,92 @@
+"""The report says what Maple saw and did, from lines that users themselves write."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import os
+
+import pytest
+from maple_submit_filter.records import AuditLine, audit_line
+
+NOW = datetime.datetime.now(datetime.timezone.utc)
+
+
+def line(verdict, codes, ms, days=0.0, uid=None):
+    """Return one audit line of *days* ago."""
+    when = (NOW - datetime.timedelta(days=days)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    whose = os.getuid() if uid is None else uid
+    return audit_line(
+        AuditLine(when, "login1", whose, "r", "j", verdict, "observe", tuple(codes), "ncsa-delta", "1", "file", ms=ms)
+    )
+
+
+SAMPLE = [
+    line("would-repair", ["MPL301"], 20),
+    line("would-repair", ["MPL301", "MPL203"], 30, days=1),
+    line("repaired", ["MPL203"], 40, days=2),
+    line("findings", ["MPL502"], 200, days=6),
+    line("repaired", ["MPL301"], 25, days=30),
+]
+
+
+@pytest.fixture
+def observed(installed):
+    """An installation with a week behind it."""
+    (installed.prefix / "audit" / f"{os.getuid()}.jsonl").write_bytes(b"\n".join(SAMPLE) + b"\n")
+    return installed
+
+
+def report(cluster, *words):
+    """Return what `maple admin report --json` says."""
+    return json.loads(cluster.admin("report", "--json", *words).output)
+
+
+def test_a_week_is_counted_by_rule_verdict_and_time(observed):
+    """Older lines are left out; a line with two rules counts for both."""
+    facts = report(observed)
+    assert facts["submissions"] == 4 and facts["users"] == 1
+    assert facts["verdicts"] == {"would-repair": 2, "repaired": 1, "findings": 1}
+    assert facts["rules"][:2] == [
+        {"code": "MPL203", "seen": 2, "repaired": 1, "would_repair": 1, "users": 1},
+        {"code": "MPL301", "seen": 2, "repaired": 0, "would_repair": 2, "users": 1},
+    ]
+    assert facts["ms"] == {"p50": 30, "p90": 200, "p99": 200, "p100": 200}
+
+
+@pytest.mark.parametrize(("since", "count"), [("12h", 1), ("36h", 2), ("5w", 5), ("2000-01-01", 5)])
+def test_since_says_how_far_back(observed, since, count):
+    """Hours, days, weeks or a date."""
+    assert report(observed, "--since", since)["submissions"] == count
+
+
+def test_a_since_that_means_nothing_is_refused(observed):
+    """With what to write instead."""
+    result = observed.admin("report", "--since", "yesterday")
+    assert result.exit_code == 2 and "say 12h, 7d or 4w" in result.output
+
+
+def test_the_table_says_it_for_people(observed):
+    """Counts, rules and times."""
+    output = observed.admin("report").output
+    assert "4 submissions of 1 users" in output and "MPL301" in output and "30 ms p50" in output
+
+
+def test_no_lines_are_no_error(installed):
+    """A quiet week is a short report."""
+    result = installed.admin("report")
+    assert result.exit_code == 0 and result.output.startswith("0 submissions")
+
+
+def test_lines_of_others_and_garbage_do_not_count(observed):
+    """Users write these files: a line that speaks for another, a link, or garbage is not believed."""
+    folder = observed.prefix / "audit"
+    with open(folder / f"{os.getuid()}.jsonl", "ab") as file:
+        file.write(line("repaired", ["MPL301"], 1, uid=os.getuid() + 1) + b"\n")
+        file.write(b'{"time": 7}\n[]\n\xff\xfe\n' + b"[" * 100000 + b"\n")
+        file.write(SAMPLE[0].replace(b'"ms":20', b'"ms":"x"') + b"\n")
+    (folder / "4711.jsonl").write_bytes(line("repaired", ["MPL301"], 1, uid=4711) + b"\n")
+    (folder / "4712.jsonl").symlink_to(folder / f"{os.getuid()}.jsonl")
+    os.mkfifo(folder / "4713.jsonl")
+    facts = report(observed)
+    assert facts["submissions"] == 4 and facts["unreadable"] == 6
