@@ -5,6 +5,16 @@ from tests.lab.processes import LabError
 from tests.lab.shape import GPU2X2, GPU4, WHOLE_NODE3, NodeGroup, PartitionShape, Refusal, Route, Shape
 
 __all__ = [
-    "GPU2X2", "GPU4", "WHOLE_NODE3", "Ended", "Lab", "LabError", "NodeGroup", "PartitionShape", "Refusal", "Route",
-    "Shape", "Submitted",
-]  # fmt: skip
+    "GPU2X2",
+    "GPU4",
+    "WHOLE_NODE3",
+    "Ended",
+    "Lab",
+    "LabError",
+    "NodeGroup",
+    "PartitionShape",
+    "Refusal",
+    "Route",
+    "Shape",
+    "Submitted",
+]

@@ -39,8 +39,15 @@ def gres_conf(shape: Shape, devices: Sequence[str]) -> str:
 
 def slurm_conf(shape: Shape, layout: Layout) -> str:
     """Return slurm.conf (facts of Slurm 22.05; also right for 25.11)."""
-    head = _HEAD.format(lab=layout.directory, name=shape.cluster_name, user=layout.user, at=layout.controller,
-                        port=layout.base_port, first=layout.base_port + 100, last=layout.base_port + 199)  # fmt: skip
+    head = _HEAD.format(
+        lab=layout.directory,
+        name=shape.cluster_name,
+        user=layout.user,
+        at=layout.controller,
+        port=layout.base_port,
+        first=layout.base_port + 100,
+        last=layout.base_port + 199,
+    )
     lines = [head]
     if any(group.gpus and group.gres for group in shape.groups):
         lines.append("GresTypes=gpu")

@@ -19,7 +19,7 @@ import secrets
 import socket
 import subprocess
 import time
-from typing import Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Mapping, NamedTuple, Optional, Sequence
 
 from tests.lab import cleanup, doubles, processes
 from tests.lab.config import Layout, gres_conf, hosts_file, slurm_conf
@@ -119,14 +119,13 @@ class Lab:
             raise LabError(f"{parent} belongs to somebody else")
         cleanup.sweep(parent)
         name = secrets.token_hex(3)
-        hidden = os.path.join(f"/tmp/maple-labs-{os.getuid()}", f"{name}")
-        draft = f"/tmp/.maple-lab-{os.getuid()}-{name}"
+        final, draft = f"{parent}/{name}", f"/tmp/.maple-lab-{os.getuid()}-{name}"
         os.mkdir(draft, 0o755)
         self._lock = os.open(draft, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_EX)
-        os.rename(draft, hidden)
-        self.directory = hidden
-        self._keeper = processes.start_keeper(hidden)
+        os.rename(draft, final)
+        self.directory = final
+        self._keeper = processes.start_keeper(final)
 
     def _write(self, programs: Mapping[str, str]) -> None:
         for name in ("etc", "run", "log", "spool", "state", "sbin", "ended", "nodes"):
@@ -160,14 +159,23 @@ class Lab:
         else:
             addresses = tuple(f"127.0.0.{index + 11}" for index in range(count))
         controller = self.network.gateway if self.network else "127.0.0.1"
-        self.layout = Layout(self.directory, getpass.getuser(), _free_ports(count), controller, addresses,
-                             bool(self.own_networks))  # fmt: skip
+        self.layout = Layout(
+            self.directory, getpass.getuser(), _free_ports(count), controller, addresses, bool(self.own_networks)
+        )
 
     def _spawn(self, programs: Mapping[str, str]) -> None:
         run, log = f"{self.directory}/run", f"{self.directory}/log"
-        munged = [programs["munged"], "-F", "--force", f"--key-file={self.directory}/etc/munge.key",
-                  f"--socket={run}/munge.s", f"--pid-file={run}/munged.pid", f"--seed-file={run}/munge.seed",
-                  f"--log-file={log}/munged.log", "--num-threads=2"]  # fmt: skip
+        munged = [
+            programs["munged"],
+            "-F",
+            "--force",
+            f"--key-file={self.directory}/etc/munge.key",
+            f"--socket={run}/munge.s",
+            f"--pid-file={run}/munged.pid",
+            f"--seed-file={run}/munge.seed",
+            f"--log-file={log}/munged.log",
+            "--num-threads=2",
+        ]
         self._children.append(processes.start_daemon(self.directory, "munged", munged))
         if self.network is not None:
             self.network.open()
@@ -204,14 +212,39 @@ class Lab:
         kept["PATH"] = f"{self.directory}/bin:{path}" if doubles_first else path
         return {**kept, "SLURM_CONF": f"{self.directory}/etc/slurm.conf", **more}
 
-    def run(self, argv: Sequence[str], *, timeout: float = 20, env: Optional[Mapping[str, str]] = None,
-            cwd: Optional[str] = None, stdin: str = "", user: Optional[str] = None) -> subprocess.CompletedProcess[str]:  # fmt: skip
+    def run(
+        self,
+        argv: Sequence[str],
+        *,
+        timeout: float = 20,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        stdin: str = "",
+        user: Optional[str] = None,
+    ) -> subprocess.CompletedProcess[str]:
         """Run a command as on the login node. Raises `subprocess.TimeoutExpired`: a client may wait for ever."""
-        return subprocess.run(list(argv), env=dict(self.environment() if env is None else env), cwd=cwd, input=stdin, user=user,
-                              capture_output=True, text=True, errors="replace", timeout=timeout, check=False)  # fmt: skip
+        return subprocess.run(
+            list(argv),
+            env=dict(self.environment() if env is None else env),
+            cwd=cwd,
+            input=stdin,
+            user=user,
+            capture_output=True,
+            text=True,
+            errors="surrogateescape",
+            timeout=timeout,
+            check=False,
+        )
 
-    def sbatch(self, *argv: str, timeout: float = 20, env: Optional[Mapping[str, str]] = None,
-               cwd: Optional[str] = None, stdin: str = "", command: str = "sbatch") -> Submitted:  # fmt: skip
+    def sbatch(
+        self,
+        *argv: str,
+        timeout: float = 20,
+        env: Optional[Mapping[str, str]] = None,
+        cwd: Optional[str] = None,
+        stdin: str = "",
+        command: str = "sbatch",
+    ) -> Submitted:
         """Submit with *argv* as written on the command line; *command* may be a wrapped sbatch."""
         done = self.run([command, *argv], timeout=timeout, env=env, cwd=cwd, stdin=stdin)
         found = re.search(r"^(?:Submitted batch job )?(\d+)\b", done.stdout, re.MULTILINE)
@@ -242,7 +275,7 @@ class Lab:
     def script(self, job: int) -> bytes:
         """Return the script as the controller stored it."""
         done = self.run(["scontrol", "write", "batch_script", str(job), "-"])
-        return done.stdout.encode()
+        return done.stdout.encode("utf-8", "surrogateescape")
 
     def show(self, job: int) -> dict[str, str]:
         """Return what `scontrol show job` says; only fields whose value has no blank are whole."""
@@ -290,7 +323,7 @@ def _is_free(port: int) -> bool:
     return True
 
 
-def _until(true, seconds: float, otherwise: str) -> None:  # type: ignore[no-untyped-def]
+def _until(true: Callable[[], bool], seconds: float, otherwise: str) -> None:
     deadline = time.monotonic() + seconds
     while not true():
         if time.monotonic() > deadline:

@@ -45,8 +45,10 @@ def job_submit(shape: Shape) -> str:
         fields = [FIELDS[option] for option in one.options if option in FIELDS]
         if fields:
             listed = ", ".join(_quoted(field) for field in dict.fromkeys(fields))
-            rules.append(f"  {{ when = {_quoted(one.when)}, applies = {_quoted(one.applies)}, "
-                         f"fields = {{ {listed} }}, says = {_quoted(one.says)} }},")  # fmt: skip
+            rules.append(
+                f"  {{ when = {_quoted(one.when)}, applies = {_quoted(one.applies)}, "
+                f"fields = {{ {listed} }}, says = {_quoted(one.says)} }},"
+            )
     routes = [
         f"  {{ partition = {_quoted(one.partition)}, qos = {_quoted(one.qos)}, constraint = {_quoted(one.constraint)} }},"
         for one in shape.routes

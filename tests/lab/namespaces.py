@@ -32,8 +32,11 @@ class Network(NamedTuple):
 
     def open(self) -> None:
         """Make the bridge. Raises `OSError` where that is not allowed."""
-        _ip(f"link add {self.bridge} type bridge", f"addr add {self.gateway}/24 dev {self.bridge}",
-            f"link set {self.bridge} up")  # fmt: skip
+        _ip(
+            f"link add {self.bridge} type bridge",
+            f"addr add {self.gateway}/24 dev {self.bridge}",
+            f"link set {self.bridge} up",
+        )
 
     def plug(self, pids: Sequence[int]) -> None:
         """Lay a cable from the bridge to each of the processes in *pids*."""

@@ -69,15 +69,29 @@ def environment_of_daemons(directory: str) -> dict[str, str]:
 def start_keeper(directory: str) -> subprocess.Popen[bytes]:
     """Start the process that cleans up when its standard input closes, which our death does as well."""
     argv = [sys.executable, "-IS", cleanup.__file__, directory]
-    return subprocess.Popen(argv, stdin=subprocess.PIPE, start_new_session=True, env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
-                            stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd="/")  # fmt: skip
+    return subprocess.Popen(
+        argv,
+        stdin=subprocess.PIPE,
+        start_new_session=True,
+        env={"PATH": "/usr/sbin:/usr/bin:/sbin:/bin"},
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+        cwd="/",
+    )
 
 
 def start_daemon(directory: str, name: str, argv: Sequence[str]) -> subprocess.Popen[bytes]:
     """Start a daemon on the host; what it says goes to log/NAME.out."""
     with open(f"{directory}/log/{name}.out", "ab") as log:
-        return subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True,
-                                env=environment_of_daemons(directory), cwd="/")  # fmt: skip
+        return subprocess.Popen(
+            argv,
+            stdin=subprocess.DEVNULL,
+            stdout=log,
+            stderr=log,
+            start_new_session=True,
+            env=environment_of_daemons(directory),
+            cwd="/",
+        )
 
 
 def start_nodes(
@@ -91,8 +105,17 @@ def start_nodes(
         text = entry(host, f"{directory}/etc/hosts", network, index)
         argv = [*unshare(network is not None), "sh", "-c", text, "slurmd", *_slurmd(directory, host)]
         with open(f"{directory}/log/slurmd-{host}.out", "ab") as log:
-            nodes.append(subprocess.Popen(argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=log, cwd="/",
-                                          start_new_session=True, env=environment_of_daemons(directory)))  # fmt: skip
+            nodes.append(
+                subprocess.Popen(
+                    argv,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    cwd="/",
+                    start_new_session=True,
+                    env=environment_of_daemons(directory),
+                )
+            )
     for host, node in zip(hosts, nodes):
         if node.stdout is None or node.stdout.readline() != b"ready\n":
             raise LabError(f"node {host} did not get its namespaces: {_said(directory, f'slurmd-{host}')}")

@@ -52,8 +52,16 @@ class Observation(NamedTuple):
         return sum(1 for fact in self.facts if fact.get("ok") and not fact.get("world_id"))
 
 
-def observe(lab: Lab, script: bytes, argv: Sequence[str] = (), env: Optional[Mapping[str, str]] = None, timeout: float = 60,
-            words: Sequence[str] = (), command: str = "sbatch", files: Optional[Mapping[str, bytes]] = None) -> Observation:  # fmt: skip
+def observe(
+    lab: Lab,
+    script: bytes,
+    argv: Sequence[str] = (),
+    env: Optional[Mapping[str, str]] = None,
+    timeout: float = 60,
+    words: Sequence[str] = (),
+    command: str = "sbatch",
+    files: Optional[Mapping[str, bytes]] = None,
+) -> Observation:
     """Submit *script* with *argv* before and *words* behind it, and watch it to its end.
 
     *files* are written beside the script first (programs, hostfiles). *env* adds to the lab's environment. *command* may be
@@ -67,7 +75,7 @@ def observe(lab: Lab, script: bytes, argv: Sequence[str] = (), env: Optional[Map
                 file.write(content)
         os.chmod(folder, 0o755)
         facts, out, err = (os.path.join(folder, name) for name in ("facts", "out.txt", "err.txt"))
-        surroundings = lab.environment(MAPLE_FACTS=facts, **(env or {}))
+        surroundings = {**lab.environment(MAPLE_FACTS=facts), **(env or {})}
         line = [*argv, f"--output={out}", f"--error={err}", "job.sh", *words]
         submitted = lab.sbatch(*line, env=surroundings, cwd=folder, command=command)
         if submitted.id is None:

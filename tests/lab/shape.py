@@ -17,7 +17,7 @@ class NodeGroup(NamedTuple):
     """
 
     name: str
-    count: int
+    count: int  # type: ignore[assignment]
     gpus: int = 0
     gpu_type: str = ""
     vendor: str = "nvidia"

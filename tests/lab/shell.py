@@ -64,8 +64,11 @@ def welcome(shape: Shape, name: str) -> str:
     lines.append("  partitions: " + ", ".join(one.name + ("*" if one.default else "") for one in shape.partitions))
     for one in shape.refusals:
         lines.append(f"  refused when {' or '.join('--' + option for option in one.options)} is {one.when}")
-    lines += ["", "  python, torchrun, accelerate, deepspeed, mpirun and so on are stand-ins: they start what the real ones",
-              "  would, meet over TCP, and train nothing. MAPLE_FACTS=FOLDER collects what each rank was given."]  # fmt: skip
+    lines += [
+        "",
+        "  python, torchrun, accelerate, deepspeed, mpirun and so on are stand-ins: they start what the real ones",
+        "  would, meet over TCP, and train nothing. MAPLE_FACTS=FOLDER collects what each rank was given.",
+    ]
     return "\n".join(lines) + "\n"
 
 

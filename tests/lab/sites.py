@@ -55,8 +55,16 @@ def shape_of(site: Site, nodes: int = 4, others: int = 2) -> Shape:
     )
     ibrun = site.launcher("ibrun") in ("preferred", "present", "discouraged")
     absent = [one.name for one in site.launchers if one.state == "absent"] + ([] if ibrun else ["ibrun"])
-    return Shape(_plain(site.id).replace("-", ""), groups, tuple(partitions), refusals, tuple(routes), site.default_qos,
-                 tuple(dict.fromkeys(absent)), "hydra" if ibrun else "openmpi")  # fmt: skip
+    return Shape(
+        _plain(site.id).replace("-", ""),
+        groups,
+        tuple(partitions),
+        refusals,
+        tuple(routes),
+        site.default_qos,
+        tuple(dict.fromkeys(absent)),
+        "hydra" if ibrun else "openmpi",
+    )
 
 
 def _refusals(site: Site) -> Sequence[Refusal]:
@@ -73,8 +81,18 @@ def _words(one: Demand) -> str:
 
 
 def _group(kind: NodeKind, count: int, gres: bool) -> NodeGroup:
-    return NodeGroup(_plain(kind.name), count, kind.gpus or 0, kind.gpu_type, kind.gpu_vendor or "nvidia", kind.cores or 64,
-                     kind.threads_per_core or 1, kind.memory_gib or 256, kind.features, gres)  # fmt: skip
+    return NodeGroup(
+        _plain(kind.name),
+        count,
+        kind.gpus or 0,
+        kind.gpu_type,
+        kind.gpu_vendor or "nvidia",
+        kind.cores or 64,
+        kind.threads_per_core or 1,
+        kind.memory_gib or 256,
+        kind.features,
+        gres,
+    )
 
 
 def _count(kind: NodeKind, site: Site, nodes: int, others: int) -> int:
@@ -87,9 +105,16 @@ def _count(kind: NodeKind, site: Site, nodes: int, others: int) -> int:
 def _partition(one: Partition, site: Site) -> PartitionShape:
     name = _routed(one) if one.selector == "qos" else one.name
     whole = one.shared is False or site.gpu_request.style == "whole-node"
-    return PartitionShape(name, tuple(_plain(kind) for kind in one.node_kinds), one.max_walltime, one.max_nodes,
-                          one.name == site.default_partition, whole, one.min_nodes or 1,
-                          min(one.default_walltime or DAY, 600))  # fmt: skip
+    return PartitionShape(
+        name,
+        tuple(_plain(kind) for kind in one.node_kinds),
+        one.max_walltime,
+        one.max_nodes,
+        one.name == site.default_partition,
+        whole,
+        one.min_nodes or 1,
+        min(one.default_walltime or DAY, 600),
+    )
 
 
 def _routed(one: Partition) -> str:

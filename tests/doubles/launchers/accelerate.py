@@ -7,18 +7,77 @@ import socket
 import torchrun
 import world
 
-FLAGS = """quiet cpu multi_gpu tpu enable_cpu_affinity use_deepspeed use_fsdp use_parallelism_config use_megatron_lm
-same_network module no_python debug dynamo_use_fullgraph dynamo_use_dynamic tpu_cluster use_xpu""".split()
-VALUES = """config_file mixed_precision num_processes num_machines num_cpu_threads_per_process dynamo_backend dynamo_mode
-gpu_ids machine_rank main_process_ip main_process_port tee log_dir role rdzv_backend rdzv_conf max_restarts
-monitor_interval main_training_function deepspeed_config_file zero_stage offload_optimizer_device offload_param_device
-gradient_accumulation_steps gradient_clipping zero3_init_flag zero3_save_16bit_model deepspeed_hostfile
-deepspeed_exclusion_filter deepspeed_inclusion_filter deepspeed_multinode_launcher fsdp_version fsdp_offload_params
-fsdp_min_num_params fsdp_sharding_strategy fsdp_reshard_after_forward fsdp_auto_wrap_policy
-fsdp_transformer_layer_cls_to_wrap fsdp_backward_prefetch fsdp_state_dict_type fsdp_forward_prefetch fsdp_use_orig_params
-fsdp_cpu_ram_efficient_loading fsdp_sync_module_states fsdp_activation_checkpointing megatron_lm_tp_degree
-megatron_lm_pp_degree env vm""".split()
-NUMBERS = "num_processes num_machines machine_rank main_process_port".split()
+FLAGS = [
+    "quiet",
+    "cpu",
+    "multi_gpu",
+    "tpu",
+    "enable_cpu_affinity",
+    "use_deepspeed",
+    "use_fsdp",
+    "use_parallelism_config",
+    "use_megatron_lm",
+    "same_network",
+    "module",
+    "no_python",
+    "debug",
+    "dynamo_use_fullgraph",
+    "dynamo_use_dynamic",
+    "tpu_cluster",
+    "use_xpu",
+]
+VALUES = [
+    "config_file",
+    "mixed_precision",
+    "num_processes",
+    "num_machines",
+    "num_cpu_threads_per_process",
+    "dynamo_backend",
+    "dynamo_mode",
+    "gpu_ids",
+    "machine_rank",
+    "main_process_ip",
+    "main_process_port",
+    "tee",
+    "log_dir",
+    "role",
+    "rdzv_backend",
+    "rdzv_conf",
+    "max_restarts",
+    "monitor_interval",
+    "main_training_function",
+    "deepspeed_config_file",
+    "zero_stage",
+    "offload_optimizer_device",
+    "offload_param_device",
+    "gradient_accumulation_steps",
+    "gradient_clipping",
+    "zero3_init_flag",
+    "zero3_save_16bit_model",
+    "deepspeed_hostfile",
+    "deepspeed_exclusion_filter",
+    "deepspeed_inclusion_filter",
+    "deepspeed_multinode_launcher",
+    "fsdp_version",
+    "fsdp_offload_params",
+    "fsdp_min_num_params",
+    "fsdp_sharding_strategy",
+    "fsdp_reshard_after_forward",
+    "fsdp_auto_wrap_policy",
+    "fsdp_transformer_layer_cls_to_wrap",
+    "fsdp_backward_prefetch",
+    "fsdp_state_dict_type",
+    "fsdp_forward_prefetch",
+    "fsdp_use_orig_params",
+    "fsdp_cpu_ram_efficient_loading",
+    "fsdp_sync_module_states",
+    "fsdp_activation_checkpointing",
+    "megatron_lm_tp_degree",
+    "megatron_lm_pp_degree",
+    "env",
+    "vm",
+]
+NUMBERS = ["num_processes", "num_machines", "machine_rank", "main_process_port"]
 
 
 def main(name, argv):
@@ -29,8 +88,9 @@ def main(name, argv):
     for option in FLAGS:
         made.add_argument(*sorted({"--" + option, "--" + option.replace("_", "-")}), action="store_true")
     for option in VALUES:
-        made.add_argument(*sorted({"--" + option, "--" + option.replace("_", "-")}),
-                          type=int if option in NUMBERS else str)  # fmt: skip
+        made.add_argument(
+            *sorted({"--" + option, "--" + option.replace("_", "-")}), type=int if option in NUMBERS else str
+        )
     made.add_argument("program")
     made.add_argument("arguments", nargs=argparse.REMAINDER)
     try:

@@ -4,8 +4,31 @@ import os
 
 import world
 
-VALUES = {"-B", "--bind", "--env", "--env-file", "-H", "--home", "--overlay", "--pwd", "--cwd", "--workdir", "-W", "--mount",
-          "--image", "--volume", "-V", "--module", "-m", "--scratch", "-S", "--dns", "--hostname", "--network", "-i"}  # fmt: skip
+VALUES = {
+    "-B",
+    "--bind",
+    "--env",
+    "--env-file",
+    "-H",
+    "--home",
+    "--overlay",
+    "--pwd",
+    "--cwd",
+    "--workdir",
+    "-W",
+    "--mount",
+    "--image",
+    "--volume",
+    "-V",
+    "--module",
+    "-m",
+    "--scratch",
+    "-S",
+    "--dns",
+    "--hostname",
+    "--network",
+    "-i",
+}
 LOCAL_FLAGS = {"--nv", "--rocm", "--cleanenv", "-e", "--contain", "-c", "--containall", "-C", "--writable-tmpfs"}
 
 

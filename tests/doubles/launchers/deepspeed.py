@@ -5,11 +5,38 @@ import os
 
 import world
 
-FLAGS = "module no_python no_local_rank no_ssh no_ssh_check force_multi save_pid bind_cores_to_rank quiet elastic_training".split()
-VALUES = {"hostfile": "/job/hostfile", "include": "", "exclude": "", "num_nodes": -1, "num_gpus": -1, "master_addr": "",
-          "master_port": 29500, "node_rank": -1, "launcher": "pdsh", "launcher_args": "", "autotuning": "", "ssh_port": 22,
-          "min_elastic_nodes": -1, "max_elastic_nodes": -1, "bind_core_list": "", "venv_script": "", "log_level": "info",
-          "enable_each_rank_log": "None"}  # fmt: skip
+FLAGS = [
+    "module",
+    "no_python",
+    "no_local_rank",
+    "no_ssh",
+    "no_ssh_check",
+    "force_multi",
+    "save_pid",
+    "bind_cores_to_rank",
+    "quiet",
+    "elastic_training",
+]
+VALUES = {
+    "hostfile": "/job/hostfile",
+    "include": "",
+    "exclude": "",
+    "num_nodes": -1,
+    "num_gpus": -1,
+    "master_addr": "",
+    "master_port": 29500,
+    "node_rank": -1,
+    "launcher": "pdsh",
+    "launcher_args": "",
+    "autotuning": "",
+    "ssh_port": 22,
+    "min_elastic_nodes": -1,
+    "max_elastic_nodes": -1,
+    "bind_core_list": "",
+    "venv_script": "",
+    "log_level": "info",
+    "enable_each_rank_log": "None",
+}
 SHORT = {"hostfile": ["-H"], "include": ["-i"], "exclude": ["-e"], "num_gpus": ["--num_accelerators"]}
 
 
@@ -114,9 +141,17 @@ def here(args, active, node_rank):
     started = []
     for local_rank in range(len(mine)):
         env = dict(os.environ, MAPLE_CHAIN=world.chained("deepspeed"))
-        env.update(CUDA_VISIBLE_DEVICES=",".join(map(str, mine)), MASTER_ADDR=args.master_addr, MASTER_PORT=str(args.master_port),
-                   WORLD_SIZE=str(size), RANK=str(first + local_rank), LOCAL_RANK=str(local_rank), LOCAL_SIZE=str(len(mine)),
-                   CROSS_RANK=str(node_rank), CROSS_SIZE=str(len(ids)))  # fmt: skip
+        env.update(
+            CUDA_VISIBLE_DEVICES=",".join(map(str, mine)),
+            MASTER_ADDR=args.master_addr,
+            MASTER_PORT=str(args.master_port),
+            WORLD_SIZE=str(size),
+            RANK=str(first + local_rank),
+            LOCAL_RANK=str(local_rank),
+            LOCAL_SIZE=str(len(mine)),
+            CROSS_RANK=str(node_rank),
+            CROSS_SIZE=str(len(ids)),
+        )
         words = [args.program]
         if not args.no_python:
             words = [world.python(), "-u", *(["-m"] if args.module else []), *words]

@@ -13,20 +13,27 @@ import time
 import store
 import world
 
-LAUNCHERS = {"torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
-             "accelerate.commands.launch": "accelerate", "accelerate.commands.accelerate_cli": "accelerate",
-             "deepspeed": "deepspeed", "deepspeed.launcher.runner": "deepspeed"}  # fmt: skip
+LAUNCHERS = {
+    "torch.distributed.run": "torchrun",
+    "torch.distributed.launch": "torchrun",
+    "accelerate.commands.launch": "accelerate",
+    "accelerate.commands.accelerate_cli": "accelerate",
+    "deepspeed": "deepspeed",
+    "deepspeed.launcher.runner": "deepspeed",
+}
 HELPERS = re.compile(
     r"prep|download|convert|merge|export|tokeni[sz]e|plot|collect|check|setup|stage|env|list_|report|hosts"
 )
 TRAINERS = re.compile(r"train|tune|ddp|fsdp|zero|main|run|bench|pipeline")
 TRAINS = re.compile(rb"torch|tensorflow|jax|deepspeed|accelerate|lightning|horovod|mpi4py|maple-double")
 MODULES = re.compile(r"^(pip|venv|json|http|site|sysconfig|compileall|zipfile|ensurepip|timeit|pytest|this|nvitop)\b")
-WANTED = re.compile(r"^(SLURM_(PROCID|NODEID|LOCALID|NTASKS|JOB_ID|STEP_ID|STEP_NUM_TASKS|NNODES|JOB_NUM_NODES|STEP_TASKS_PER_NODE"
-                    r"|GPUS_ON_NODE|JOB_GPUS|STEP_GPUS|CPUS_PER_TASK|JOB_NODELIST)|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE"
-                    r"|GROUP_RANK|NODE_RANK|MASTER_\w+|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|OMP_NUM_THREADS"
-                    r"|TORCHELASTIC_\w+|PMI\w*_(RANK|SIZE)|MPI_LOCAL\w+|OMPI_COMM_WORLD_\w+|PALS_\w+|ACCELERATE_\w+"
-                    r"|(NCCL|GLOO)_\w+)$")  # fmt: skip
+WANTED = re.compile(
+    r"^(SLURM_(PROCID|NODEID|LOCALID|NTASKS|JOB_ID|STEP_ID|STEP_NUM_TASKS|NNODES|JOB_NUM_NODES|STEP_TASKS_PER_NODE"
+    r"|GPUS_ON_NODE|JOB_GPUS|STEP_GPUS|CPUS_PER_TASK|JOB_NODELIST)|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE"
+    r"|GROUP_RANK|NODE_RANK|MASTER_\w+|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|OMP_NUM_THREADS"
+    r"|TORCHELASTIC_\w+|PMI\w*_(RANK|SIZE)|MPI_LOCAL\w+|OMPI_COMM_WORLD_\w+|PALS_\w+|ACCELERATE_\w+"
+    r"|(NCCL|GLOO)_\w+)$"
+)
 # source -> variables for rank, local rank, world size
 SOURCES = {
     "torch": ("RANK", "LOCAL_RANK", "WORLD_SIZE"),
@@ -172,19 +179,29 @@ class Leaf:
         needs = self.env.get("MAPLE_NEEDS_RANK") == "1" or b"init_process_group" in self.text
         if self.rank is None and not needs:
             return "", None  # a single process: nobody to meet
-        for name, value in zip(("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"),
-                               (self.rank, self.size, self.addr, self.port)):  # fmt: skip
+        for name, value in zip(
+            ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"), (self.rank, self.size, self.addr, self.port)
+        ):
             if value is None or value == "":
-                return ("Error initializing torch.distributed using env:// rendezvous: environment variable %s expected, "
-                        "but not set" % name), None  # fmt: skip
+                return (
+                    "Error initializing torch.distributed using env:// rendezvous: environment variable %s expected, "
+                    "but not set" % name
+                ), None
         if self.rank >= self.size:
             return "rank < size. %d vs %d" % (self.rank, self.size), None
         server = None
         if self.rank == 0 and self.env.get("TORCHELASTIC_USE_AGENT_STORE") != "True":
             server = store.Server(int(self.port))
         client = store.Client(self.addr, int(self.port))
-        told = client.ask("rank", rank=self.rank, world=self.size, host=world.host(), device=self.device,
-                          local_rank=self.local_rank, pid=os.getpid())  # fmt: skip
+        told = client.ask(
+            "rank",
+            rank=self.rank,
+            world=self.size,
+            host=world.host(),
+            device=self.device,
+            local_rank=self.local_rank,
+            pid=os.getpid(),
+        )
         if server:
             time.sleep(0.2)  # the others' answers are on their way
         return told["why"], told["world_id"]
@@ -194,11 +211,25 @@ class Leaf:
         if not folder:
             return
         self.facts.update(
-            ok=ok, why=why, program=self.program, arguments=self.arguments, host=world.host(), pid=os.getpid(), ppid=os.getppid(),
-            rank=self.rank, local_rank=self.local_rank, world_size=self.size, source=self.source, master_addr=self.addr,
-            master_port=self.port, device=self.device, affinity=sorted(os.sched_getaffinity(0)), cwd=os.getcwd(),
-            chain=self.env.get("MAPLE_CHAIN", "").split(), env={k: v for k, v in sorted(self.env.items()) if WANTED.match(k)},
-        )  # fmt: skip
+            ok=ok,
+            why=why,
+            program=self.program,
+            arguments=self.arguments,
+            host=world.host(),
+            pid=os.getpid(),
+            ppid=os.getppid(),
+            rank=self.rank,
+            local_rank=self.local_rank,
+            world_size=self.size,
+            source=self.source,
+            master_addr=self.addr,
+            master_port=self.port,
+            device=self.device,
+            affinity=sorted(os.sched_getaffinity(0)),
+            cwd=os.getcwd(),
+            chain=self.env.get("MAPLE_CHAIN", "").split(),
+            env={k: v for k, v in sorted(self.env.items()) if WANTED.match(k)},
+        )
         path = os.path.join(
             folder, "%s-%s-%d.json" % ("x" if self.rank is None else self.rank, world.host(), os.getpid())
         )

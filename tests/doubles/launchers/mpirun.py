@@ -10,17 +10,48 @@ import re
 import world
 
 OPENMPI = {
-    "count": ("-n", "-np", "--np", "-c", "--n"), "each": ("-N", "-npernode", "--npernode"), "map": ("--map-by", "-map-by"),
-    "hosts": ("-H", "-host", "--host"), "file": ("-hostfile", "--hostfile", "-machinefile", "--machinefile"), "set": ("-x",),
-    "one": ("--bind-to", "-bind-to", "--rank-by", "--report-bindings-to", "--prefix", "-wdir", "--wdir", "--output", "--oversubscribe-to"),
+    "count": ("-n", "-np", "--np", "-c", "--n"),
+    "each": ("-N", "-npernode", "--npernode"),
+    "map": ("--map-by", "-map-by"),
+    "hosts": ("-H", "-host", "--host"),
+    "file": ("-hostfile", "--hostfile", "-machinefile", "--machinefile"),
+    "set": ("-x",),
+    "one": (
+        "--bind-to",
+        "-bind-to",
+        "--rank-by",
+        "--report-bindings-to",
+        "--prefix",
+        "-wdir",
+        "--wdir",
+        "--output",
+        "--oversubscribe-to",
+    ),
     "two": ("-mca", "--mca", "-gmca", "--gmca", "--prtemca", "--pmixmca"),
-}  # fmt: skip
+}
 HYDRA = {
-    "count": ("-n", "-np"), "each": ("-ppn", "-perhost", "--ppn"), "map": (), "hosts": ("-hosts", "-host", "--hosts"),
-    "file": ("-f", "-hostfile", "-machinefile", "--hostfile"), "set": (),
-    "one": ("-launcher", "-bind-to", "--bind-to", "-map-by", "-rmk", "-iface", "-wdir", "-genvlist", "-envlist", "-prepend-rank-to", "-launcher-exec"),
-    "two": (), "environment": ("-genv", "-env"),
-}  # fmt: skip
+    "count": ("-n", "-np"),
+    "each": ("-ppn", "-perhost", "--ppn"),
+    "map": (),
+    "hosts": ("-hosts", "-host", "--hosts"),
+    "file": ("-f", "-hostfile", "-machinefile", "--hostfile"),
+    "set": (),
+    "one": (
+        "-launcher",
+        "-bind-to",
+        "--bind-to",
+        "-map-by",
+        "-rmk",
+        "-iface",
+        "-wdir",
+        "-genvlist",
+        "-envlist",
+        "-prepend-rank-to",
+        "-launcher-exec",
+    ),
+    "two": (),
+    "environment": ("-genv", "-env"),
+}
 
 
 def main(name, argv):
@@ -92,9 +123,25 @@ def mpi(name, argv):
 
 
 def flag(word, kind):
-    known = ("-genvall", "-envall", "-genvnone", "-l", "-prepend-rank", "-verbose", "-v", "-print-rank-map") if kind == "hydra" else (
-        "--oversubscribe", "--report-bindings", "--allow-run-as-root", "--tag-output", "--display-map", "-v", "-q",
-        "--bynode", "--nolocal", "--use-hwthread-cpus", "--verbose", "-oversubscribe", "--display-allocation")  # fmt: skip
+    known = (
+        ("-genvall", "-envall", "-genvnone", "-l", "-prepend-rank", "-verbose", "-v", "-print-rank-map")
+        if kind == "hydra"
+        else (
+            "--oversubscribe",
+            "--report-bindings",
+            "--allow-run-as-root",
+            "--tag-output",
+            "--display-map",
+            "-v",
+            "-q",
+            "--bynode",
+            "--nolocal",
+            "--use-hwthread-cpus",
+            "--verbose",
+            "-oversubscribe",
+            "--display-allocation",
+        )
+    )
     return word in known
 
 
@@ -179,8 +226,19 @@ def spread(name, plan, command, kind):
         return proxy(json.loads(told), command)
     me = os.path.join(os.path.dirname(world.python()), "mpirun")
     count = str(len(plan))
-    words = [world.real("srun"), "--nodes=" + count, "--ntasks=" + count, "--ntasks-per-node=1", "--kill-on-bad-exit=1",
-             "--overlap", "--nodelist=" + ",".join(plan), me, "--maple-proxy", told, *command]  # fmt: skip
+    words = [
+        world.real("srun"),
+        "--nodes=" + count,
+        "--ntasks=" + count,
+        "--ntasks-per-node=1",
+        "--kill-on-bad-exit=1",
+        "--overlap",
+        "--nodelist=" + ",".join(plan),
+        me,
+        "--maple-proxy",
+        told,
+        *command,
+    ]
     return world.attend([world.start(words, dict(os.environ))], name)
 
 
@@ -198,7 +256,12 @@ def proxy(told, command):
                 MPI_LOCALNRANKS=str(len(mine)),
             )
         else:
-            env.update(OMPI_COMM_WORLD_RANK=str(rank), OMPI_COMM_WORLD_SIZE=str(told["size"]), OMPI_COMM_WORLD_NODE_RANK=str(local),
-                       OMPI_COMM_WORLD_LOCAL_RANK=str(local), OMPI_COMM_WORLD_LOCAL_SIZE=str(len(mine)))  # fmt: skip
+            env.update(
+                OMPI_COMM_WORLD_RANK=str(rank),
+                OMPI_COMM_WORLD_SIZE=str(told["size"]),
+                OMPI_COMM_WORLD_NODE_RANK=str(local),
+                OMPI_COMM_WORLD_LOCAL_RANK=str(local),
+                OMPI_COMM_WORLD_LOCAL_SIZE=str(len(mine)),
+            )
         started.append(world.start(command, env))
     return world.attend(started, told["name"])

@@ -35,8 +35,10 @@ class Server:
             self._socket.listen(512)
         except OSError as error:
             self._socket.close()
-            raise StoreError("DistNetworkError", "The server socket has failed to listen on any local network address. "
-                             "port: %d, %s" % (port, error))  # fmt: skip
+            raise StoreError(
+                "DistNetworkError",
+                "The server socket has failed to listen on any local network address. port: %d, %s" % (port, error),
+            )
         self.port = self._socket.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -82,8 +84,12 @@ class Server:
             count = (lambda: len(here["members"])) if group_rank is None else distinct
             full = self._wait(lambda: here["closed"] or count() >= most)
             if not full and count() < least:
-                return {"error": ["RendezvousTimeoutError" if group_rank is None else "DistStoreError",
-                                  "%d/%d agents of %r joined" % (count(), least, run)]}  # fmt: skip
+                return {
+                    "error": [
+                        "RendezvousTimeoutError" if group_rank is None else "DistStoreError",
+                        "%d/%d agents of %r joined" % (count(), least, run),
+                    ]
+                }
             here["closed"] = True
             self._changed.notify_all()
             return self._place(here["members"], me, most)
@@ -158,7 +164,8 @@ class Server:
             place = (one["host"], one["device"])
             if one["device"] is not None and place in devices:
                 return "Duplicate GPU detected: ranks %d and %d both on %s device %s" % (
-                    (devices[place], one["rank"]) + place)  # fmt: skip
+                    (devices[place], one["rank"]) + place
+                )
             devices[place] = one["rank"]
         return ""
 
@@ -174,8 +181,10 @@ class Client:
                 break
             except OSError as error:
                 if time.monotonic() + 0.05 > end:
-                    raise StoreError("DistNetworkError", "The client socket has timed out while trying to connect to "
-                                     "(%s, %s): %s" % (host, port, error))  # fmt: skip
+                    raise StoreError(
+                        "DistNetworkError",
+                        "The client socket has timed out while trying to connect to (%s, %s): %s" % (host, port, error),
+                    )
                 time.sleep(0.05)
         self._socket.settimeout(DEADLINE * 3)
         self._stream = self._socket.makefile("rwb")

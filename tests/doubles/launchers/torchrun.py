@@ -12,12 +12,32 @@ import world
 
 # option -> default (torch reads PET_<OPTION> first)
 VALUES = {
-    "nnodes": "1:1", "nproc_per_node": "1", "rdzv_backend": "static", "rdzv_endpoint": "", "rdzv_id": "none",
-    "rdzv_conf": "", "max_restarts": "0", "monitor_interval": "0.1", "start_method": "spawn", "event_log_handler": "null",
-    "role": "default", "log_dir": "", "redirects": "0", "tee": "0", "node_rank": "0", "master_addr": "127.0.0.1",
-    "master_port": "29500", "local_addr": "", "logs_specs": "", "numa_binding": "", "local_ranks_filter": "",
-    "duplicate_stdout_filters": "", "duplicate_stderr_filters": "", "signals_to_handle": "", "virtual_local_rank": "",
-}  # fmt: skip
+    "nnodes": "1:1",
+    "nproc_per_node": "1",
+    "rdzv_backend": "static",
+    "rdzv_endpoint": "",
+    "rdzv_id": "none",
+    "rdzv_conf": "",
+    "max_restarts": "0",
+    "monitor_interval": "0.1",
+    "start_method": "spawn",
+    "event_log_handler": "null",
+    "role": "default",
+    "log_dir": "",
+    "redirects": "0",
+    "tee": "0",
+    "node_rank": "0",
+    "master_addr": "127.0.0.1",
+    "master_port": "29500",
+    "local_addr": "",
+    "logs_specs": "",
+    "numa_binding": "",
+    "local_ranks_filter": "",
+    "duplicate_stdout_filters": "",
+    "duplicate_stderr_filters": "",
+    "signals_to_handle": "",
+    "virtual_local_rank": "",
+}
 FLAGS = ("standalone", "module", "no_python", "run_path", "use_env", "shutdown_timeout")
 
 
@@ -94,8 +114,10 @@ class Agent:
         try:
             self.client = store.Client(addr, port)
         except store.StoreError as error:
-            raise store.StoreError("elastic.rendezvous.api.RendezvousConnectionError",
-                                   "The connection to the C10d store has failed: %s" % error)  # fmt: skip
+            raise store.StoreError(
+                "elastic.rendezvous.api.RendezvousConnectionError",
+                "The connection to the C10d store has failed: %s" % error,
+            )
         place = self._join(None)
         told = None
         if place["group_rank"] == 0:
@@ -107,21 +129,41 @@ class Agent:
         return place, meet[0], meet[1]
 
     def _join(self, rank):
-        return self.client.ask("join", run=self.chosen.rdzv_id, least=self.least, most=self.most, group_rank=rank,
-                               host=world.host(), workers=self.workers, agent=self.id)  # fmt: skip
+        return self.client.ask(
+            "join",
+            run=self.chosen.rdzv_id,
+            least=self.least,
+            most=self.most,
+            group_rank=rank,
+            host=world.host(),
+            workers=self.workers,
+            agent=self.id,
+        )
 
     def _work(self, place, addr, port):
         first, size = sum(place["workers"][: place["group_rank"]]), sum(place["workers"])
         started = []
         for local in range(self.workers):
             env = dict(os.environ, MAPLE_CHAIN=world.chained("torchrun"))
-            env.update({
-                "LOCAL_RANK": local, "RANK": first + local, "GROUP_RANK": place["group_rank"], "ROLE_RANK": first + local,
-                "ROLE_NAME": self.chosen.role, "LOCAL_WORLD_SIZE": self.workers, "WORLD_SIZE": size,
-                "GROUP_WORLD_SIZE": len(place["workers"]), "ROLE_WORLD_SIZE": size, "MASTER_ADDR": addr,
-                "MASTER_PORT": port, "TORCHELASTIC_RESTART_COUNT": 0, "TORCHELASTIC_USE_AGENT_STORE": True,
-                "TORCHELASTIC_MAX_RESTARTS": self.chosen.max_restarts, "TORCHELASTIC_RUN_ID": self.chosen.rdzv_id,
-            })  # fmt: skip
+            env.update(
+                {
+                    "LOCAL_RANK": local,
+                    "RANK": first + local,
+                    "GROUP_RANK": place["group_rank"],
+                    "ROLE_RANK": first + local,
+                    "ROLE_NAME": self.chosen.role,
+                    "LOCAL_WORLD_SIZE": self.workers,
+                    "WORLD_SIZE": size,
+                    "GROUP_WORLD_SIZE": len(place["workers"]),
+                    "ROLE_WORLD_SIZE": size,
+                    "MASTER_ADDR": addr,
+                    "MASTER_PORT": port,
+                    "TORCHELASTIC_RESTART_COUNT": 0,
+                    "TORCHELASTIC_USE_AGENT_STORE": True,
+                    "TORCHELASTIC_MAX_RESTARTS": self.chosen.max_restarts,
+                    "TORCHELASTIC_RUN_ID": self.chosen.rdzv_id,
+                }
+            )
             if self.workers > 1:
                 env.setdefault("OMP_NUM_THREADS", "1")
             started.append(world.start(self._command(), {key: str(value) for key, value in env.items()}))
