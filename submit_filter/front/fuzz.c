@@ -1,0 +1,154 @@
+/* Feeds bytes to the parsers of frames and argv, under sanitizers. With clang and -DLIBFUZZER it is a libFuzzer target;
+ * else `fuzz SEED SECONDS` mutates sound inputs by itself, the same way for the same seed. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "front.h"
+
+enum { INPUT_SIZE = 4096, MAX_ARGV = 64 };
+static const unsigned char NONCE[NONCE_SIZE], HASH[HASH_SIZE];
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void check(bool holds, const char *what) {
+    if (holds) return;
+    fprintf(stderr, "broken: %s\n", what);
+    abort();
+}
+
+static void free_words(char **words) {
+    for (size_t i = 0; words != NULL && words[i] != NULL; i++) free(words[i]);
+    free(words);
+}
+
+static bool inside(const struct slice *one, const struct buffer *frame) {
+    return one->size == 0 || (one->at >= frame->at && one->at + one->size <= frame->at + frame->size);
+}
+
+/* A reply that is believed points into its own frame only. *whole*: put right the size, so that the fields are reached. */
+static void try_reply(const uint8_t *data, size_t size, bool whole) {
+    struct reply reply;
+    memset(&reply, 0, sizeof reply);
+    add(&reply.frame, data, size);
+    if (whole && size >= 8) {
+        memcpy(reply.frame.at, "MPR1", 4);
+        for (unsigned i = 0; i < 4; i++) reply.frame.at[4 + i] = (unsigned char)((size - 8) >> (24 - 8 * i));
+    }
+    if (read_reply(&reply, NONCE, HASH)) {
+        check(inside(&reply.script, &reply.frame) && inside(&reply.say, &reply.frame), "a slice outside the frame");
+        check(inside(&reply.audit, &reply.frame) && inside(&reply.question, &reply.frame), "a slice outside the frame");
+        check(!reply.has_script || reply.script.size > 0, "a script of no bytes");
+        check(reply.argv == NULL || reply.argv[0] != NULL, "an argv of no words");
+    }
+    free_words(reply.argv);
+    free_words(reply.offer_argv);
+    free(reply.frame.at);
+}
+
+/* Whatever the words, the script is one of them and lies behind the options. */
+static void try_argv(const uint8_t *data, size_t size) {
+    char text[INPUT_SIZE + 1], *argv[MAX_ARGV + 2] = {"sbatch"}, *rest = text, *word;
+    struct buffer request = {NULL, 0, 0, false};
+    struct source source = {BY_WRAP, "", -1, -1, {NULL, 0, 0, false}};
+    char *environment[] = {"SLURM_X=1", "OTHER=1", NULL};
+    int count = 1;
+    size = size < INPUT_SIZE ? size : INPUT_SIZE;
+    memcpy(text, data, size);
+    text[size] = '\0';
+    while (count <= MAX_ARGV && (word = strsep(&rest, "\n")) != NULL) argv[count++] = word;
+    argv[count] = NULL;
+    struct arguments seen = read_arguments(argv);
+    check(seen.word >= 0 && seen.word < count, "a word that is not there");
+    if (seen.came == BY_FILE) check(seen.word > 0 && argv[seen.word][0] != '\0', "a script without a name");
+    if (seen.came == BY_WRAP) check(seen.word > 0 && seen.offset < strlen(argv[seen.word]), "a command that is not there");
+    build_request(&request, &seen, &source, argv, environment, NONCE, HASH, 0);
+    check(!request.broken && memcmp(request.at, "MPQ1", 4) == 0, "a request that cannot be built");
+    free(request.at);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
+    if (size == 0) return 0;
+    if (data[0] % 4 == 0) try_reply(data + 1, size - 1, false);
+    else if (data[0] % 4 == 1) try_reply(data + 1, size - 1, true);
+    else try_argv(data + 1, size - 1);
+    return 0;
+}
+
+#ifndef LIBFUZZER
+static uint64_t state;
+
+static unsigned draw(unsigned below) { /* xorshift64 */
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return (unsigned)((state >> 33) % below);
+}
+
+static size_t sound_reply(unsigned char *to) {
+    static const unsigned char yes = 1;
+    struct buffer frame = {NULL, 0, 0, false};
+    add(&frame, "\1MPR1\0\0\0\0", 9);
+    add_field(&frame, 1, NONCE, NONCE_SIZE);
+    add_field(&frame, 2, HASH, HASH_SIZE);
+    add_field(&frame, 3, &yes, 1);
+    for (unsigned tag = 4; tag < 13; tag++)
+        for (unsigned i = 0; i < 1 + draw(3); i++) add_field(&frame, tag, "{\"some\":\"text\"}", draw(16));
+    size_t size = frame.size < INPUT_SIZE ? frame.size : INPUT_SIZE;
+    memcpy(to, frame.at, size);
+    free(frame.at);
+    return size;
+}
+
+static size_t sound_argv(unsigned char *to) {
+    static const char *const words[] = {"-N2", "-N", "2", "--nodes", "--nodes=2", "--wrap", "--wrap=srun x", "--no", "--t",
+                                        "job.sh", "--", "-", ":", "-k", "-QHv", "-D", "/tmp", "--chdir=x", "", "--exclusive",
+                                        "--exclusive=user", "-h", "--ti", "--uid", "/dev/stdin", "--=", "---", "-J=x"};
+    size_t size = 1;
+    to[0] = 2;
+    for (unsigned i = 0; i < 1 + draw(8); i++) {
+        const char *word = words[draw(sizeof words / sizeof *words)];
+        memcpy(to + size, word, strlen(word));
+        size += strlen(word);
+        to[size++] = '\n';
+    }
+    return size;
+}
+
+static size_t mutate(unsigned char *bytes, size_t size) {
+    for (unsigned i = 0; i < draw(5); i++) {
+        size_t at = draw((unsigned)size);
+        switch (draw(4)) {
+        case 0: bytes[at] = (unsigned char)draw(256); break;
+        case 1: bytes[at] ^= (unsigned char)(1U << draw(8)); break;
+        case 2: size = at + 1; break;
+        default:
+            if (size < INPUT_SIZE) {
+                memmove(bytes + at + 1, bytes + at, size - at);
+                size++;
+            }
+        }
+    }
+    return size;
+}
+
+int main(int argc, char **argv) {
+    unsigned char *bytes = malloc(INPUT_SIZE);
+    unsigned long count = 0;
+    int64_t until = now_ms() + 1000 * (argc > 2 ? atoi(argv[2]) : 5);
+    state = argc > 1 ? strtoull(argv[1], NULL, 10) * 2 + 1 : 1;
+    if (bytes == NULL) return 1;
+    for (; now_ms() < until; count++) {
+        size_t size = draw(2) == 0 ? sound_reply(bytes) : sound_argv(bytes);
+        size = mutate(bytes, size);
+        unsigned char *exact = malloc(size); /* so that one byte too far is seen */
+        if (exact == NULL) return 1;
+        memcpy(exact, bytes, size);
+        LLVMFuzzerTestOneInput(exact, size);
+        free(exact);
+    }
+    free(bytes);
+    printf("%lu inputs\n", count);
+    return 0;
+}
+#endif

@@ -1,0 +1,66 @@
+"""The tables compiled into the front say what the Python side and sbatch itself say."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+
+import pytest
+from maple_submit_filter import sbatch_options
+from maple_submit_filter.submission import WATCHED_NAMES, WATCHED_PREFIXES
+
+from tests.doubles.stand import FRONT, ROOT
+
+CASES = os.path.join(ROOT, "tests", "cases", "front")
+
+
+def header(name: str) -> str:
+    """The text of a header of the front."""
+    with open(os.path.join(FRONT, name)) as file:
+        return file.read()
+
+
+def words_of(table: str) -> tuple[bytes, ...]:
+    """The words of one table in watched.h."""
+    text = re.search(table + r"\[\] = \{(.*?)\};", header("watched.h"), re.DOTALL)
+    assert text is not None
+    return tuple(word.encode() for word in re.findall(r'"([^"]+)"', text.group(1)))
+
+
+def options_in_c() -> dict[str, tuple[int, str]]:
+    """Arity and letter of every option that the front knows."""
+    rows = re.findall(r"^OPTION\(\"([^\"]+)\", (\d), (?:'(.)'|0)\)$", header("slurm_options.h"), re.MULTILINE)
+    assert len(rows) == header("slurm_options.h").count("\nOPTION(")
+    return {name: (int(arity), letter) for name, arity, letter in rows}
+
+
+def test_the_watched_variables_are_the_same_in_c() -> None:
+    """In the same order."""
+    assert words_of("WATCHED_PREFIXES") == WATCHED_PREFIXES
+    assert words_of("WATCHED_NAMES") == WATCHED_NAMES
+
+
+def test_the_options_are_the_same_in_c_and_python() -> None:
+    """For the front and for the entry that takes its place."""
+    assert options_in_c() == dict(sbatch_options.OPTIONS)
+
+
+@pytest.mark.parametrize("case", sorted(name for name in os.listdir(CASES) if name.startswith("sbatch-")))
+def test_the_options_of_a_real_sbatch_are_known(case: str) -> None:
+    """With the arity and the letter that its own table gives them."""
+    known = options_in_c()
+    with open(os.path.join(CASES, case)) as file:
+        rows = [line.split() for line in file if not line.startswith("#")]
+    real = {name: (int(arity), "" if letter == "-" else letter) for name, arity, letter in rows}
+    assert len(real) > 90
+    assert {name: known.get(name) for name in real} == real
+
+
+def test_the_front_s_parsers_survive_mutated_frames_and_words() -> None:
+    """Ten seconds of them under address and undefined-behaviour sanitizers; a fixed seed, so a failure comes again."""
+    subprocess.run(["make", "-s", "-C", FRONT, "fuzz"], check=True)
+    environment = {"PATH": "/usr/bin:/bin", "ASAN_OPTIONS": "detect_leaks=1"}
+    done = subprocess.run([os.path.join(FRONT, "build", "fuzz"), "20250101", "10"], env=environment, capture_output=True)
+    assert done.returncode == 0, done.stderr.decode()
+    assert int(done.stdout.split()[0]) > 1000
