@@ -5,6 +5,7 @@ from __future__ import annotations
 from itertools import groupby
 from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple
 
+from maple_submit_filter.findings import Finding
 from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Process, Step
 from maple_submit_filter.report import printable
 from maple_submit_filter.text import show
@@ -21,9 +22,9 @@ class Branch(NamedTuple):
     below: Tuple["Branch", ...] = ()
 
 
-def branches(plan: LaunchPlan, name: str) -> Branch:
-    """Return the tree of a plan; nodes that do the same are told once."""
-    steps = tuple(_step(step) for step in plan.steps[:MOST_STEPS])
+def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:
+    """Return the tree of a plan, with what is wrong below its steps; nodes that do the same are told once."""
+    steps = tuple(_step(step, findings) for step in plan.steps[:MOST_STEPS])
     more = len(plan.steps) - MOST_STEPS
     cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
     unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
@@ -43,14 +44,15 @@ def _given(given: Allocation) -> str:
     return ", ".join(said)
 
 
-def _step(step: Step) -> Branch:
+def _step(step: Step, findings: Sequence[Finding]) -> Branch:
     words = [link.name for link in step.links] + ([show(b" ".join(step.program))] if step.program else [])
     label = f"line {step.line}: " + " ▸ ".join(printable(word) for word in words)
     if step.background:
         label += " &"
     if step.maybe:
         label += ", only if a condition holds"
-    wrong = tuple(Branch("wrong", printable(breach.says)) for breach in step.breaches)
+    inside = (one for one in findings if one.at and step.span.start <= one.at.start < step.span.end)
+    wrong = tuple(Branch("wrong", f"{one.code} {printable(one.says)}") for one in inside)
     unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
     groups = tuple(_world(group) for group in step.groups)
     return Branch("step", label, groups + wrong + unread)

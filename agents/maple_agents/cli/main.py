@@ -91,15 +91,16 @@ def main(words: Optional[Sequence[str]] = None) -> NoReturn:
 
 def run(words: Optional[Sequence[str]] = None) -> int:
     """Return the exit code of `maple` *words*; they are those of the process by default."""
+    if "_MAPLE_COMPLETE" in os.environ:  # the shell asks what could stand here
+        maple.main(args=words, prog_name="maple")
     try:
-        code = maple.main(args=words, prog_name="maple", standalone_mode=False)
+        with maple.make_context("maple", list(sys.argv[1:] if words is None else words)) as context:
+            code = maple.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
-    except SystemExit as error:
-        if not _is_broken_pipe(error.__context__):
-            raise
-        return _unheard()
-    except click.Abort:
+    except click.exceptions.Exit as error:
+        return error.exit_code
+    except (click.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
         _told(error)

@@ -41,5 +41,5 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
         raise Complaint(f"{asked.name}: there is no plan: the script could not be read", "see maple check")
     from .drawing import draw
 
-    draw(branches(asked.decision.plan, asked.name))
+    draw(branches(asked.decision.plan, asked.name, asked.decision.findings))
     return 0
