@@ -14,13 +14,14 @@ import shutil
 import tempfile
 import threading
 from collections import defaultdict
-from typing import Any, Callable, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
-from tests.lab.lab import Ended, Lab
+from tests.lab.lab import Ended, Lab, Submitted
 from tests.lab.shape import Shape
 from tests.reality.corpus import Case
 
 DEADLINE = "3"  # seconds a stand-in waits; the lab's network takes milliseconds
+LABS = 6  # labs at a time; each runs one job at a time, for two jobs on one node would fight for port 29500
 LIMIT = 75.0  # seconds a job may take, its time in the queue included
 
 Fact = Mapping[str, Any]
@@ -49,15 +50,15 @@ class Work(NamedTuple):
     extra: Mapping[str, bytes] = {}
 
 
-def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: int = 2, at_once: int = 5,
-            done: Optional[Callable[[int, Ran], None]] = None) -> list[Ran]:  # fmt: skip
-    """Return what each case did, in order. *labs* labs are up at a time, each with *at_once* jobs queued."""
+def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: int = LABS,
+            deadline: str = DEADLINE) -> list[Ran]:  # fmt: skip
+    """Return what each case did, in order. *labs* labs are up at a time."""
     batches: queue.Queue[list[int]] = queue.Queue()
     by_site: dict[str, list[int]] = defaultdict(list)
     for index, work in enumerate(works):
         by_site[work.case.site].append(index)
     for indices in sorted(by_site.values(), key=len, reverse=True):
-        size = max(12, -(-len(indices) // labs))
+        size = max(8, -(-len(indices) // labs))
         for start in range(0, len(indices), size):
             batches.put(indices[start : start + size])
     results: dict[int, Ran] = {}
@@ -71,10 +72,7 @@ def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: in
                 return
             try:
                 with Lab(shape_of(works[batch[0]].case.site)) as lab:
-                    for index, ran in _through(lab, [(index, works[index]) for index in batch], at_once):
-                        results[index] = ran
-                        if done:
-                            done(index, ran)
+                    results.update(_through(lab, [(index, works[index]) for index in batch], deadline))
             except BaseException as error:  # noqa: BLE001 - told to the caller below
                 errors.append(error)
 
@@ -88,19 +86,12 @@ def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: in
     return [results[index] for index in range(len(works))]
 
 
-def _through(lab: Lab, works: Sequence[tuple[int, Work]], at_once: int) -> Any:
-    """Yield (index, Ran) for each work, *at_once* in the lab at a time."""
-    waiting: list[tuple[int, Work, str, Any]] = []
-    todo = list(works)
+def _through(lab: Lab, works: Sequence[tuple[int, Work]], deadline: str) -> Iterator[tuple[int, Ran]]:
     with tempfile.TemporaryDirectory(prefix="maple-reality-") as folder:
         os.chmod(folder, 0o755)
-        while todo or waiting:
-            while todo and len(waiting) < at_once:
-                index, work = todo.pop(0)
-                cwd = lay_out(work, os.path.join(folder, str(index)))
-                waiting.append((index, work, cwd, _submit(lab, work.case, cwd)))
-            index, work, cwd, sent = waiting.pop(0)
-            yield index, _result(lab, work.case, cwd, sent)
+        for index, work in works:
+            cwd = lay_out(work, os.path.join(folder, str(index)))
+            yield index, _result(lab, work.case, cwd, _submit(lab, work.case, cwd, deadline))
             shutil.rmtree(cwd, ignore_errors=True)
 
 
@@ -121,14 +112,14 @@ def lay_out(work: Work, cwd: str) -> str:
     return cwd
 
 
-def _submit(lab: Lab, case: Case, cwd: str) -> Any:
+def _submit(lab: Lab, case: Case, cwd: str, deadline: str) -> Submitted:
     words = [case.file_name if word == "{}" else word for word in case.words]
-    env = lab.environment(MAPLE_FACTS=os.path.join(cwd, "facts"), MAPLE_DOUBLE_DEADLINE=DEADLINE, **dict(case.environment))
+    env = lab.environment(MAPLE_FACTS=os.path.join(cwd, "facts"), MAPLE_DOUBLE_DEADLINE=deadline, **dict(case.environment))
     stdin = (case.script or b"").decode("utf-8", "surrogateescape") if case.stdin else ""
     return lab.sbatch(*words, cwd=cwd, env=env, stdin=stdin, timeout=40)
 
 
-def _result(lab: Lab, case: Case, cwd: str, sent: Any) -> Ran:
+def _result(lab: Lab, case: Case, cwd: str, sent: Submitted) -> Ran:
     if sent.id is None:
         return Ran(case, "REFUSED", sent.returncode, (), sent.stderr + sent.stdout, ())
     ended: list[Ended] = []

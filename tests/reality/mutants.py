@@ -1,0 +1,194 @@
+"""Mutants judged by what ran.
+
+Right scripts are changed by seeded operators; each mutant runs bare on a lab in the shape of its site, and the facts say
+whether it is broken. Then Maple sees it, and what Maple makes of it runs, too. Two figures matter: how many broken mutants
+are found and mended, and how many mutants that still run right are touched or called wrong (the goal is none).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import subprocess
+import sys
+import tempfile
+import time
+from collections import Counter
+from typing import Iterable, Mapping, NamedTuple, Optional, Sequence
+
+from tests.reality.asked import Answer, ask, repaired
+from tests.reality.corpus import Case, cases
+from tests.reality.field import LABS, Ran, Work, lay_out, run_all
+from tests.reality.operators import KEEPING, MEANT_TO_BREAK, OPERATORS
+from tests.reality.shapes import shape_of
+from tests.reality.verdict import why_broken
+
+HIDDEN = 3  # one in so many breaking mutants is hidden as well, by an operator that keeps the meaning
+PATIENT = "8"  # seconds stand-ins wait in the second run of what is contested
+NEEDS_RANK = b"import torch.distributed as dist\n\ndist.init_process_group()\n"
+COLUMNS = ("mutants", "broken", "found", "repaired", "then right", "still right", "changed", "called wrong")
+
+
+class Mutant(NamedTuple):
+    """A right script changed by an operator (and hidden by another one, or "")."""
+
+    case: Case
+    origin: Case
+    operator: str
+    hidden: str
+
+
+class Result(NamedTuple):
+    """What became of a mutant. *broken*, *still_broken*: why, None when right. *answer*: what Maple said."""
+
+    mutant: Mutant
+    broken: Optional[str]
+    answer: Answer
+    still_broken: Optional[str]
+
+    @property
+    def counts(self) -> Counter[str]:
+        """Return this result as a row of the table."""
+        if self.broken is None:
+            return Counter({"mutants": 1, "still right": 1, "changed": int(self.answer.changed), "called wrong": int(bool(self.answer.proven))})
+        mended = self.answer.changed
+        return Counter({"mutants": 1, "broken": 1, "found": int(bool(self.answer.proven)), "repaired": int(mended),
+                        "then right": int(mended and self.still_broken is None)})  # fmt: skip
+
+
+def mutants(origins: Sequence[Case], seed: int, operators: Iterable[str] = OPERATORS) -> list[Mutant]:
+    """Return every mutant of *origins*, each once, in an order that depends on nothing but the seed."""
+    found: list[Mutant] = []
+    seen = {(case.site, case.script) for case in origins}
+    for origin in origins:
+        for name in operators:
+            chance = random.Random(f"{seed}:{name}:{origin.name}")
+            for hidden in ("", chance.choice(sorted(KEEPING)) if name in MEANT_TO_BREAK and chance.randrange(HIDDEN) == 0 else None):
+                made = _made(origin, name, hidden, chance) if hidden is not None else None
+                if made and (origin.site, made.case.script) not in seen:
+                    seen.add((origin.site, made.case.script))
+                    found.append(made)
+    return found
+
+
+def _made(origin: Case, name: str, hidden: str, chance: random.Random) -> Optional[Mutant]:
+    script = OPERATORS[name](origin.script or b"", chance)
+    if script is not None and hidden:
+        script = OPERATORS[hidden](script, chance)
+    if script is None or script == origin.script or not _parses(script):
+        return None
+    label = f"{origin.name}~{name}" + (f"+{hidden}" if hidden else "")
+    return Mutant(origin.with_script(script, origin.words, label), origin, name, hidden)
+
+
+def _parses(script: bytes) -> bool:
+    done = subprocess.run(["bash", "-n"], input=script, capture_output=True, timeout=10, check=False)
+    return done.returncode == 0 and not done.stderr
+
+
+def programs(ran: Ran) -> Mapping[str, bytes]:
+    """Return a file for each program that held a rank in a right run: one that insists on having a rank."""
+    found = {fact["program"] for fact in ran.leaves if fact["source"] == "torch" and fact["program"].endswith(".py")}
+    return {os.path.normpath(name): NEEDS_RANK for name in sorted(found) if not os.path.isabs(name)}
+
+
+def judge(made: Sequence[Mutant], needs: Mapping[str, Mapping[str, bytes]], labs: int = LABS) -> list[Result]:
+    """Run each mutant bare and through Maple. *needs*: files for each origin, by its name."""
+    works = [Work(one.case, needs.get(one.origin.name, {})) for one in made]
+    reasons = [why_broken(ran) for ran in run_all(works, shape_of, labs=labs)]
+    answers = [_answer(work) for work in works]
+    again = [index for index, answer in enumerate(answers) if reasons[index] is not None and _contested(made[index], answer)]
+    _run_again(works, reasons, again, labs)
+    changed = [index for index, answer in enumerate(answers) if answer.changed]
+    mended = [Work(repaired(made[index].case, answers[index]), works[index].extra) for index in changed]
+    after: list[Optional[str]] = [why_broken(ran) for ran in run_all(mended, shape_of, labs=labs)]
+    _run_again(mended, after, [index for index, why in enumerate(after) if why is not None], labs)
+    later = dict(zip(changed, after))
+    return [Result(one, reasons[index], answers[index], later.get(index)) for index, one in enumerate(made)]
+
+
+def _contested(mutant: Mutant, answer: Answer) -> bool:
+    return mutant.operator in KEEPING or not answer.proven
+
+
+def _run_again(works: Sequence[Work], reasons: list[Optional[str]], which: Sequence[int], labs: int) -> None:
+    """A loaded machine can be too slow for a short deadline: what matters is run a second time, with patience."""
+    again = [works[index] for index in which]
+    for index, ran in zip(which, run_all(again, shape_of, labs=labs, deadline=PATIENT)):
+        reasons[index] = why_broken(ran)
+
+
+def _answer(work: Work) -> Answer:
+    with tempfile.TemporaryDirectory(prefix="maple-asked-") as folder:
+        return ask(work.case, lay_out(work, os.path.join(folder, "job")))
+
+
+def baseline(origins: Sequence[Case], labs: int = LABS) -> tuple[list[Case], dict[str, Mapping[str, bytes]], dict[str, str]]:
+    """Return the origins that run right, their programs' files, and why the others do not."""
+    good, needs, bad = [], {}, {}
+    for ran in run_all([Work(case) for case in origins], shape_of):
+        why = why_broken(ran)
+        if why is None:
+            good.append(ran.case)
+            needs[ran.case.name] = programs(ran)
+        else:
+            bad[ran.case.name] = why
+    return good, needs, bad
+
+
+# ---- the table
+
+
+def table(results: Sequence[Result], by: str) -> str:
+    """Return the counts as text, a row for each operator or site, and the sum."""
+    rows: dict[str, Counter[str]] = {}
+    for result in results:
+        name = result.mutant.operator if by == "operator" else result.mutant.case.site
+        rows.setdefault(name, Counter()).update(result.counts)
+        rows.setdefault("all", Counter()).update(result.counts)
+    order = [name for name in OPERATORS if name in rows] if by == "operator" else sorted(set(rows) - {"all"})
+    head = f"{by:28}" + "".join(f"{name:>14}" for name in COLUMNS)
+    lines = [f"{name:28}" + "".join(f"{rows[name][column]:14}" for column in COLUMNS) for name in [*order, "all"] if name in rows]
+    return "\n".join([head, *lines])
+
+
+def plain(result: Result) -> dict[str, object]:
+    """Return a result as JSON takes it."""
+    decision = result.answer.decision
+    return {
+        "name": result.mutant.case.name, "site": result.mutant.case.site, "operator": result.mutant.operator, "hidden": result.mutant.hidden,
+        "broken": result.broken, "verdict": decision.verdict, "proven": result.answer.proven, "changed": result.answer.changed,
+        "still_broken": result.still_broken, "says": [finding.says for finding in decision.findings],
+        "script": (result.mutant.case.script or b"").decode("latin-1"),
+        "repaired": (repaired(result.mutant.case, result.answer).script or b"").decode("latin-1") if result.answer.changed else None,
+    }  # fmt: skip
+
+
+def keep(results: Sequence[Result], path: str) -> None:
+    """Write the results to a JSON file."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump([plain(result) for result in results], file, indent=1)
+
+
+def main(argv: Sequence[str]) -> int:
+    """Run the full table, or a sample: `python -m tests.reality.mutants [SEED [COUNT]]`."""
+    seed = int(argv[0]) if argv else 1
+    began = time.monotonic()
+    good, needs, bad = baseline([case for case in cases("right") if case.script is not None and case.runs])
+    made = mutants(good, seed)
+    if len(argv) > 1:
+        made = random.Random(seed).sample(made, min(int(argv[1]), len(made)))
+    print(f"{len(good)} right scripts, {len(bad)} that do not run right here, {len(made)} mutants, seed {seed}", flush=True)
+    for name, why in bad.items():
+        print(f"  not right: {name}: {why}")
+    results = judge(made, needs)
+    keep(results, "build/mutants.json")
+    print(table(results, "operator"), table(results, "site"), sep="\n\n")
+    print(f"\n{time.monotonic() - began:.0f} s; each mutant in build/mutants.json")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
