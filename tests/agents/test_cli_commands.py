@@ -1,0 +1,86 @@
+"""The `maple` command itself: other packages' commands, and the pages of the rules."""
+
+from __future__ import annotations
+
+import json
+from importlib.metadata import EntryPoint
+
+import pytest
+from maple_agents.cli import explain, main
+from maple_agents.cli.rule_pages import Page, pages_of
+
+RULE = b'''
+@rule("MPL203", "more ranks than GPUs on a node")
+def check(plan, job, site):
+    """Every rank of a training step wants a GPU of its own.
+
+    Wrong: srun --ntasks-per-node=8, on nodes with 4 GPUs
+    Right: srun --ntasks-per-node=4
+    """
+
+def helper():
+    """No rule."""
+'''
+PAGE = next(pages_of(RULE))
+
+
+def test_a_rule_s_docstring_is_its_page():
+    assert list(pages_of(RULE)) == [PAGE]
+    assert PAGE.code == "MPL203" and PAGE.title == "more ranks than GPUs on a node"
+    assert PAGE.text.endswith("Right: srun --ntasks-per-node=4")
+
+
+@pytest.fixture
+def rules(monkeypatch):
+    monkeypatch.setattr(explain, "pages", lambda: (PAGE, Page("MPL301", "a fan-out", "Why.")))
+
+
+def test_without_a_code_all_rules_are_listed(maple, rules):
+    assert maple("explain").out == "MPL203  more ranks than GPUs on a node\nMPL301  a fan-out\n"
+
+
+@pytest.mark.parametrize("code", ["MPL301", "mpl301", "301"])
+def test_a_code_is_found_however_it_is_typed(maple, rules, code):
+    assert maple("explain", code).out == "MPL301 a fan-out\n\nWhy.\n"
+
+
+def test_a_code_that_does_not_exist_is_answered_with_the_nearest(maple, rules):
+    said = maple("explain", "MPL302")
+    assert said.code == 2
+    assert said.err == "maple: MPL302: there is no such rule; did you mean MPL301? maple explain lists them all\n"
+
+
+def test_pages_are_json_too(maple, rules):
+    assert json.loads(maple("explain", "301", "--json").out) == [
+        {"code": "MPL301", "title": "a fan-out", "text": "Why."}
+    ]
+
+
+@pytest.fixture
+def broken(monkeypatch):
+    """Make `maple admin` a command of a package that is not there."""
+    missing = EntryPoint("admin", "maple_nowhere.cli:admin", main.PLUGINS)
+    monkeypatch.setattr(main, "_plugins", lambda: {"admin": missing})
+
+
+def test_a_package_that_is_not_there_leaves_the_others_alone(maple, broken, monkeypatch):
+    said = maple("--help")
+    assert said.code == 0 and "check" in said.out and "  admin" not in said.out
+    assert maple("explain").code == 0
+
+
+def test_its_command_says_in_one_line_that_it_is_missing(maple, broken):
+    said = maple("admin", "doctor")
+    assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
+    assert said.err.startswith("maple: maple admin is not installed here: No module named 'maple_nowhere'")
+
+
+@pytest.mark.parametrize("name", ["check", "plan", "explain"])
+def test_every_command_shows_examples(maple, name):
+    said = maple(name, "--help")
+    assert said.code == 0 and "Examples:\n" in said.out and f"maple {name}" in said.out
+
+
+def test_called_without_anything_it_shows_its_help(maple):
+    said = maple()
+    assert "Usage: maple" in said.out + said.err and "Commands:" in said.out + said.err
