@@ -1,0 +1,110 @@
+"""The words of directive lines, as sbatch takes them apart (asked of 22.05.8).
+
+Quotes of both kinds group, also inside a word. A backslash takes the next byte as it is, in quotes as well, except that
+it cannot keep a blank in a word outside quotes. `#` outside quotes ends the line, even inside a word. Nothing is
+expanded. The words of all lines are one list: an option may stand on one line and its value on the next.
+"""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Tuple
+
+from ..edits import Span
+from ..script import Directive
+from ..settings import Origin, Setting
+from .options import Said
+
+BLANK = b" \t\n\v\f\r"
+
+
+class DirectiveWord(NamedTuple):
+    """*places*: where in the script each byte of *text* stands. *span*: the word with its quotes. *line*: 1-based."""
+
+    text: bytes
+    places: Tuple[int, ...]
+    span: Span
+    line: int
+
+
+class DirectiveLine(NamedTuple):
+    """A line that sbatch reads, without its newline; *problem* is why sbatch will end here, or ""."""
+
+    span: Span
+    line: int
+    prefix: bytes
+    words: Tuple[DirectiveWord, ...]
+    problem: str
+
+
+def directive_line(source: bytes, span: Span, line: int, prefix: bytes) -> DirectiveLine:
+    """Take a directive line apart; *span* is the whole line."""
+    words: List[DirectiveWord] = []
+    pos = span.start + len(prefix)
+    while True:
+        while pos < span.end and source[pos] in BLANK:
+            pos += 1
+        if pos >= span.end or source[pos] == b"#"[0]:
+            return DirectiveLine(span, line, prefix, tuple(words), "")
+        if source[pos] == b":"[0]:
+            return DirectiveLine(span, line, prefix, tuple(words), "Unexpected `:`")
+        word, pos, problem = _word(source, pos, span.end, line)
+        if problem:
+            return DirectiveLine(span, line, prefix, tuple(words), problem)
+        if word.text or source[word.span.start] != 92:  # a backslash alone at the end of the line is nothing
+            words.append(word)
+
+
+def _word(source: bytes, start: int, end: int, line: int) -> Tuple[DirectiveWord, int, str]:
+    text = bytearray()
+    places: List[int] = []
+    quote, escaped, pos = -1, False, start
+    while pos < end:
+        byte = source[pos]
+        if quote < 0 and byte in BLANK:
+            break
+        if escaped or (byte not in b"\"'\\#" if quote < 0 else byte not in (quote, 92)):
+            text.append(byte)
+            places.append(pos)
+            escaped = False
+        elif byte == 92:
+            escaped = True
+        elif quote < 0 and byte == b"#"[0]:
+            break
+        else:
+            quote = -1 if byte == quote else byte
+        pos += 1
+    problem = "Unmatched `%c`" % quote if quote >= 0 else ""
+    return DirectiveWord(bytes(text), tuple(places), Span(start, pos), line), pos, problem
+
+
+def origin(words: Tuple[DirectiveWord, ...], said: Said) -> Origin:
+    """Return where an option stands. An option and a value on two lines have no common span.
+
+    The value's span holds its quotes too: new bytes in its place are a whole value.
+    """
+    first, last = words[said.at], words[said.at + said.words - 1]
+    spelling = first.places[: len(said.spelling)]
+    alone = spelling and first.span.start <= spelling[0] and not _shared(first, said)
+    span = Span(first.span.start, last.span.end) if first.line == last.line and alone else None
+    return Origin("directive", span, _value_span(words, said), line=first.line, spelling=said.spelling)
+
+
+def _shared(word: DirectiveWord, said: Said) -> bool:
+    """Return whether the word holds other short options too, as `-HN2` does."""
+    return not said.spelling.startswith(b"--") and not word.text.startswith(said.spelling)
+
+
+def _value_span(words: Tuple[DirectiveWord, ...], said: Said) -> "Span | None":
+    if said.value_word < 0:
+        return None
+    word = words[said.value_word]
+    start = word.places[said.value_at - 1] + 1 if said.value_at > 0 else word.span.start
+    return Span(start, word.span.end)
+
+
+def directives(lines: Tuple[DirectiveLine, ...], settings: Tuple[Setting, ...]) -> Tuple[Directive, ...]:
+    """Return the lines with the settings that stand on each."""
+    return tuple(
+        Directive(line.span, line.line, line.prefix, tuple(one for one in settings if one.origin.line == line.line))
+        for line in lines
+    )

@@ -1,0 +1,75 @@
+"""What a user would want to know of a script's directives: those never read, those that only look like one."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Sequence, Tuple
+
+from .. import shell
+from ..edits import Span
+from ..script import Oddity
+from ..settings import Setting
+
+_LIKE = re.compile(rb"([ \t]*)#([ \t]*)([A-Za-z]{5,7})(?=[ \t]+-)")
+_VARIABLE = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][^}]*\})")
+_FREE_TEXT = ("comment", "wrap", "admin-comment", "extra")  # a dollar there harms nobody
+WANTED = b"SBATCH"
+
+
+def near_misses(source: bytes, lines: Sequence[Tuple[Span, int]]) -> Iterator[Oddity]:
+    """Yield comments among *lines* that look like a directive. `##SBATCH` is how people switch one off: no oddity."""
+    for span, line in lines:
+        match = _LIKE.match(source, span.start, span.end)
+        if not match:
+            continue
+        before, between, word = match.groups()
+        if word == WANTED and (before or between):
+            why = "begins with a blank" if before else "has a blank behind #"
+        elif word != WANTED and resembles(word.upper()):
+            why = "is not spelled #SBATCH"
+        else:
+            continue
+        yield Oddity("near-miss", span, line, "this line %s, so it is a comment" % why)
+
+
+def resembles(word: bytes) -> bool:
+    """Return whether *word* is SBATCH, or that with two letters exchanged, or one left out, doubled or changed."""
+    if word == WANTED or (len(word) == 6 and sorted(word) == sorted(WANTED)):
+        return True
+    if len(word) == 6:
+        return sum(one != other for one, other in zip(word, WANTED)) == 1
+    longer, shorter = (word, WANTED) if len(word) > 6 else (WANTED, word)
+    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
+
+
+def late(source: bytes, lines: Sequence[Tuple[Span, int]], is_shell: bool) -> Iterator[Oddity]:
+    """Yield the directives behind the first command. Text that is written to another script is none."""
+    if not lines:
+        return
+    taken = _texts(shell.parse(source)) if is_shell else []
+    for span, line in lines:
+        if not any(one.start <= span.start < one.end for one in taken):
+            yield Oddity("late", span, line, "behind the first command: sbatch does not read it")
+
+
+def _texts(program: shell.Program) -> List[Span]:
+    """Return the spans of all literals: of here-documents and of quoted text that goes over several lines."""
+    found: List[Span] = []
+    waiting: List[object] = [program]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, shell.Literal):
+            found.append(node.span)
+        elif isinstance(node, tuple) and not isinstance(node, Span):
+            waiting.extend(node)
+    return found
+
+
+def variables(settings: Sequence[Setting]) -> Iterator[Oddity]:
+    """Yield the settings whose value holds a `$NAME`, which nobody expands there."""
+    for one in settings:
+        match = _VARIABLE.search(one.value)
+        span = one.origin.value_span or one.origin.span
+        if match and span and one.name not in _FREE_TEXT:
+            name = match.group().decode("utf-8", "backslashreplace")
+            yield Oddity("variable", span, one.origin.line, "%s is not expanded in a directive" % name)
