@@ -1,4 +1,4 @@
-"""Fixtures that several areas share: labs, started once for the whole session and shared by the tests that ask for them."""
+"""Fixtures that several areas share: labs, started once a session and used by every test that asks for them."""
 
 from __future__ import annotations
 

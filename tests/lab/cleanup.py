@@ -1,7 +1,7 @@
 """End whatever is left of a lab, knowing nothing but its directory.
 
-Three callers, one way: the lab when it stops, its keeper (this file as a program) when the lab's owner died, and the sweep
-at the start of the next lab when the keeper died as well. Standard library only: the keeper runs as `python3 -IS`.
+Three callers, one way: the lab when it stops, its keeper (this file as a program) when the lab's owner died, and the
+sweep at the start of the next lab when the keeper died as well. Standard library only: the keeper is `python3 -IS`.
 
 Everything a lab ever starts carries SLURM_CONF=<directory>/etc/slurm.conf in its environment, or lives in a node's own
 host-name namespace; nothing else is touched. Slurm's state is thrown away, so nobody is asked to stop politely.

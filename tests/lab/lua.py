@@ -49,10 +49,10 @@ def job_submit(shape: Shape) -> str:
                 f"  {{ when = {_quoted(one.when)}, applies = {_quoted(one.applies)}, "
                 f"fields = {{ {listed} }}, says = {_quoted(one.says)} }},"
             )
-    routes = [
-        f"  {{ partition = {_quoted(one.partition)}, qos = {_quoted(one.qos)}, constraint = {_quoted(one.constraint)} }},"
-        for one in shape.routes
-    ]
+    routes = []
+    for route in shape.routes:
+        partition, qos, constraint = map(_quoted, route)
+        routes.append(f"  {{ partition = {partition}, qos = {qos}, constraint = {constraint} }},")
     tables = "local rules = {\n%s\n}\nlocal routes = {\n%s\n}\n" % ("\n".join(rules), "\n".join(routes))
     return f"{tables}local default_qos = {_quoted(shape.default_qos)}\n{_ENGINE}"
 

@@ -1,8 +1,8 @@
 """Nodes of their own: a host name, a hosts file and, when root, a network for each node.
 
-A node's namespaces live in its slurmd alone (`unshare`, then exec), so they vanish with it: host name, mounts, network and
-the node's end of its cable. The one thing on the host that has to be removed is the bridge. `ip netns exec` is not used,
-because it mounts /sys anew, which slurmd does not survive.
+A node's namespaces live in its slurmd alone (`unshare`, then exec), so they vanish with it: host name, mounts, network
+and the node's end of its cable. The one thing on the host that has to be removed is the bridge. `ip netns exec` is not
+used, because it mounts /sys anew, which slurmd does not survive.
 """
 
 from __future__ import annotations

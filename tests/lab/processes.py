@@ -57,7 +57,7 @@ def _made_device(path: str) -> str:
     try:
         os.mknod(path, stat.S_IFCHR | 0o666, os.makedev(1, 3))
     except OSError as error:
-        raise LabError(f"the Slurm lab needs /dev/tty0 and on to stand for GPUs, or root to make devices: {error}")
+        raise LabError("the Slurm lab needs /dev/tty0 and on to stand for GPUs, or root to make devices") from error
     return path
 
 

@@ -23,9 +23,9 @@ class World(NamedTuple):
 class Observation(NamedTuple):
     """One submission and what came of it.
 
-    *verdict* is "refused" (sbatch said no), "right" (completed, exit 0, every process of every world present once, met the
-    others and had a GPU of its own) or "broken", with *reasons*. *state* "" when refused, "HANGS" when it was still there
-    after the time given. *facts* has one dictionary for each process that trained, as `tests/doubles` describes.
+    *verdict* is "refused" (sbatch said no), "right" (completed, exit 0, every rank of every world present once, met the
+    others and had a GPU of its own) or "broken", with *reasons*. *state* "" when refused, "HANGS" when it was still
+    there after the time given. *facts* has one dictionary for each process that trained: tests/doubles/launchers.
     """
 
     verdict: str
@@ -64,8 +64,9 @@ def observe(
 ) -> Observation:
     """Submit *script* with *argv* before and *words* behind it, and watch it to its end.
 
-    *files* are written beside the script first (programs, hostfiles). *env* adds to the lab's environment. *command* may be
-    a wrapped sbatch. Output paths are ours unless the script's own ones lie in the work folder.
+    *files* are written beside the script first (programs, hostfiles). *env* adds to the lab's environment. *command*
+    may be a wrapped sbatch. The output goes where we read it: --output and --error are put on the command line. Several
+    threads may observe on one lab at once.
     """
     with tempfile.TemporaryDirectory(prefix="maple-run-") as folder:
         for name, content in {"job.sh": script, **(files or {})}.items():

@@ -1,6 +1,6 @@
 """What a lab looks like: node groups, partitions, and what the cluster refuses.
 
-A shape is a value. `sites.shape_of` makes one from the facts of a site; the shapes at the end are for tests that need none.
+A shape is a value. `sites.shape_of` makes one from the facts of a site; those at the end are for tests without one.
 """
 
 from __future__ import annotations

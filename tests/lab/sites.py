@@ -34,8 +34,8 @@ def shape_of_site(site_id: str, nodes: int = 4, others: int = 2) -> Shape:
 def shape_of(site: Site, nodes: int = 4, others: int = 2) -> Shape:
     """Return a small cluster that answers as *site* does.
 
-    The kind of node that GPU jobs go to first has *nodes* nodes, other GPU kinds have *others*, CPU kinds have one. What
-    the site file leaves unknown is permissive: no limit, no refusal, untyped GPUs.
+    The kind of node that GPU jobs go to first has *nodes* nodes, other GPU kinds have *others*, CPU kinds have one.
+    What the site file leaves unknown is permissive: no limit, no refusal, untyped GPUs.
     """
     if not site.kinds:
         return GPU4._replace(cluster_name="generic")

@@ -1,5 +1,7 @@
-"""The stand-ins fail and succeed on the launch lines on which the real launchers do (measured on torch 2.13, accelerate 1.15,
-deepspeed 0.19 over two nodes of two ranks)."""
+"""The stand-ins succeed and fail on the launch lines on which the real launchers do.
+
+Measured on torch 2.13, accelerate 1.15 and deepspeed 0.19 over two nodes of two ranks.
+"""
 
 from __future__ import annotations
 
@@ -158,7 +160,8 @@ def test_a_wrong_line_breaks(broken, case):
 
 
 def test_different_counts_make_a_world_of_their_sum(small_lab):
-    line = f"srun bash -c 'torchrun --nnodes=2 --nproc_per_node=$((SLURM_NODEID+1)) {STATIC} --node_rank=$SLURM_NODEID train.py'"
+    workers = "--nproc_per_node=$((SLURM_NODEID+1))"
+    line = f"srun bash -c 'torchrun --nnodes=2 {workers} {STATIC} --node_rank=$SLURM_NODEID train.py'"
     assert [(world.size, [len(r) for r in world.ranks.values()]) for world in seen(small_lab, line).worlds] == [
         (3, [1, 2])
     ]

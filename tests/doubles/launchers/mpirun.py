@@ -1,4 +1,4 @@
-"""Stand-in for mpirun, mpiexec and ibrun inside a Slurm job: ranks over the nodes, started through srun as the real ones do.
+"""Stand-in for mpirun, mpiexec and ibrun inside a Slurm job: ranks over the nodes, started through srun.
 
 Which mpirun this is (Open MPI or Hydra) says the file `mpi` beside slurm.conf, or MAPLE_MPI.
 """

@@ -1,7 +1,7 @@
 """The meeting point of agents and of ranks: one TCP server, JSON lines, a deadline on everything.
 
-What torch's store does for a launch line, and no more: agents join a round and learn their group rank, ranks say who they
-are and learn whether their world is whole, agents wait for each other before they leave.
+What torch's store does for a launch line, and no more: agents join a round and learn their group rank, ranks say who
+they are and learn whether their world is whole, agents wait for each other before they leave.
 """
 
 import json
@@ -38,7 +38,7 @@ class Server:
             raise StoreError(
                 "DistNetworkError",
                 "The server socket has failed to listen on any local network address. port: %d, %s" % (port, error),
-            )
+            ) from None
         self.port = self._socket.getsockname()[1]
         threading.Thread(target=self._accept, daemon=True).start()
 
@@ -184,7 +184,7 @@ class Client:
                     raise StoreError(
                         "DistNetworkError",
                         "The client socket has timed out while trying to connect to (%s, %s): %s" % (host, port, error),
-                    )
+                    ) from None
                 time.sleep(0.05)
         self._socket.settimeout(DEADLINE * 3)
         self._stream = self._socket.makefile("rwb")
@@ -195,7 +195,9 @@ class Client:
             self._stream.flush()
             answer = self._stream.readline()
         except OSError as error:
-            raise StoreError("RendezvousConnectionError", "The connection to the C10d store has failed: %s" % error)
+            raise StoreError(
+                "RendezvousConnectionError", "The connection to the C10d store has failed: %s" % error
+            ) from None
         if not answer:
             raise StoreError(
                 "RendezvousConnectionError", "The connection to the C10d store has failed: closed by the server"

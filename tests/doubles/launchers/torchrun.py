@@ -117,7 +117,7 @@ class Agent:
             raise store.StoreError(
                 "elastic.rendezvous.api.RendezvousConnectionError",
                 "The connection to the C10d store has failed: %s" % error,
-            )
+            ) from None
         place = self._join(None)
         told = None
         if place["group_rank"] == 0:
@@ -196,7 +196,7 @@ def _count(text):
     try:
         return int(text)
     except ValueError:
-        raise ValueError("Unsupported nproc_per_node value: %s" % text)
+        raise ValueError("Unsupported nproc_per_node value: %s" % text) from None
 
 
 def _endpoint(text, port):

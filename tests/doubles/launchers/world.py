@@ -46,7 +46,7 @@ VISIBILITY = {
 
 
 def _granted(env, all_of_them):
-    """Return what Slurm gave the job where it set no mask; whole nodes: Slurm hands nothing out, so everything is there."""
+    """Return what Slurm gave the job where it set no mask; on whole nodes, where it hands nothing out, everything."""
     if not node().get("gres", True):
         return all_of_them
     for name in ("SLURM_STEP_GPUS", "SLURM_JOB_GPUS"):
