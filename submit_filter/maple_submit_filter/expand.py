@@ -146,11 +146,12 @@ def _flat(one: Optional[Word]) -> bytes:
 def _joined(shell: Shell, part: Part, substitute: Substitute) -> Text:
     if isinstance(part, Literal):
         return _literal(shell, part)
+    cover = shell.base.span(part.span.start, part.span.end)
     if isinstance(part, Param):
-        return joined(parameter(shell, part, substitute))
+        return joined(parameter(shell, part, substitute)).covered(cover)
     if isinstance(part, Arith):
-        return arith(shell, word(shell, part.text, substitute))
-    return substitute(part, shell)
+        return arith(shell, word(shell, part.text, substitute)).covered(cover)
+    return substitute(part, shell).covered(cover)
 
 
 def arith(shell: Shell, expression: Text) -> Text:

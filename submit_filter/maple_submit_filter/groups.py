@@ -76,14 +76,18 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
         nnodes = 1
     workers = _same([_agent(start).workers for start in part])
     declared = nnodes * workers if nnodes and workers else None
-    count = None if any(start.place.task is None and start.trail.links[0].name == "srun" for start in part) else len(part)
+    count = (
+        None if any(start.place.task is None and start.trail.links[0].name == "srun" for start in part) else len(part)
+    )
     if sampled and shape is not None:
         count = shape.tasks if shape.tasks == nnodes else None
-    holds = count is not None and count == nnodes
+    holds = count is not None and count == nnodes and (sampled or _ranked(part, nnodes))
     world = declared if holds else None
     processes = tuple(one for start in part for one in _workers(start, part, world, holds and not sampled))
     on_node = _same([one for one in _per_node(part).values()]) if count is not None and not sampled else None
-    nodes = len({start.place.node for start in part}) if count is not None and not sampled else nnodes if holds else None
+    nodes = (
+        len({start.place.node for start in part}) if count is not None and not sampled else nnodes if holds else None
+    )
     return Group(
         first.launcher,
         processes,
@@ -95,6 +99,13 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
         _raw(first.port) if not first.standalone else None,
         not sampled and holds,
     )
+
+
+def _ranked(part: Sequence[Start], nnodes: Optional[int]) -> bool:
+    """Return whether the node ranks are what a static meeting needs; c10d gives them itself."""
+    if _agent(part[0]).backend != b"static" or nnodes == 1:
+        return True
+    return {_agent(start).node_rank for start in part} == set(range(nnodes or 0))
 
 
 def _per_node(part: Sequence[Start]) -> Dict[Optional[int], int]:
@@ -139,6 +150,10 @@ def _agent_breaches(
     starts: Sequence[Start], parts: Sequence[Sequence[Start]], shape: Optional[StepShape], scene: Scene
 ) -> List[Breach]:
     out: List[Breach] = []
+    empty = tuple(dict.fromkeys(name for start in starts for name in _agent(start).empty))
+    if empty:
+        texts = {"master": _agent(starts[0]).master or EMPTY}
+        return [Breach("master-empty", {"options": len(empty)}, texts, starts[0].dropped)]
     if not any(_unclear(start) for start in starts):
         out += _meeting_breaches(starts, parts, shape, scene)
         for part in parts:
@@ -303,12 +318,17 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
     counts = [kind.gpus for kind in scene.allocation.node_kinds]
     most = max([count for count in counts if count is not None], default=0) if None not in counts else 0
     seen = [len(agent.visible) for agent in map(_agent, starts) if agent.visible is not None]
-    numbers: Dict[str, Optional[int]] = {"workers": workers, "node": most or None, "visible": max(seen) if seen else None}
+    numbers: Dict[str, Optional[int]] = {
+        "workers": workers,
+        "node": most or None,
+        "visible": max(seen) if seen else None,
+    }
     numbers["job"] = scene.allocation.gpus_per_node
+    texts = {"devices": first.devices} if first.devices is not None else {}
     if most and workers > most:
         out.append(Breach("gpus-node", numbers, {}))
     elif seen and len(seen) == len(starts) and workers > max(seen) and max(seen) > 0:
-        out.append(Breach("gpus-visible", numbers, {}))
+        out.append(Breach("gpus-visible", numbers, texts))
     per_node = _per_node(starts)
     together = max(per_node.values()) if None not in per_node else 1
     alike = {agent.visible for agent in map(_agent, starts)}
@@ -333,7 +353,11 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     sampled = shape is not None and shape.sampled
     tasks = shape.tasks if shape is not None else len(starts)
     processes = tuple(_program(start, tasks) for start in starts)
-    per_node = None if sampled or any(start.place.node is None for start in starts) else _same(list(_per_node(starts).values()))
+    per_node = (
+        None
+        if sampled or any(start.place.node is None for start in starts)
+        else _same(list(_per_node(starts).values()))
+    )
     complete = not sampled and all(start.place.task is not None or shape is None for start in starts)
     world = _same([one.world_size for one in processes])
     nodes = shape.nodes if shape is not None else 1
@@ -401,7 +425,9 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
 _NAMED = (("master", b"MASTER_ADDR"), ("port", b"MASTER_PORT"), ("rank-text", b"RANK"), ("world-text", b"WORLD_SIZE"))
 
 
-def _master_breaches(starts: Sequence[Start], numbers: Dict[str, Optional[int]], texts: Dict[str, Text]) -> List[Breach]:
+def _master_breaches(
+    starts: Sequence[Start], numbers: Dict[str, Optional[int]], texts: Dict[str, Text]
+) -> List[Breach]:
     masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
     nodes = {start.place.node for start in starts}
     if all(master is None for master in masters):
@@ -419,4 +445,3 @@ def _master_breaches(starts: Sequence[Start], numbers: Dict[str, Optional[int]],
     if lead is not None and named is not None and lead.place.node is not None and named != lead.place.node:
         return [Breach("master-elsewhere", numbers, texts)]
     return []
-

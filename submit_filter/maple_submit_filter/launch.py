@@ -110,6 +110,7 @@ class Step(NamedTuple):
     tasks_per_node: Optional[int]
     workers_per_task: Optional[int]
     program: Tuple[bytes, ...]
+    program_span: Optional[Span]  # of the program's first word
     background: bool
     maybe: bool  # stands behind a condition whose outcome is unknown: nothing about it is proven
     unknown: Tuple[str, ...]

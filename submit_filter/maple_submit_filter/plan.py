@@ -7,6 +7,7 @@ from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 from . import groups
 from .edits import Span
 from .launch import Breach, LaunchPlan, Step
+from .launchers.grammar import place
 from .programs import Programs
 from .scene import Read, Scene, Start, StepShape, Trail
 from .schedulers.allocation import allocate, batch_environment
@@ -148,6 +149,7 @@ def _step(
         next(iter(layout)) if len(layout) == 1 else None if shape is not None else 1,
         first.agent.workers if first.agent is not None else None,
         tuple(text.raw for text in first.program),
+        place(first.program[0]) if first.program else None,
         first.trail.background,
         first.trail.maybe,
         doubts,
@@ -164,4 +166,4 @@ def _refused(trail: Trail, shape: StepShape, source: bytes) -> Step:
     span = trail.span or Span(0, 0)
     breaches = _refusals(shape, not trail.doubts and not trail.maybe)
     line = source.count(b"\n", 0, span.start) + 1
-    return Step(line, span, trail.links, (), breaches, shape.nodes, shape.tasks, None, None, (), False, trail.maybe, ())
+    return Step(line, span, trail.links, (), breaches, shape.nodes, shape.tasks, None, None, (), None, False, trail.maybe, ())

@@ -6,7 +6,7 @@ from typing import Callable, Dict, List, Optional, Sequence, Tuple
 
 from .interpreter import Interpreter
 from .launch import Link
-from .launchers.grammar import Reading
+from .launchers.grammar import Reading, place
 from .launchers.python_options import PythonCall, python_program
 from .launchers.wrappers import Unwrapped, unwrap
 from .scene import Agent, Scene, Start, Trail
@@ -16,7 +16,16 @@ from .text import NUL, Text, host, plain
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
 ELSEWHERE = frozenset(b"ssh pdsh clush parallel xargs rsh dsh pssh ray jsrun aprun flux salloc".split())
-_LAUNCHER_MARKS = (b"torchrun", b"torch.distributed", b"accelerate", b"deepspeed", b"srun", b"mpirun", b"mpiexec", b"python")
+_LAUNCHER_MARKS = (
+    b"torchrun",
+    b"torch.distributed",
+    b"accelerate",
+    b"deepspeed",
+    b"srun",
+    b"mpirun",
+    b"mpiexec",
+    b"python",
+)
 RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTER_PORT")
 MODULES = {
     b"torch.distributed.run": b"torchrun",
@@ -146,18 +155,14 @@ class Programs:
         if trail.links:
             self.leaf(argv, shell, trail._replace(doubts=trail.doubts + (doubt,)))
 
-    def _python(
-        self, call: PythonCall, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
-    ) -> None:
+    def _python(self, call: PythonCall, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
         launcher = MODULES.get(call.module or b"")
         if launcher is None:
             self.leaf(argv, shell, trail, python=call.module is not None or call.script is not None)
             return
         self.launchers[launcher](self, argv, shell, trail, given)
 
-    def _wrapped(
-        self, wrapper: Unwrapped, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
-    ) -> None:
+    def _wrapped(self, wrapper: Unwrapped, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
         rest = [plain(word) for word in wrapper.implies] + list(argv[wrapper.program_index :])
         if wrapper.unread or not rest:
             self._lost(argv, shell, trail, wrapper.unread or "a wrapper starts nothing")
@@ -174,14 +179,20 @@ class Programs:
             shell.unset(name)
         for name, value in changes.set:
             shell.set(name, value, exported=True)
-        doubts = ("an unknown word among the options of " + wrapper.name,) if wrapper.open and not wrapper.split_only else ()
+        doubts = (
+            ("an unknown word among the options of " + wrapper.name,) if wrapper.open and not wrapper.split_only else ()
+        )
         self.execute(rest, shell, trail._replace(doubts=trail.doubts + doubts), given)
 
 
 def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
     """Return the link of a launcher whose own name takes the first *words* words of *argv*."""
-    first, last = argv[0].span(), argv[words - 1].span()
-    span = type(first)(first.start, last.end) if first is not None and last is not None and first.start <= last.end else None
+    first, last = place(argv[0]), place(argv[words - 1])
+    span = (
+        type(first)(first.start, last.end)
+        if first is not None and last is not None and first.start <= last.end
+        else None
+    )
     return Link(
         name,
         tuple(argv[: reading.program]),

@@ -30,6 +30,8 @@ class Agent(NamedTuple):
     total: Optional[int]  # where the launcher names the world size itself (accelerate, deepspeed)
     visible: Optional[Tuple[bytes, ...]]  # devices its workers see
     cpu: bool  # the run says that it uses no GPU
+    devices: Optional[Text] = None  # CUDA_VISIBLE_DEVICES as the agent inherits it
+    empty: Tuple[str, ...] = ()  # options that were given and came out empty
 
 
 class Trail(NamedTuple):

@@ -21,17 +21,18 @@ _UNKNOWN = (b"\0same:", b"\0task:", b"\0vary:")
 
 
 class Piece(NamedTuple):
-    """A run of bytes; *start* is the offset in the script where they stand one for one, -1 where they do not."""
+    """A run of bytes; *start* is the offset in the script where they stand one for one, -1 where they do not.
+
+    *cover* is the span of the expansion (`$NAME`, `$( ... )`) that became this piece, where it was used last.
+    """
 
     text: bytes
     start: int = -1
+    cover: Optional[Span] = None
 
 
 class Text(NamedTuple):
-    """A value: pieces in order. *open* means unquoted unknown text that may split into any number of words.
-
-    *said* is the span of the script that this value as a whole was written by (an assignment's value, say), for edits.
-    """
+    """A value: pieces in order. *open* means unquoted unknown text that may split into any number of words."""
 
     pieces: Tuple[Piece, ...] = ()
     open: bool = False
@@ -72,6 +73,17 @@ class Text(NamedTuple):
             at += len(piece.text)
         return Span(first, last) if first >= 0 else None
 
+    def written(self) -> Optional[Span]:
+        """Return the script bytes that wrote this text where it is used, expansions as they were written, or None."""
+        spans = [piece.cover or _stands(piece) for piece in self.pieces if piece.text or piece.cover]
+        found = [span for span in spans if span is not None]
+        if not found or len(found) < len(spans):
+            return None
+        for left, right in zip(found, found[1:]):
+            if left.end != right.start:
+                return None
+        return Span(found[0].start, found[-1].end)
+
     def slice(self, start: int, end: Optional[int] = None) -> "Text":
         """Return bytes *start*:*end* of this text, origins kept."""
         out = []
@@ -80,10 +92,24 @@ class Text(NamedTuple):
         end = size if end is None else end
         for piece in self.pieces:
             low, high = max(start, at) - at, min(end, at + len(piece.text)) - at
-            if low < high:
-                out.append(Piece(piece.text[low:high], piece.start + low if piece.start >= 0 else -1))
+            if low < high or (not piece.text and piece.cover and start <= at <= end):
+                whole = high - low == len(piece.text)
+                begin = piece.start + low if piece.start >= 0 else -1
+                out.append(piece if whole else Piece(piece.text[low:high], begin))
             at += len(piece.text)
         return Text(tuple(out), self.open)
+
+    def covered(self, cover: Optional[Span]) -> "Text":
+        """Return this text as what an expansion at *cover* became."""
+        if cover is None or len(self.pieces) > 1:
+            return self
+        if not self.pieces:
+            return Text((Piece(b"", -1, cover),), self.open)
+        return Text((self.pieces[0]._replace(cover=cover),), self.open)
+
+
+def _stands(piece: Piece) -> Optional[Span]:
+    return Span(piece.start, piece.start + len(piece.text)) if piece.start >= 0 else None
 
 
 EMPTY = Text()

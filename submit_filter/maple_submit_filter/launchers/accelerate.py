@@ -17,7 +17,7 @@ from ..text import Text, number, plain
 from .accelerate_options import TABLE
 from .grammar import read
 from .python_options import python_program
-from .torchrun import on_cpu, visible_devices
+from .torchrun import empty_options, on_cpu, visible_devices
 
 _KEYS = {
     "num-processes": b"num_processes",
@@ -92,7 +92,9 @@ def _agent(one: Link, shell: Shell, config: Optional[Dict[bytes, bytes]], progra
     port = _value(one, config, "main-process-port", b"29500")
     backend = _value(one, config, "rdzv-backend", b"static")
     rank = _value(one, config, "machine-rank", None if machines != 1 else b"0")
-    unread = one.option("use-deepspeed") is not None or one.option("deepspeed-hostfile") is not None or one.option("tpu")
+    unread = (
+        one.option("use-deepspeed") is not None or one.option("deepspeed-hostfile") is not None or one.option("tpu")
+    )
     cpu = one.option("cpu") is not None or on_cpu(shell, program)
     return Agent(
         "accelerate",
@@ -107,4 +109,6 @@ def _agent(one: Link, shell: Shell, config: Optional[Dict[bytes, bytes]], progra
         total,
         visible,
         cpu,
+        shell.value(b"CUDA_VISIBLE_DEVICES"),
+        empty_options(one),
     )

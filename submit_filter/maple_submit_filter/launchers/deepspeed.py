@@ -16,7 +16,7 @@ from ..text import Text, number, plain
 from .deepspeed_options import DEFAULTS, TABLE
 from .grammar import read
 from .python_options import python_program
-from .torchrun import on_cpu, visible_devices
+from .torchrun import empty_options, on_cpu, visible_devices
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
 
@@ -65,9 +65,7 @@ def _text(one: Link, name: str) -> Optional[Text]:
     return None if one.open else plain(DEFAULTS[name])
 
 
-def _agent(
-    one: Link, shell: Shell, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
-) -> Agent:
+def _agent(one: Link, shell: Shell, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]) -> Agent:
     visible = visible_devices(shell)
     address, port = _text(one, "master-addr"), _text(one, "master-port")
     asked = number(_text(one, "num-gpus")) if one.option("num-gpus") else None
@@ -89,4 +87,6 @@ def _agent(
         None,
         visible,
         on_cpu(shell, program),
+        shell.value(b"CUDA_VISIBLE_DEVICES"),
+        empty_options(one),
     )

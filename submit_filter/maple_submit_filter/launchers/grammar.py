@@ -167,7 +167,7 @@ class _Walk:
         if hit.at and hit.row.values == FLAG and self.table.style != GO:
             self._refuse("option %s takes no value" % say(hit.spelling))
         if hit.at:
-            return self._made(hit, first, word.slice(hit.at), word.span(hit.at), alone)
+            return self._made(hit, first, word.slice(hit.at), place(word.slice(hit.at)), alone)
         if hit.row.values in (FLAG, GLUED):
             return self._made(hit, first, None, None, alone)
         value, value_span = self._following(hit)
@@ -177,7 +177,7 @@ class _Walk:
         """Take the value from the words that follow."""
         value = self._next(hit)
         if value is None or hit.row.values == ONE or (hit.row.values == ENV and b"=" in value.raw):
-            return value, value.span() if value is not None else None
+            return value, place(value) if value is not None else None
         second = self._next(hit)
         return (join((value, plain(b"="), second)) if second is not None else value), None
 
@@ -203,9 +203,14 @@ class _Walk:
         return Option(hit.row.name, hit.spelling, value, (first, count), span, value_span)
 
 
+def place(text: Text) -> Optional[Span]:
+    """Return where a text is written: at its use (`$NAME` as such) if it can be told, else where its bytes stand."""
+    return text.written() or text.span()
+
+
 def _whole(texts: Sequence[Text]) -> Optional[Span]:
     """Return the span of neighbouring words, None unless just one byte, so no quote, stands between each two."""
-    spans = [text.span() for text in texts]
+    spans = [place(text) for text in texts]
     first = last = spans[0]
     for span in spans[1:]:
         if span is None or last is None or span.start != last.end + 1:

@@ -98,7 +98,9 @@ def _listed(one: Link) -> Optional[List[Optional[int]]]:
     return [int(match.group(1)) if match else None for match in map(_HOST.fullmatch, names)]
 
 
-def _layout(nodes: Optional[int], tasks: Optional[int], per_node: Optional[int], even: bool) -> Optional[Tuple[int, ...]]:
+def _layout(
+    nodes: Optional[int], tasks: Optional[int], per_node: Optional[int], even: bool
+) -> Optional[Tuple[int, ...]]:
     if not nodes or not tasks:
         return None
     if nodes == 1:
@@ -153,7 +155,13 @@ def _sample(spots: List[Tuple[int, int, int]], layout: Tuple[int, ...]) -> List[
 
 
 def _place(
-    shell: Shell, task: int, node: Optional[int], local: Optional[int], one: Link, scene: Scene, tasks_here: Optional[int]
+    shell: Shell,
+    task: int,
+    node: Optional[int],
+    local: Optional[int],
+    one: Link,
+    scene: Scene,
+    tasks_here: Optional[int],
 ) -> Place:
     gpus = _gpus(one, scene, shell, local, tasks_here)
     return Place(node, task, local, shell.place.name + b".%d" % task, gpus, _cpus(one))

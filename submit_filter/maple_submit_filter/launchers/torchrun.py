@@ -70,6 +70,8 @@ def agent(one: Link, shell: Shell, program: List[Text]) -> Agent:
         None,
         visible,
         on_cpu(shell, program),
+        shell.value(b"CUDA_VISIBLE_DEVICES"),
+        empty_options(one),
     )
 
 
@@ -135,3 +137,17 @@ def on_cpu(shell: Shell, program: List[Text]) -> bool:
     value = shell.value(b"CUDA_VISIBLE_DEVICES")
     hidden = value is not None and value.literal and value.raw in (b"", b"-1", b"none", b"NoDevFiles")
     return hidden or _ON_CPU.search(words) is not None
+
+
+def empty_options(one: Link) -> Tuple[str, ...]:
+    """Return the options whose value surely came out empty: none of these launchers starts with that."""
+    wanted = ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-endpoint", "num-processes",
+              "num-machines", "machine-rank", "main-process-ip", "main-process-port", "num-gpus")  # fmt: skip
+    out = []
+    for option in one.options:
+        value = option.value
+        if option.name in wanted and value is not None and value.known and value.raw in (b"", b":"):
+            out.append(option.name)
+        elif option.name == "rdzv-endpoint" and value is not None and value.known and value.raw[:1] == b":":
+            out.append(option.name)
+    return tuple(out)

@@ -1,0 +1,155 @@
+"""The smallest set of edits after which the plan holds; and the proof that it does.
+
+Every candidate is tried: its edits are made, the script is read and played through again, and it counts only if fewer
+contradictions are left. All or nothing: a repair that leaves one standing is no repair.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from .edits import ArgvEdit, Conflict, Edit, Fix, Safety, apply, apply_argv
+from .findings import Finding
+from .job import Job
+from .launch import Group, LaunchPlan
+from .script import line_of
+
+MOST_ROUNDS = 6
+
+
+class State(NamedTuple):
+    """A job with its plan and findings, as first submitted or after edits."""
+
+    job: Job
+    plan: LaunchPlan
+    findings: Tuple[Finding, ...]
+
+    def proven(self) -> Tuple[Finding, ...]:
+        """Return the findings that are contradictions."""
+        return tuple(finding for finding in self.findings if finding.proven)
+
+
+class Repair(NamedTuple):
+    """Where the edits led. *whole*: nothing is contradicted any more. *held_back*: (code, why) of fixes not taken."""
+
+    state: State
+    whole: bool
+    taken: Tuple[Tuple[str, Fix], ...]
+    because: Tuple[Tuple[int, str], ...]
+    held_back: Tuple[Tuple[str, str], ...]
+
+
+Again = Callable[[Job, bytes, Tuple[bytes, ...]], Optional[State]]
+
+
+def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
+    """Return what fixes of the given safeties lead to. *again* makes the state for changed bytes and argv."""
+    state = start
+    taken: List[Tuple[str, Fix]] = []
+    because: List[Tuple[int, str]] = []
+    held: List[Tuple[str, str]] = []
+    seen = {start.job.source}
+    for _ in range(MOST_ROUNDS):
+        if not state.proven():
+            break
+        step = _best(state, start, safeties, again, held, seen)
+        if step is None:
+            break
+        code, fix, after = step
+        taken.append((code, fix))
+        because += [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
+        because += [(0, edit.because) for edit in fix.argv_edits]
+        state = after
+        seen.add(state.job.source)
+    whole = not state.proven() and bool(taken)
+    return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), tuple(dict.fromkeys(held)))
+
+
+def _best(
+    state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[bytes]
+) -> Optional[Tuple[str, Fix, State]]:
+    """Return the fix that leaves the fewest contradictions, then keeps the world sizes, then changes the fewest bytes."""
+    found: List[Tuple[Tuple[int, int, int, int], str, Fix, State]] = []
+    for finding in state.proven():
+        if not finding.fixes:
+            held.append((finding.code, "no fix is known"))
+        for order, fix in enumerate(finding.fixes):
+            if fix.safety not in safeties:
+                held.append((finding.code, "it is for you to decide: " + fix.says))
+                continue
+            after = tried(state, fix, again)
+            if after is None or not _better(finding, state, after) or after.job.source in seen:
+                held.append((finding.code, "the plan would not hold with it: " + fix.says))
+                continue
+            changed = sum(abs(len(edit.new)) + edit.span.end - edit.span.start for edit in fix.edits)
+            found.append(((len(after.proven()), _worlds_lost(start, after), order, changed), finding.code, fix, after))
+    if not found:
+        return None
+    _, code, fix, after = min(found, key=lambda one: one[0])
+    return code, fix, after
+
+
+def tried(state: State, fix: Fix, again: Again) -> Optional[State]:
+    """Return the state after a fix, None where it cannot be made or the result cannot be read."""
+    try:
+        source = apply(state.job.source, fix.edits)
+        argv = apply_argv(state.job.submission.argv, fix.argv_edits)
+    except Conflict:
+        return None
+    if source == state.job.source and argv == state.job.submission.argv:
+        return None
+    if source.count(b"\n") != state.job.source.count(b"\n"):
+        return None  # bash's line numbers stay the user's
+    after = again(state.job, source, argv)
+    return after if after is not None and _no_worse(state, after) else None
+
+
+def _better(finding: Finding, before: State, after: State) -> bool:
+    """Return whether fewer contradictions are left, or this one gave way to another that a next round may cure."""
+    left, had = len(after.proven()), len(before.proven())
+    return left < had or (left == had and _key(finding, before) not in {_key(one, after) for one in after.proven()})
+
+
+def _key(finding: Finding, state: State) -> Tuple[str, int]:
+    return finding.code, line_of(state.job.source, finding.at.start) if finding.at else 0
+
+
+def _no_worse(before: State, after: State) -> bool:
+    """Return whether what was understood still is: the same launch lines, no new doubt."""
+    return len(after.plan.steps) == len(before.plan.steps) and len(after.plan.unread) <= len(before.plan.unread)
+
+
+def _worlds_lost(start: State, after: State) -> int:
+    """Return how many declared world sizes are no longer what the user's lines said."""
+    lost = 0
+    for old, new in zip(start.plan.steps, after.plan.steps):
+        before = {group.declared for group in old.groups if group.declared}
+        now = {group.world_size for group in new.groups if group.world_size}
+        lost += bool(before) and before != now
+    return lost
+
+
+def shown(state: State, before: State) -> bool:
+    """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
+    for old, new in zip(before.plan.steps, state.plan.steps):
+        if old.breaches and not all(_is_whole(group) for group in new.groups):
+            return False
+    return True
+
+
+def _is_whole(group: Group) -> bool:
+    if group.world_size is None or group.world_size != (group.declared or group.world_size):
+        return False
+    apart = group.nodes is None or group.nodes > 1
+    return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:"))
+
+
+def edit_lines(edits: Sequence[Edit], argv_edits: Sequence[ArgvEdit], source: bytes) -> Tuple[Tuple[int, str], ...]:
+    """Return (line, because) of edits; line 0 is the command line."""
+    lines = [(line_of(source, edit.span.start), edit.because) for edit in edits]
+    return tuple(dict.fromkeys(lines + [(0, edit.because) for edit in argv_edits]))
+
+
+def safe_only() -> Tuple[str, ...]:
+    """Return the safeties that may be applied unasked."""
+    return (Safety.SAFE,)

@@ -1,0 +1,66 @@
+"""One launcher a node, not one a task."""
+
+from __future__ import annotations
+
+from typing import Iterator, List
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import by_directive, once_a_node, put
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Link, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL301", "a launcher that starts the ranks itself is started several times on one node")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """torchrun, accelerate and deepspeed start the ranks of a node themselves, so one of them belongs on each node.
+
+    Wrong: #SBATCH --ntasks-per-node=4 ... srun torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Right: srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Why:   4 tasks with 4 workers each make 16 ranks for 4 GPUs; the rendezvous takes the agents that come first, all
+           on one node, and the others fail. srun must be told --ntasks too: it inherits SLURM_NTASKS, which beats
+           --ntasks-per-node on its line (measured, Slurm 22.05). The one task gets the CPUs of all four.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            most, twice = breach.numbers.get("most on a node"), breach.numbers.get("together")
+            together = twice if breach.kind == "gpu-twice" else most if breach.kind == "agents" else None
+            if together and together > 1 and step.links:
+                yield _finding(step, breach, together, plan, job)
+                break
+
+
+def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job) -> Finding:
+    inner = step.links[-1]
+    says = "%s starts the ranks of a node itself, but %d of it would start on each node" % (inner.name, together)
+    outer = next((link for link in step.links if link.name in ("srun", "ibrun", "mpiexec")), step.links[0])
+    return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job)),
+                   help="start one task on each node for it")  # fmt: skip
+
+
+def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
+    why = "MPL301"
+    edits = []
+    if outer.name == "srun":
+        edits.append(once_a_node(step, outer, plan, why))
+    if outer.name == "ibrun" and outer.option("n", "np") is not None and step.nodes:
+        edits.append(None)
+    if outer.name == "mpiexec" and step.nodes:
+        edits.append(_mpiexec(outer, step.nodes))
+    edits.append(by_directive(job, plan, step, why))
+    for one in edits:
+        if one:
+            yield Fix(tuple(one), Safety.SAFE, "one %s on each node" % step.links[-1].name)
+
+
+def _mpiexec(outer: Link, nodes: int) -> List:  # type: ignore[type-arg]
+    """Give each node one rank: the options of the maker that the line already speaks to."""
+    total = outer.option("np", "n")
+    if total is None or total.value_span is None:
+        return []
+    for name, value in (("map-by", b"ppr:1:node"), ("npernode", b"1"), ("ppn", b"1"), ("N", b"1")):
+        if outer.option(name) is not None:
+            return put(outer, [(total.name, b"%d" % nodes), (name, value)], "MPL301") or []
+    return []

@@ -1,0 +1,59 @@
+"""One master that every node can reach."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ..edits import Fix, Safety, Span
+from ..findings import Finding
+from ..fixes import first_node, put, replace_text
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL501", "on several nodes, the master's address means each node itself")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """The ranks meet at one address, so it has to be the name of one node of the job.
+
+    Wrong: export MASTER_ADDR=localhost
+    Right: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+    Why:   on every node localhost is that node: each waits for the others at its own door, in silence, until a
+           time limit of ten to fifteen minutes.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "master-local":
+                yield _finding(step, breach, site)
+
+
+def _finding(step: Step, breach: Breach, site: Site) -> Finding:
+    master = breach.texts.get("master")
+    at = master.span() if master is not None and master.raw else None
+    said = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
+    nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
+    says = "the master of a run on %s nodes is %s, which every node takes for itself" % (nodes, said)
+    fixes = [fix for fix in (_replaced(breach, site), _said(step, breach, site)) if fix is not None]
+    where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
+    return Finding("MPL501", says, where, True, fixes=tuple(fixes), help="use the job's first node")
+
+
+def _replaced(breach: Breach, site: Site) -> Optional[Fix]:
+    edits = replace_text(breach.texts.get("master"), first_node(site), "MPL501")
+    return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
+
+
+def _said(step: Step, breach: Breach, site: Site) -> Optional[Fix]:
+    """The address is the launcher's default: say it."""
+    if not step.links:
+        return None
+    link = step.links[-1]
+    if link.name == "torchrun" and link.option("rdzv-backend") is None:
+        edits = put(link, [("master-addr", first_node(site))], "MPL501")
+    elif link.name == "torchrun":
+        port = b":29400"
+        edits = put(link, [("rdzv-endpoint", first_node(site) + port)], "MPL501")
+    else:
+        return None
+    return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
