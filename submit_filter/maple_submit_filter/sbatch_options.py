@@ -1,6 +1,6 @@
 """Options of sbatch, as far as they tell which word of the command line is the script.
 
-The same table as `front/slurm_options.h`, for the entry that stands in where there is no compiler; a test compares both.
+The same table as `front/slurm_options.h`, for where there is no compiler; a test compares both.
 """
 
 from __future__ import annotations

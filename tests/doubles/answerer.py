@@ -5,9 +5,10 @@ import signal
 import sys
 import time
 
-sys.path.insert(0, os.environ.get("MAPLE_LIB") or open(os.path.join(os.path.dirname(__file__), "lib")).read())
+with open(os.path.join(os.path.dirname(__file__), "lib")) as file:
+    sys.path.insert(0, file.read())
 
-from maple_submit_filter import frames  # noqa: E402
+from maple_submit_filter import frames
 
 
 def receive(size):

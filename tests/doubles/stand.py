@@ -1,4 +1,4 @@
-"""A front installed in a folder of its own, before a double of sbatch; runs a call bare and with Maple, and compares."""
+"""A front installed in a folder of its own, before a double of sbatch; makes a call bare and with Maple."""
 
 from __future__ import annotations
 

@@ -61,6 +61,8 @@ def test_the_front_s_parsers_survive_mutated_frames_and_words() -> None:
     """Ten seconds of them under address and undefined-behaviour sanitizers; a fixed seed, so a failure comes again."""
     subprocess.run(["make", "-s", "-C", FRONT, "fuzz"], check=True)
     environment = {"PATH": "/usr/bin:/bin", "ASAN_OPTIONS": "detect_leaks=1"}
-    done = subprocess.run([os.path.join(FRONT, "build", "fuzz"), "20250101", "10"], env=environment, capture_output=True)
+    done = subprocess.run(
+        [os.path.join(FRONT, "build", "fuzz"), "20250101", "10"], env=environment, capture_output=True
+    )
     assert done.returncode == 0, done.stderr.decode()
     assert int(done.stdout.split()[0]) > 1000

@@ -1,0 +1,124 @@
+"""Where the front cannot be compiled, the Python entry does the same; only Python's start is felt."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from typing import Any
+
+import pytest
+
+from tests.doubles.stand import ASKED, HERE, LIB, PLAIN, PYTHON, Stand
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The double of sbatch."""
+    path = str(tmp_path_factory.mktemp("recorder") / "sbatch")
+    subprocess.run(["cc", "-O1", "-static", "-o", path, os.path.join(HERE, "recorder.c")], check=True)
+    return path
+
+
+@pytest.fixture
+def stand(tmp_path: Any, recorder: str) -> Stand:
+    """An installation with the entry in the front's place, and a helper path that leads to the real package."""
+    front = str(tmp_path / "front")
+    with open(os.path.join(LIB, "maple_submit_filter", "entry.py"), "rb") as source, open(front, "wb") as file:
+        file.write(b"#!%s -IS\n" % PYTHON.encode() + source.read())
+    one = Stand(str(tmp_path / "stand"), front, recorder)
+    one.configure(helper=os.path.join(LIB, "maple_submit_filter", "helper.py"))
+    one.write("job.sh", ASKED)
+    one.write("plain.sh", PLAIN)
+    one.write("sub/only-there.sh", ASKED)
+    return one
+
+
+FORMS = [
+    ["job.sh", "a b", "", b"\xff"],
+    ["plain.sh"],
+    ["-N2", "-J=foo", "--tim=7", "./job.sh", "-N", "4"],
+    ["-D", "sub", "only-there.sh"],
+    ["--wrap", "srun x"],
+    ["--wrap=srun x"],
+    ["--version"],
+    ["missing.sh"],
+    ["-N1", ":", "-N2", "job.sh"],
+    ["--bogus", "job.sh"],
+    [],
+    ["-"],
+]
+
+
+@pytest.mark.parametrize("words", FORMS, ids=str)
+def test_the_entry_starts_sbatch_as_if_it_were_not_there(stand: Stand, words: list[Any]) -> None:
+    """Environment block (no LC_CTYPE of Python's), signals (no SIGPIPE ignored), descriptors, limits, streams."""
+    bare, maple = stand.both(words, environment={"RECORD_EXIT": "5"})
+    assert bare == maple
+    assert bare.record
+
+
+@pytest.mark.parametrize("text", [b"", ASKED, PLAIN, ASKED + b"#" * 200000, ASKED + b"#" * (5 << 20)], ids=len)
+@pytest.mark.parametrize("words", [[], ["/dev/stdin", "a"]], ids=str)
+def test_the_entry_gives_a_pipe_back(stand: Stand, text: bytes, words: list[str]) -> None:
+    """Whole, also past every bound."""
+    bare, maple = stand.both(words, stdin=text)
+    assert bare.script == maple.script == text
+    assert bare[1:] == maple[1:]
+
+
+def test_the_entry_keeps_an_environment_that_is_no_dictionary(stand: Stand) -> None:
+    """A name twice, and an entry without a sign of equality, as some shells and tools leave them."""
+    program = (
+        "import ctypes, sys\n"
+        "block = [b'RECORD=' + sys.argv[2].encode(), b'A=1', b'A=2', b'odd', b'PATH=/usr/bin']\n"
+        "words = [b'sbatch', b'plain.sh']\n"
+        "pointers = lambda one: (ctypes.c_char_p * (len(one) + 1))(*one, None)\n"
+        "ctypes.CDLL(None).execve(sys.argv[1].encode(), pointers(words), pointers(block))\n"
+    )
+    record = os.path.join(stand.folder, "record")
+    seen = []
+    for path in (stand.real, stand.front):
+        subprocess.run([PYTHON, "-c", program, path, record], cwd=stand.work, check=True, capture_output=True)
+        with open(record, "rb") as file:
+            seen.append(file.read())
+    assert b"env 3:A=1\nenv 3:A=2\nenv 3:odd\n" in seen[0]
+    environments = [[line for line in one.split(b"\n") if line.startswith(b"env")] for one in seen]
+    assert environments[0] == environments[1]
+
+
+@pytest.mark.parametrize("fault", ["no package", "no configuration", "off"])
+def test_the_entry_without_maple_is_the_bare_command(stand: Stand, fault: str) -> None:
+    """The package gone, the configuration gone, the switch."""
+    environment = {"PATH": "%s:%s:/usr/bin" % (os.path.dirname(stand.front), os.path.dirname(stand.real))}
+    if fault == "no package":
+        stand.configure(helper="/nonexistent/maple_submit_filter/helper.py")
+    elif fault == "no configuration":
+        os.unlink(stand.conf)
+    else:
+        environment["MAPLE"] = "off"
+    bare, maple = stand.both(["job.sh"], environment=environment)
+    assert bare == maple
+
+
+def test_the_entry_hands_over_a_repaired_copy(stand: Stand) -> None:
+    """With a package whose decision is known."""
+    package = os.path.join(stand.folder, "lib", "maple_submit_filter")
+    os.makedirs(package)
+    for name in os.listdir(os.path.join(LIB, "maple_submit_filter")):
+        if name not in ("answer.py", "__pycache__"):
+            os.symlink(os.path.join(LIB, "maple_submit_filter", name), os.path.join(package, name))
+    text = (
+        b"from . import frames\n"
+        b"def answer(request, site, policy, gids):\n"
+        b"    change = frames.Change(request.submission.script + b'# fixed\\n', None, b'{\"who\":1}')\n"
+        b"    return frames.Reply(request.nonce, request.hash, change, b'maple: fixed\\n')\n"
+    )
+    stand.write(os.path.join(package, "answer.py"), text)
+    stand.configure(helper=os.path.join(package, "helper.py"))
+    seen = stand.run(True, ["-N2", "job.sh", "a"])
+    assert seen.script == ASKED + b"# fixed\n"
+    assert os.path.basename(seen.values(b"argv")[2]) == b"job.sh"
+    assert stand.run(True, ["/dev/stdin"], stdin=ASKED).script == ASKED + b"# fixed\n"
+    assert stand.run(True, [], stdin=ASKED).script == ASKED + b"# fixed\n"
+    with open(stand.home + "/.local/state/maple/audit.jsonl") as file:
+        assert file.read().count('{"who":1,"ms":') == 3

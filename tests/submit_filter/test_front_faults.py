@@ -1,0 +1,589 @@
+"""Whatever is broken around Maple, the same bytes are submitted with the same exit code as by the bare command."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import pty
+import resource
+import select
+import shutil
+import signal
+import socket
+import subprocess
+import threading
+import time
+from typing import Any, Callable, Iterator, Optional
+
+import pytest
+from maple_submit_filter import frames
+
+from tests.doubles.stand import ASKED, HERE, PYTHON, Seen, Stand, build
+
+
+@pytest.fixture(scope="module")
+def recorder(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The double of sbatch."""
+    path = str(tmp_path_factory.mktemp("recorder") / "sbatch")
+    subprocess.run(["cc", "-O1", "-static", "-o", path, os.path.join(HERE, "recorder.c")], check=True)
+    return path
+
+
+@pytest.fixture(params=["front", "front-sanitized"])
+def stand(request: pytest.FixtureRequest, tmp_path: Any, recorder: str) -> Stand:
+    """An installation whose helper mends every script, and a script that Maple is asked about."""
+    one = Stand(str(tmp_path), build(request.param == "front-sanitized"), recorder)
+    one.helper("fixes")
+    one.write("job.sh", ASKED)
+    return one
+
+
+def as_written(stand: Stand, words: Optional[list[Any]] = None, **how: Any) -> Seen:
+    """Check that the call is as without Maple, and return it."""
+    bare, maple = stand.both(words or ["job.sh"], environment={"RECORD_EXIT": "3", **how.pop("environment", {})}, **how)
+    assert bare == maple
+    assert maple.record and maple.exit == 3
+    return maple
+
+
+# -- who answers ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "kind", ["dies", "garbage", "huge", "liar", "otherhash", "short", "forks", "otherword", "keeps"]
+)
+def test_a_helper_that_answers_wrongly_is_not_heard(stand: Stand, kind: str) -> None:
+    """Killed, garbage, 100 MB, another question's answer, another script's hash, half an answer, another file's name."""
+    stand.helper(kind, helper_ms=3000)
+    as_written(stand)
+
+
+def test_a_helper_that_hangs_is_left_and_ended(stand: Stand) -> None:
+    """The submission goes on at the deadline, and no process of Maple's stays."""
+    stand.helper("hangs", helper_ms=300)
+    seen = as_written(stand)
+    assert b"children none" in seen.record
+    assert not processes_with(stand.helpers)
+
+
+def processes_with(text: str) -> list[str]:
+    """The command lines that hold *text*."""
+    found = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open("/proc/%s/cmdline" % pid, "rb") as file:
+                line = file.read()
+        except OSError:
+            continue
+        if os.fsencode(text) in line:
+            found.append(pid)
+    return found
+
+
+@pytest.mark.parametrize("path", ["/nonexistent/python3", "/etc/passwd", "/"])
+def test_an_interpreter_that_is_gone_is_not_missed(stand: Stand, path: str) -> None:
+    """Nor one that cannot be run."""
+    stand.configure(python=path, helper=os.path.join(stand.helpers, "fixes.py"))
+    as_written(stand)
+
+
+@pytest.mark.parametrize("fault", ["missing", "empty", "binary", "writable", "folder", "relative", "long"])
+def test_a_broken_configuration_leaves_the_next_sbatch_in_path(stand: Stand, fault: str) -> None:
+    """The real command is found behind the front in PATH."""
+    break_configuration(stand, fault)
+    path = "%s:%s:/usr/bin" % (os.path.dirname(stand.front), os.path.dirname(stand.real))
+    as_written(stand, environment={"PATH": path})
+
+
+def break_configuration(stand: Stand, fault: str) -> None:
+    content = {"empty": b"", "binary": os.urandom(4000), "relative": b"real_sbatch=sbatch\n", "long": b"#" * 20000}
+    if fault == "writable":
+        os.chmod(stand.conf, 0o666)
+        return
+    os.unlink(stand.conf)
+    if fault == "folder":
+        os.mkdir(stand.conf)
+    elif fault in content:
+        stand.write(stand.conf, content[fault])
+        os.chmod(stand.conf, 0o644)
+
+
+def test_a_front_that_finds_only_itself_says_so_and_ends(stand: Stand) -> None:
+    """By link, by copy, or as the real command of its own configuration: never a loop."""
+    copies = os.path.join(stand.folder, "copies")
+    os.mkdir(copies)
+    shutil.copy(stand.front, copies + "/sbatch")
+    stand.configure(real_sbatch=copies + "/sbatch")
+    seen = stand.run(True, ["job.sh"], environment={"PATH": "%s:%s" % (os.path.dirname(stand.front), copies)})
+    assert seen.exit == 127
+    assert seen.stdout == b"" and seen.stderr.startswith(b"maple: cannot run the real sbatch")
+
+
+def test_the_front_works_as_a_link(stand: Stand) -> None:
+    """Its configuration is the one beside the real file."""
+    link = os.path.join(stand.folder, "elsewhere", "sbatch")
+    os.mkdir(os.path.dirname(link))
+    os.symlink(stand.front, link)
+    stand.front = link
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
+
+
+# -- the daemon -----------------------------------------------------------------------------------------------------
+
+
+class Daemon(threading.Thread):
+    """A socket that treats each connection as it is told to."""
+
+    def __init__(self, path: str, treat: Callable[[socket.socket], None]) -> None:
+        super().__init__(daemon=True)
+        self.treat, self.asked = treat, 0
+        self.socket = socket.socket(socket.AF_UNIX)
+        self.socket.bind(path)
+        self.socket.listen()
+        self.start()
+
+    def run(self) -> None:
+        while True:
+            try:
+                one, _ = self.socket.accept()
+            except OSError:
+                return
+            self.asked += 1
+            with one:
+                with contextlib.suppress(OSError):
+                    self.treat(one)
+
+
+def answer_rightly(one: socket.socket) -> None:
+    """Say that the daemon answered, by what it adds."""
+    head = one.recv(8, socket.MSG_WAITALL)
+    body = one.recv(frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST), socket.MSG_WAITALL)
+    request = frames.unpack_request(head + body)
+    change = frames.Change((request.submission.script or b"") + b"# daemon\n")
+    one.sendall(frames.pack_reply(frames.Reply(request.nonce, request.hash, change)))
+
+
+@pytest.fixture
+def socket_path(tmp_path: Any) -> Iterator[str]:
+    """A short path: socket names are."""
+    folder = "/tmp/maple-test-%d-%d" % (os.getpid(), time.monotonic_ns())
+    os.mkdir(folder, 0o700)
+    yield folder + "/s"
+    shutil.rmtree(folder)
+
+
+def test_the_daemon_is_asked_first(stand: Stand, socket_path: str) -> None:
+    """And what it says is done; the helper is not started."""
+    daemon = Daemon(socket_path, answer_rightly)
+    stand.helper("fixes", socket=socket_path, socket_ms=20000)
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# daemon\n"
+    assert daemon.asked == 1
+    daemon.socket.close()
+
+
+@pytest.mark.parametrize(
+    "treat",
+    [lambda one: None, lambda one: one.sendall(b"x" * 4000), lambda one: time.sleep(2)],
+    ids=["hangs up", "garbage", "says nothing"],
+)
+def test_a_daemon_that_does_not_answer_is_replaced_by_the_helper(
+    stand: Stand, socket_path: str, treat: Callable[[socket.socket], None]
+) -> None:
+    """At its deadline, or as soon as it is clear."""
+    daemon = Daemon(socket_path, treat)
+    stand.helper("fixes", socket=socket_path, socket_ms=200)
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
+    assert daemon.asked == 1
+    daemon.socket.close()
+
+
+def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:
+    """Nobody listens there."""
+    socket.socket(socket.AF_UNIX).bind(socket_path)
+    stand.helper("fixes", socket=socket_path)
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
+
+
+# -- the user's folders ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("home", [None, "", "relative", "/nonexistent", "/proc", "/dev/null"])
+def test_without_a_home_the_script_goes_as_written(stand: Stand, home: Optional[str]) -> None:
+    """There is no place for the copy."""
+    as_written(stand, environment={"HOME": home})
+
+
+@pytest.mark.parametrize("fault", ["a file", "a link", "another's", "submit a file", "submit a link"])
+def test_a_cache_folder_that_is_not_safe_is_not_used(stand: Stand, fault: str) -> None:
+    """The script goes as written, and what stands there is left alone."""
+    cache = os.path.join(stand.folder, "cache")
+    other = os.path.join(stand.folder, "other")
+    os.makedirs(other)
+    os.makedirs(cache + ("/maple" if fault.startswith("submit") else ""))
+    place = cache + ("/maple/submit" if fault.startswith("submit") else "/maple")
+    if fault.endswith("a file"):
+        stand.write(place, b"mine")
+    elif fault.endswith("a link"):
+        os.symlink(other, place)
+    else:
+        os.mkdir(place)
+        if os.getuid() != 0:
+            pytest.skip("only root can give a folder away")
+        os.chown(place, 12345, 12345)
+    as_written(stand, environment={"XDG_CACHE_HOME": cache})
+    assert os.listdir(other) == []
+
+
+def test_a_full_disk_leaves_the_script_as_written(stand: Stand) -> None:
+    """A limit on file sizes stands for it; nothing is left behind."""
+
+    def before() -> None:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (40000, 40000))
+
+    stand.write("job.sh", ASKED + b"#" * 50000)
+    seen = stand.run(True, ["job.sh"], preexec_fn=before, environment={"RECORD": "/dev/null"})
+    assert seen.exit == 0 and seen.stdout == b"Submitted batch job 7\n"
+    left = [name for _, _, names in os.walk(stand.home + "/.cache") for name in names]
+    assert left == []
+
+
+def test_a_working_directory_that_is_gone_is_no_hindrance(stand: Stand) -> None:
+    """The script is named by its whole path."""
+    gone = os.path.join(stand.folder, "gone")
+    path = os.path.join(stand.work, "job.sh")
+
+    def before() -> None:
+        os.rmdir(os.getcwd())
+
+    seen = []
+    stand.helper("keeps")
+    for maple in (False, True):
+        os.mkdir(gone)
+        seen.append(stand.run(maple, [path], cwd=gone, preexec_fn=before))
+    assert seen[0] == seen[1]
+    assert b"cwd No such file or directory" in seen[1].record
+
+
+def test_an_unreadable_script_is_refused_by_sbatch_itself(stand: Stand) -> None:
+    """The front says nothing about it."""
+    os.chmod(os.path.join(stand.work, "job.sh"), 0)
+    stand.helper("keeps")
+    as_written(stand)
+
+
+# -- the script -----------------------------------------------------------------------------------------------------
+
+SCRIPTS = {
+    "4 MB": ASKED + b"# filler\n" * 460000,
+    "over 4 MiB": ASKED + b"# filler\n" * 500000,
+    "NUL": ASKED + b"\0\0",
+    "CRLF": ASKED.replace(b"\n", b"\r\n"),
+    "BOM": b"\xef\xbb\xbf" + ASKED,
+    "Latin-1": ASKED + b"echo \xe9\xe8\n",
+    "no newline": ASKED[:-1],
+    "empty": b"",
+    "blank": b"\n\n",
+    "no interpreter": b"srun x\n",
+    "off": ASKED + b"#  maple:\toff \r\n",
+}
+
+
+@pytest.mark.parametrize("name", SCRIPTS)
+def test_odd_scripts_go_as_written(stand: Stand, name: str) -> None:
+    """The helper that really decides answers here; none of these is a reason to fail."""
+    stand.configure(helper=os.path.join(HERE, "..", "..", "submit_filter", "maple_submit_filter", "helper.py"))
+    stand.write("job.sh", SCRIPTS[name])
+    assert as_written(stand).script == SCRIPTS[name]
+
+
+def test_a_script_that_switches_maple_off_is_not_asked_about(stand: Stand) -> None:
+    """Only a comment line of its own does so."""
+    stand.write("job.sh", ASKED + b"# maple: off\n")
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# maple: off\n"
+    stand.write("job.sh", ASKED + b"echo '# maple: off'\n")
+    assert stand.run(True, ["job.sh"]).script.endswith(b"# fixed\n")
+
+
+def test_a_named_pipe_is_left_unread(stand: Stand) -> None:
+    """It can be read once only, and sbatch is who reads it."""
+    fifo = os.path.join(stand.work, "fifo.sh")
+    os.mkfifo(fifo)
+
+    def write() -> None:
+        with open(fifo, "wb") as file:
+            file.write(ASKED)
+
+    writer = threading.Thread(target=write, daemon=True)
+    writer.start()
+    seen = stand.run(True, ["fifo.sh"])
+    writer.join(10)
+    assert seen.script == ASKED
+    assert seen.values(b"argv")[1] == b"fifo.sh"
+
+
+# -- the environment ------------------------------------------------------------------------------------------------
+
+HOSTILE = {
+    "PYTHONPATH": "/nonexistent",
+    "PYTHONHOME": "/nonexistent",
+    "PYTHONSTARTUP": "/nonexistent",
+    "PYTHONINSPECT": "1",
+    "PYTHONDEBUG": "1",
+    "LD_LIBRARY_PATH": "/nonexistent",
+    "LD_PRELOAD": "/nonexistent.so",
+    "LANG": None,
+    "LC_ALL": "xx_YY.nothing",
+    "TMPDIR": "/nonexistent",
+    "PATH": "/nonexistent",
+    "IFS": " x",
+    "BASH_ENV": "/nonexistent",
+    "ENV": "/nonexistent",
+    "SLURM_CONF": "/nonexistent",
+    "MAPLE_X": "y" * 100000,
+}
+
+
+def test_a_hostile_environment_changes_nothing(stand: Stand) -> None:
+    """Neither for the real command, nor for the answer."""
+    bare, seen = stand.both(["job.sh"], environment=HOSTILE)
+    assert seen.script == ASKED + b"# fixed\n"
+    assert seen.values(b"environ") == bare.values(b"environ")
+
+
+def test_an_empty_environment_and_no_path_at_all(stand: Stand) -> None:
+    """Nothing is looked up there that must be there."""
+    environment = dict.fromkeys(("PATH", "HOME", "BASH_FUNC_module%%", "EMPTY"))
+    as_written(stand, environment=environment)
+
+
+@pytest.mark.parametrize(
+    "kind, most",
+    [("RLIMIT_NOFILE", 4), ("RLIMIT_NOFILE", 6), ("RLIMIT_FSIZE", 0), ("RLIMIT_STACK", 200000), ("RLIMIT_CORE", 0)],
+)
+def test_tiny_limits_are_no_hindrance(stand: Stand, kind: str, most: int) -> None:
+    """The real command gets the same limits; what Maple cannot do within them it leaves."""
+
+    def before() -> None:
+        resource.setrlimit(getattr(resource, kind), (most, most))
+
+    if kind == "RLIMIT_FSIZE":
+        seen = stand.run(True, ["job.sh"], preexec_fn=before, environment={"RECORD": None})
+        assert seen.exit == 0 and seen.stdout == b"Submitted batch job 7\n"
+        return
+    stand.helper("keeps")
+    as_written(stand, preexec_fn=before)
+
+
+def test_the_off_switch_asks_nobody(stand: Stand) -> None:
+    """The environment's, alone or in a list, and the site's."""
+    as_written(stand, environment={"MAPLE": "off"})
+    as_written(stand, environment={"MAPLE": "verbose,off"})
+    stand.helper("fixes", mode="off")
+    as_written(stand)
+
+
+# -- signals and streams --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT])
+def test_a_signal_while_maple_thinks_ends_the_submission(stand: Stand, number: signal.Signals) -> None:
+    """As it would end the bare command; the helper ends as well."""
+    stand.helper("hangs", helper_ms=30000)
+    env = stand.environment()
+    process = subprocess.Popen(["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work)
+    wait_until(lambda: bool(processes_with(os.path.join(stand.helpers, "hangs.py"))))
+    process.send_signal(number)
+    assert process.wait(10) == -number
+    wait_until(lambda: not processes_with(os.path.join(stand.helpers, "hangs.py")))
+    assert not os.path.exists(env["RECORD"])
+
+
+def wait_until(holds: Callable[[], bool]) -> None:
+    """Fail if it does not come true in ten seconds."""
+    for _ in range(1000):
+        if holds():
+            return
+        time.sleep(0.01)
+    raise AssertionError("it never came true")
+
+
+@pytest.mark.parametrize("number", [signal.SIGSTOP, signal.SIGTSTP])
+def test_a_stop_while_maple_thinks_is_only_a_pause(stand: Stand, number: signal.Signals) -> None:
+    """As Ctrl-Z and fg make it."""
+    stand.helper("hangs", helper_ms=500)
+    env = stand.environment()
+    process = subprocess.Popen(["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work)
+    wait_until(lambda: bool(processes_with(os.path.join(stand.helpers, "hangs.py"))))
+    process.send_signal(number)
+    time.sleep(0.7)
+    process.send_signal(signal.SIGCONT)
+    assert process.wait(10) == 0
+    assert os.path.exists(env["RECORD"])
+
+
+def test_the_exit_status_and_the_death_of_sbatch_are_the_caller_s(stand: Stand) -> None:
+    """The front is gone by then."""
+    for status in ("0", "1", "255"):
+        assert stand.run(True, ["job.sh"], environment={"RECORD_EXIT": status}).exit == int(status)
+    assert stand.run(True, ["job.sh"], environment={"RECORD_KILL": "11"}).exit == -11
+
+
+@pytest.mark.parametrize("which", ["stdout", "stderr"])
+def test_a_stream_nobody_reads_is_no_hindrance_to_maple(stand: Stand, which: str) -> None:
+    """Verbose and with a closed pipe, the front says nothing and dies of nothing."""
+    out, into = os.pipe()
+    os.close(out)
+
+    def before() -> None:
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+
+    try:
+        stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"}, preexec_fn=before, **{which: into})
+        with open(os.path.join(stand.folder, "record"), "rb") as file:
+            record = file.read()
+    finally:
+        os.close(into)
+    assert b"SigPnd:\t0000000000000000" in record
+    assert b"# fixed" in record
+
+
+def test_nothing_is_said_but_on_a_terminal_or_when_asked_for(stand: Stand) -> None:
+    """And stdout is never touched."""
+    quiet = stand.run(True, ["job.sh"])
+    said = stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"})
+    assert quiet.stderr == b"sbatch: a word on stderr\n"
+    assert said.stderr == b"maple: fixed\n" + quiet.stderr
+    assert said.stdout == quiet.stdout == b"Submitted batch job 7\n"
+
+
+# -- the terminal ---------------------------------------------------------------------------------------------------
+
+
+def on_terminal(stand: Stand, keys: bytes, after: bytes, **environment: str) -> bytes:
+    """Run `sbatch job.sh` on a terminal of its own, type *keys* once *after* is seen, and return what was shown."""
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(stand.work)
+        os.execve(stand.front, ["sbatch", "job.sh"], stand.environment(**environment))
+    shown, typed = b"", not keys
+    while True:
+        if not select.select([terminal], [], [], 30)[0]:
+            os.kill(pid, signal.SIGKILL)
+            break
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:
+            break
+        if not part:
+            break
+        shown += part
+        if not typed and after in shown:
+            os.write(terminal, keys)
+            typed = True
+    os.close(terminal)
+    os.waitpid(pid, 0)
+    return shown
+
+
+def submitted(stand: Stand) -> bytes:
+    """The script that the double of sbatch was given last."""
+    with open(os.path.join(stand.folder, "record"), "rb") as file:
+        return Seen(file.read(), b"", b"", 0).script
+
+
+@pytest.mark.parametrize(
+    "keys, taken",
+    [(b"y\n", True), (b"yes\n", True), (b"\n", False), (b"n\n", False), (b"\x04", False), (b"yeti\n", False)],
+)
+def test_an_offer_is_taken_only_by_a_clear_yes(stand: Stand, keys: bytes, taken: bool) -> None:
+    """The default is no."""
+    stand.helper("offers")
+    shown = on_terminal(stand, keys, b"[y/N]")
+    assert b"maple: one line more" in shown
+    assert submitted(stand) == (ASKED + b"# fixed\n" if taken else ASKED)
+
+
+def test_ctrl_c_at_an_offer_submits_nothing(stand: Stand) -> None:
+    """It ends the command, as always."""
+    stand.helper("offers")
+    on_terminal(stand, b"\x03", b"[y/N]")
+    assert not os.path.exists(os.path.join(stand.folder, "record"))
+
+
+def test_who_does_not_want_to_be_asked_is_not(stand: Stand) -> None:
+    """MAPLE_ASK=no, or no terminal."""
+    stand.helper("offers")
+    assert b"[y/N]" not in on_terminal(stand, b"", b"", MAPLE_ASK="no")
+    assert submitted(stand) == ASKED
+    as_written(stand)
+
+
+# -- many at once ---------------------------------------------------------------------------------------------------
+
+
+def test_a_loop_that_reads_names_from_stdin_submits_every_file(stand: Stand) -> None:
+    """`while read f; do sbatch $f; done < list`: the front does not touch the list."""
+    for number in range(5):
+        stand.write("job%d.sh" % number, ASKED)
+    stand.write("list", b"".join(b"job%d.sh\n" % number for number in range(5)))
+    line = "while read f; do sbatch $f; done < list"
+    done = subprocess.run(
+        ["bash", "-c", line], cwd=stand.work, env=stand.environment(), capture_output=True, timeout=60
+    )
+    assert done.stdout == b"Submitted batch job 7\n" * 5
+
+
+def test_two_hundred_at_once_are_all_submitted(stand: Stand) -> None:
+    """Repaired or, where the deadline passed, as written; each leaves one whole audit line when it was changed."""
+    stand.helper("fixes", helper_ms=2000)
+    env = stand.environment(RECORD=None)
+    running = [
+        subprocess.Popen(
+            ["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work,
+            stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
+        )
+        for _ in range(200)
+    ]  # fmt: skip
+    assert [one.communicate(timeout=120)[0] for one in running] == [b"Submitted batch job 7\n"] * 200
+    assert [one.returncode for one in running] == [0] * 200
+    with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
+        lines = file.read().split(b"\n")
+    assert lines[-1] == b"" and all(line.startswith(b'{"who":"double","ms":') for line in lines[:-1])
+
+
+def test_the_spool_of_the_site_gets_each_user_s_lines(stand: Stand) -> None:
+    """In a file that belongs to the user; a file of another's, or a link, is not written to."""
+    spool = os.path.join(stand.folder, "spool")
+    os.mkdir(spool)
+    stand.helper("fixes", audit=spool)
+    stand.run(True, ["job.sh"])
+    name = os.path.join(spool, "%d.jsonl" % os.getuid())
+    with open(name, "rb") as file:
+        assert file.read().count(b"\n") == 1
+    os.unlink(name)
+    target = stand.write("elsewhere", b"")
+    os.symlink(target, name)
+    stand.run(True, ["job.sh"])
+    assert os.stat(target).st_size == 0
+
+
+def test_the_helper_keeps_no_environment_and_no_descriptor(stand: Stand) -> None:
+    """Nothing of the caller's reaches it but the working directory and the uid."""
+    out = os.path.join(stand.folder, "helper-saw")
+    stand.write(
+        os.path.join(stand.helpers, "looks.py"),
+        b"import os\nopen(%r, 'w').write(repr((sorted(os.environ), sorted(os.listdir('/proc/self/fd')))))\n" % out,
+    )
+    stand.configure(helper=os.path.join(stand.helpers, "looks.py"))
+    extra = os.open("/dev/null", os.O_RDONLY)
+    stand.run(True, ["job.sh"], pass_fds=(extra,), environment={"PYTHONPATH": "/x", "SECRET": "1"})
+    os.close(extra)
+    with open(out) as file:
+        environment, descriptors = eval(file.read())
+    assert environment == ["LC_ALL", "PATH"]
+    assert len(descriptors) == 5 and descriptors[:3] == ["0", "1", "2"]  # its own file and the listing are two more
+
+
+def test_the_python_of_the_tests_is_the_one_pinned() -> None:
+    """Guards the tests themselves: the interpreter named in front.conf is there."""
+    assert os.access(PYTHON, os.X_OK)
