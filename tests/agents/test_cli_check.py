@@ -27,9 +27,28 @@ FAN_OUT = Finding(
     fixes=(Fix((), Safety.SAFE, "srun --ntasks=2"),),
 )
 NO_ACCOUNT = Finding("MPL210", "no account", asks_for="account", site_fact="mandatory.account")
-GROUP = Group("torchrun", (), 2, 4, 8, 8, host(0), b"29500", True)
-LINK = Link("srun", (), (), None, None, False)
-STEP = Step(
+
+
+def made(kind, **fields):
+    """Return a value of a plan's type; what the test does not say is not known."""
+    return kind(**{**dict.fromkeys(kind._fields), **fields})
+
+
+GROUP = made(
+    Group,
+    launcher="torchrun",
+    processes=(),
+    nodes=2,
+    ranks_per_node=4,
+    world_size=8,
+    declared=8,
+    master=host(0),
+    port=b"29500",
+    complete=True,
+)
+LINK = made(Link, name="srun")
+STEP = made(
+    Step,
     line=3,
     span=Span(AT, AT + 22),
     links=(LINK, LINK._replace(name="torchrun")),
@@ -44,7 +63,8 @@ STEP = Step(
     maybe=False,
     unknown=(),
 )
-PLAN = LaunchPlan(Allocation(2, 2, 1, None, 4, None, (), "gpu", None), (STEP,), ())
+GIVEN = made(Allocation, nodes=2, tasks=2, gpus_per_node=4, node_kinds=(), partition="gpu")
+PLAN = made(LaunchPlan, allocation=GIVEN, steps=(STEP,), unread=())
 REPAIRED = Decision(
     "repaired",
     (FAN_OUT, NO_ACCOUNT),

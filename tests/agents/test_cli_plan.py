@@ -13,7 +13,15 @@ from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Link, Proc
 from maple_submit_filter.text import host, unknown
 
 MASTER = host(0)
-GIVEN = Allocation(
+
+
+def made(kind, **fields):
+    """Return a value of a plan's type; what the test does not say is not known."""
+    return kind(**{**dict.fromkeys(kind._fields), **fields})
+
+
+GIVEN = made(
+    Allocation,
     nodes=2,
     tasks=2,
     tasks_per_node=1,
@@ -28,7 +36,19 @@ GIVEN = Allocation(
 
 def processes(nodes, each, rank=lambda node, local, each: node * each + local, gpus=(b"0", b"1")):
     return tuple(
-        Process(node, node, local, rank(node, local, each), nodes * each, MASTER, b"29500", gpus, 8, True)
+        made(
+            Process,
+            node=node,
+            task=node,
+            local_rank=local,
+            rank=rank(node, local, each),
+            world_size=nodes * each,
+            master=MASTER,
+            port=b"29500",
+            gpus=gpus,
+            cpus=8,
+            binds_gpu=True,
+        )
         for node in range(nodes)
         for local in range(each)
     )
@@ -36,13 +56,14 @@ def processes(nodes, each, rank=lambda node, local, each: node * each + local, g
 
 def step(workers, **fields):
     size = len(workers)
-    group = Group("torchrun", workers, 2, 2, size, size, MASTER, b"29500", fields.pop("complete", True))
-    link = Link("srun", (), (), None, None, False)
-    whole = Step(
+    group = made(Group, processes=workers, nodes=2, world_size=size, declared=size, master=MASTER, port=b"29500")
+    link = made(Link, name="srun")
+    whole = made(
+        Step,
         line=7,
         span=Span(40, 80),
         links=(link, link._replace(name="torchrun")),
-        groups=(group,),
+        groups=(group._replace(complete=True),),
         breaches=(),
         nodes=2,
         tasks=2,
@@ -64,7 +85,7 @@ def drawn(*steps, findings=(), unread=()):
         for below in branch.below:
             yield from lines(below, depth + 1)
 
-    return list(lines(branches(LaunchPlan(GIVEN, steps, unread), "job.sh", findings), 0))
+    return list(lines(branches(made(LaunchPlan, allocation=GIVEN, steps=steps, unread=unread), "job.sh", findings), 0))
 
 
 def test_two_nodes_are_drawn_rank_by_rank():
@@ -117,8 +138,8 @@ def test_with_a_rendezvous_no_rank_is_made_up():
 
 
 def test_what_is_not_known_is_a_question_mark():
-    lost = Process(None, None, None, None, None, None, None, None, None, True)
-    group = Group("torchrun", (lost,), None, None, None, None, unknown(b"HOST").raw, None, False)
+    lost = made(Process, binds_gpu=True)
+    group = made(Group, processes=(lost,), master=unknown(b"HOST").raw, complete=False)
     tree = drawn(step((), groups=(group,), unknown=("the value of $N",), maybe=True, background=True))
     assert tree[1:] == [
         "  line 7: srun ▸ torchrun ▸ train.py --lr=1 &, only if a condition holds",
@@ -155,14 +176,18 @@ def job(maple, tmp_path):
 
 def test_the_tree_is_drawn_in_full_where_there_is_no_terminal(maple, decided, job):
     long = step(processes(2, 2), program=(b"train.py", b"--name=" + b"x" * 400, b"[bold]"))
-    decided(Decision("clean", plan=LaunchPlan(GIVEN, (long,), ())))
+    decided(Decision("clean", plan=made(LaunchPlan, allocation=GIVEN, steps=(long,), unread=())))
     said = maple("plan", job)
     assert said.code == 0
     assert said.out.splitlines()[1] == f"└── line 7: srun ▸ torchrun ▸ train.py --name={'x' * 400} [bold]"
 
 
 def test_the_json_names_every_process(maple, decided, job):
-    decided(Decision("clean", plan=LaunchPlan(GIVEN, (step(processes(2, 2)),), ((9, "not read"),))))
+    decided(
+        Decision(
+            "clean", plan=made(LaunchPlan, allocation=GIVEN, steps=(step(processes(2, 2)),), unread=((9, "not read"),))
+        )
+    )
     answer = json.loads(maple("plan", job, "--json", "--site", "generic-slurm").out)
     assert sorted(answer) == ["allocation", "scheduler", "site", "steps", "unread"]
     assert answer["unread"] == [{"line": 9, "says": "not read"}]
