@@ -73,7 +73,11 @@ def _delimiters(line: bytes) -> List[Tuple[bytes, bool]]:
 
 def _word(rest: bytes) -> Optional[bytes]:
     """Return the delimiter with its quotes removed, None if `<<` is a shift in arithmetic."""
-    words = rest.lstrip(_BLANK).split(None, 1)
+    rest = rest.lstrip(_BLANK)
+    end = rest.find(rest[:1], 1) if rest[:1] in (b"'", b'"') else -1
+    if end > 0 and rest[end + 1 : end + 2] in (b"", b" ", b"\t", b";", b"&", b"|", b")", b">"):
+        return rest[1:end]
+    words = rest.split(None, 1)
     if not words or words[0][:1].isdigit():
         return None
     for index, byte in enumerate(words[0]):

@@ -53,7 +53,7 @@ def as_written(stand: Stand, words: Optional[list[Any]] = None, **how: Any) -> S
     "kind", ["dies", "garbage", "huge", "liar", "otherhash", "short", "forks", "otherword", "keeps"]
 )
 def test_a_helper_that_answers_wrongly_is_not_heard(stand: Stand, kind: str) -> None:
-    """Killed, garbage, 100 MB, another question's answer, another script's hash, half an answer, another file's name."""
+    """Killed, garbage, 100 MB, half an answer; an answer to another question, about another script or file."""
     stand.helper(kind, helper_ms=3000)
     as_written(stand)
 
@@ -149,9 +149,8 @@ class Daemon(threading.Thread):
             except OSError:
                 return
             self.asked += 1
-            with one:
-                with contextlib.suppress(OSError):
-                    self.treat(one)
+            with one, contextlib.suppress(OSError):
+                self.treat(one)
 
 
 def answer_rightly(one: socket.socket) -> None:
