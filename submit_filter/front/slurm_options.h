@@ -2,7 +2,7 @@
  * command line is the script. An option that is not here makes the front leave the submission alone.
  *
  * OPTION(name, arity, letter): arity 0 takes no value, 1 takes one, 2 takes one only when it is attached. letter 0: none.
- * A test compares the list with maple_submit_filter/schedulers/slurm.py and with the sbatch of this machine. */
+ * Tests compare the list with maple_submit_filter/schedulers/sbatch_options.py and with the table of a real sbatch. */
 OPTION("account", 1, 'A')
 OPTION("acctg-freq", 1, 0)
 OPTION("array", 1, 'a')
@@ -97,6 +97,7 @@ OPTION("quiet", 0, 'Q')
 OPTION("reboot", 0, 0)
 OPTION("requeue", 0, 0)
 OPTION("reservation", 1, 0)
+OPTION("resv-ports", 0, 0)
 OPTION("segment", 1, 0)
 OPTION("share", 0, 0)
 OPTION("signal", 1, 0)

@@ -82,10 +82,10 @@ bool offer(const struct slice *question) {
 }
 
 /* One write to the end of the file: lines of many submissions at once do not mix. */
-static void append_line(int folder, const char *name, mode_t mode, const char *line, size_t size) {
+static void append_line(int folder, const char *name, const char *line, size_t size) {
     struct rlimit limit;
     struct stat file;
-    int fd = openat(folder, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, mode);
+    int fd = openat(folder, name, O_WRONLY | O_APPEND | O_CREAT | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK, 0600);
     if (fd < 0) return;
     if (fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() && file.st_nlink == 1 &&
         getrlimit(RLIMIT_FSIZE, &limit) == 0 &&
@@ -112,13 +112,13 @@ void write_audit(const struct config *config, const struct slice *line, int64_t 
     if (size <= 0 || (size_t)size >= sizeof whole) return;
     int own = open_own_folder("XDG_STATE_HOME", below_home, path);
     if (own >= 0) {
-        append_line(own, "audit.jsonl", 0600, whole, (size_t)size);
+        append_line(own, "audit.jsonl", whole, (size_t)size);
         close(own);
     }
     int spool = config->audit[0] != '\0' ? open(config->audit, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
     if (spool >= 0) {
         snprintf(name, sizeof name, "%lu.jsonl", (unsigned long)getuid());
-        append_line(spool, name, 0644, whole, (size_t)size);
+        append_line(spool, name, whole, (size_t)size);
         close(spool);
     }
 }

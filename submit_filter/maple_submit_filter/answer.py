@@ -8,12 +8,10 @@ from .decide import Decision, Rewritten, decide
 from .findings import Finding
 from .frames import MAX_SCRIPT, Change, Reply, Request
 from .modes import Policy, for_rules, in_force, silenced
+from .schedulers.slurm import wrapped
 from .script import line_of
 from .site import Site
 from .submission import Submission
-
-# What sbatch puts before a --wrap command; spans and line numbers count in the whole, which is what the job will run.
-WRAP_HEAD = b"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n"
 
 
 def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) -> Reply:
@@ -46,7 +44,15 @@ def whole(submission: Submission) -> Submission:
     """Return the submission with the script as the job runs it: a `--wrap` command gets the head that sbatch adds."""
     if submission.came != "wrap" or submission.script is None:
         return submission
-    return submission._replace(script=WRAP_HEAD + submission.script)
+    return submission._replace(script=wrapped(submission.script))
+
+
+def unwrapped(script: bytes) -> Optional[bytes]:
+    """Return the `--wrap` command that sbatch would make *script* of, None if there is none."""
+    head, _, end = wrapped(b"\0").partition(b"\0")
+    if not script.startswith(head) or not script.endswith(end):
+        return None
+    return script[len(head) : len(script) - len(end)]
 
 
 def partitions(submission: Submission, policy: Policy) -> Tuple[str, ...]:
@@ -87,7 +93,7 @@ def _usable(request: Request, submission: Submission, rewritten: Optional[Rewrit
         return rewritten
     if len(rewritten.script) > MAX_SCRIPT - 1024 or b"\0" in rewritten.script:
         return None
-    if submission.came == "wrap" and not rewritten.script.startswith(WRAP_HEAD):
+    if submission.came == "wrap" and unwrapped(rewritten.script) is None:
         return None
     if submission.came == "file" and _asks_for_its_path(script):
         return None
@@ -119,7 +125,7 @@ def _change(request: Request, site: Site, submission: Submission, made: Rewritte
     if script is not None:
         script = close(script, codes, record_id(request), request.hash.hex())
     if script is not None and submission.came == "wrap":
-        argv = _rewrap(request, argv, script[len(WRAP_HEAD) :])
+        argv = _rewrap(request, argv, unwrapped(script) or b"")
         script = None
     same = tuple(argv) == submission.argv
     audit = _audit(request, site, verdict, mode, codes, _new(made))

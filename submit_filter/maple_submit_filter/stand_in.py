@@ -140,14 +140,14 @@ def _keep(line: bytes, environment: Mapping[bytes, bytes], conf: Mapping[str, st
     """Append the audit line to the user's file and to the site's spool."""
     own = private_copy.own_folder(b"XDG_STATE_HOME", environment, (b".local", b"state"))
     spool = os.fsencode(conf.get("audit", ""))
-    places: Tuple[Tuple[Optional[bytes], bytes, int], ...] = (
-        (own, b"audit.jsonl", 0o600),
-        (spool or None, b"%d.jsonl" % os.getuid(), 0o644),
+    places: Tuple[Tuple[Optional[bytes], bytes], ...] = (
+        (own, b"audit.jsonl"),
+        (spool or None, b"%d.jsonl" % os.getuid()),
     )
-    for folder, name, mode in places:
+    for folder, name in places:
         if folder is None or not os.path.isdir(folder):
             continue
-        fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, mode)
+        fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
         if os.fstat(fd).st_uid == os.geteuid():
             os.write(fd, line)
         os.close(fd)

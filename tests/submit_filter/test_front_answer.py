@@ -14,6 +14,7 @@ from maple_submit_filter.edits import Span
 from maple_submit_filter.findings import Finding
 from maple_submit_filter.frames import Reply, Request
 from maple_submit_filter.modes import Policy
+from maple_submit_filter.schedulers.slurm import wrapped
 from maple_submit_filter.site import GENERIC_SLURM
 from maple_submit_filter.submission import Submission
 
@@ -144,7 +145,7 @@ def test_a_repaired_wrap_command_goes_back_into_its_word(decided: Any) -> None:
     """Without the head that sbatch will add again."""
     argv = (b"sbatch", b"--wrap=srun -n 8 x", b"-N2")
     request = request_of(b"srun -n 8 x", argv, "wrap")._replace(offset=7)
-    whole = answers.WRAP_HEAD + b"srun -n 4 x"
+    whole = wrapped(b"srun -n 4 x")
     reply = decided(Decision("repaired", (), None, Rewritten(whole, argv, (), ((4, "MPL203"),))), request=request)
     assert reply.change.script is None
     assert reply.change.argv[0::2] == argv[0::2]

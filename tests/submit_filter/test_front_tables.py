@@ -7,7 +7,8 @@ import re
 import subprocess
 
 import pytest
-from maple_submit_filter import sbatch_options
+from maple_submit_filter.schedulers.options import NO, OPTIONAL, REQUIRED
+from maple_submit_filter.schedulers.sbatch_options import SBATCH
 from maple_submit_filter.submission import WATCHED_NAMES, WATCHED_PREFIXES
 
 from tests.doubles.stand import FRONT, ROOT
@@ -41,9 +42,14 @@ def test_the_watched_variables_are_the_same_in_c() -> None:
     assert words_of("WATCHED_NAMES") == WATCHED_NAMES
 
 
-def test_the_options_are_the_same_in_c_and_python() -> None:
-    """For the front and for the entry that takes its place."""
-    assert options_in_c() == dict(sbatch_options.OPTIONS)
+def test_every_option_that_python_reads_is_known_in_c() -> None:
+    """With the same arity and letter; aliases have no letter of their own."""
+    arity = {NO: 0, REQUIRED: 1, OPTIONAL: 2}
+    letters = {option.name: letter.decode() for letter, option in SBATCH.short.items()}
+    read = {name.decode(): (arity[one.value], one.name) for name, one in SBATCH.long.items()}
+    known = options_in_c()
+    for name, (takes, canonical) in read.items():
+        assert known.get(name) == (takes, letters.get(name, "") if name == canonical else ""), name
 
 
 @pytest.mark.parametrize("case", sorted(name for name in os.listdir(CASES) if name.startswith("sbatch-")))
