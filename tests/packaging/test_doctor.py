@@ -113,8 +113,9 @@ def test_facts_that_were_changed_since_are_pointed_out(installed, monkeypatch):
 
 
 MENDED = ("the link is gone", "a module was changed", "a module was added", "the manifest is gone",
-          "front.conf is gone", "the front may not be run", "there is no such mode", "the facts cannot be read", "the audit folder is gone",
-          "the command is gone", "the interpreter is gone", "the real command is Maple")  # fmt: skip
+          "front.conf is gone", "the front may not be run", "there is no such mode", "the facts cannot be read",
+          "the audit folder is gone", "the command is gone", "the interpreter is gone",
+          "the real command is Maple")  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", MENDED, ids=str)

@@ -51,11 +51,6 @@ def test_only_a_few_old_releases_are_kept(installed):
 @pytest.mark.parametrize("form", ["--copy", "--no-compiler", "link"])
 def test_uninstalling_leaves_no_trace(cluster, form):
     """Whatever was placed in whatever form, the listing afterwards is the one of before."""
-    if (
-        form == "--no-compiler"
-        and not (Path(build.__file__).parents[3] / "submit_filter/maple_submit_filter/entry.py").exists()
-    ):
-        pytest.xfail("the Python entry is not there yet")
     before = cluster.listing()
     result = cluster.install(*([] if form == "link" else [form]))
     assert result.exit_code == 0, result.output
@@ -281,6 +276,7 @@ REFUSALS = {
     "no Python": (["--python", "/bin/true"], "does not answer as Python"),
     "a relative Python": (["--python", "python3"], "is a relative path"),
     "a Python others may write": (["--python", "OPEN/python"], "is writable by everybody"),
+    "a copy of the Python entry": (["--copy", "--no-compiler"], "only the C front can be copied"),
     "a folder inside a release": (["--bin", "PREFIX/current/bin"], "lies inside"),
 }
 
@@ -323,3 +319,14 @@ def test_the_interpreter_of_the_tests_would_do(cluster):
     result = cluster.install("--python", sys.executable)
     assert result.exit_code == 0, result.output
     assert f"python={os.path.realpath(sys.executable)}\n" in (cluster.release / "etc/front.conf").read_text()
+
+
+def test_without_a_compiler_the_python_entry_stands_in(cluster):
+    """It submits the same, is never taken for the real command, and the doctor points it out."""
+    assert cluster.install("--no-compiler").exit_code == 0
+    assert (cluster.release / "bin/front").read_bytes().startswith(b"#!/usr/bin/python3")
+    done = cluster.sbatch("--nodes=2", "job.sh")
+    assert (done.returncode, done.stdout, done.stderr) == (0, "Submitted batch job 7\n", "")
+    doctor = cluster.admin("doctor")
+    assert doctor.exit_code == 0 and "the Python entry" in doctor.output
+    assert "is Maple itself" in cluster.install("--real-sbatch", str(cluster.bin / "sbatch")).output

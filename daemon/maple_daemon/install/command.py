@@ -7,7 +7,7 @@ from pathlib import Path
 
 from .refusals import Refused, absolute
 
-MARK = b"etc/front.conf"  # every front holds these bytes, so that one is never taken for the real command
+MARK = b"front.conf"  # every front holds these bytes, so that one is never taken for the real command
 
 
 def is_front(path: Path) -> bool:

@@ -96,6 +96,17 @@ def config(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("front.conf", "ok", f"mode {values['mode']}")
 
 
+def front(where: Layout, release: Release) -> Iterator[Check]:
+    """Is it the C program?"""
+    with open(release.front, "rb") as file:
+        compiled = file.read(4) == b"\x7fELF"
+    if compiled:
+        yield Check("front", "ok", "the C program")
+    else:
+        says = "the Python entry: slower, and nothing submits here should its interpreter go"
+        yield Check("front", "note", says, "install a C compiler, then install again")
+
+
 def python(where: Layout, release: Release) -> Iterator[Check]:
     """Does the pinned interpreter still do?"""
     path = settings.values(release).get("python", "")
@@ -174,7 +185,7 @@ def socket(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("socket", "ok", path)
 
 
-PARTS = (files, permissions, config, python, real, snapshot, policy, audit, socket)
+PARTS = (files, permissions, front, config, python, real, snapshot, policy, audit, socket)
 
 
 def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import tempfile
@@ -50,8 +51,10 @@ def attempt(release: Release) -> Found:
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode or WORD not in done.stdout.decode("utf-8", "replace"):
         return Found(spent, f"the front did not become the real command: {said or done.returncode}", "install again")
-    if "no answer" in said:
-        return Found(spent, f"the helper did not answer in time ({spent} ms)", f"try {reproduce(release)}")
+    if silent := next(
+        (line for line in said.splitlines() if "no answer" in line or re.match(r"maple: \w+Error", line)), ""
+    ):
+        return Found(spent, f"after {spent} ms {silent}", f"try {reproduce(release)}")
     return Found(spent)
 
 

@@ -35,6 +35,10 @@ def wish(
     if mode:
         settings.checked(mode)
     parts = sources(site_id, "" if no_compiler else None)
+    if copy and not parts.compiler:
+        raise Refused(
+            "--copy: only the C front can be copied, and there is no compiler", "leave --copy out: a link will do"
+        )
     command = "qsub" if parts.site["scheduler"] == "pbs" else "sbatch"
     original = find_real(command, path_variable, real)
     refuse_own_folder(place, original)

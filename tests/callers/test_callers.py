@@ -1,0 +1,126 @@
+"""Tools that submit on their users' behalf see no difference between the real sbatch and Maple in front of it.
+
+Each runs the same small job twice on the lab, once with the bare sbatch and once with Maple installed in front, in the
+same folder, with the same PATH. Behind both stands a recorder: what reached the real sbatch, and what it answered.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import pytest
+from click.testing import CliRunner
+from maple_daemon.cli.admin import admin
+
+HERE = Path(__file__).parent
+VENV = Path(os.environ.get("MAPLE_CALLERS_VENV") or HERE.parents[1] / "build" / "callers-venv")
+CALLERS = ("submitit", "dask", "parsl", "psij", "maestro", "reframe", "snakemake")
+LONGEST = 180  # seconds until a caller that hangs is given up
+
+pytestmark = pytest.mark.skipif(not (VENV / "bin/python").exists(), reason="make callers-venv installs the callers")
+
+
+class Bench(NamedTuple):
+    """A folder to run a caller in; *front* is empty until Maple is installed there, and is first on PATH either way."""
+
+    root: Path
+    lab: Any
+
+    @property
+    def front(self) -> Path:
+        return self.root / "maple" / "bin"
+
+    @property
+    def recorder(self) -> Path:
+        return self.root / "slurm"
+
+    def environment(self) -> dict[str, str]:
+        """Return what a user's shell has; the same for both runs."""
+        kept = self.lab.environment(doubles_first=False)
+        home = self.root / "home"
+        path = [self.front, self.recorder, VENV / "bin", "/usr/local/bin", "/usr/bin", "/bin"]
+        return {
+            "PATH": ":".join(map(str, path)), "SLURM_CONF": kept["SLURM_CONF"], "HOME": str(home), "USER": "root",
+            "LOGNAME": "root", "LANG": "C.UTF-8", "TMPDIR": str(home), "XDG_CACHE_HOME": str(home / "cache"),
+            "PYTHONHASHSEED": "0",  # Snakemake writes sets onto its command line
+        }  # fmt: skip
+
+    def run(self, caller: str, kept: str) -> tuple[str, list[dict[str, Any]], float]:
+        """Run a caller; return what it printed, the calls of sbatch, and the seconds it took."""
+        work = self.root / "work"
+        work.mkdir()
+        (self.recorder / "calls.jsonl").unlink(missing_ok=True)
+        begun = time.monotonic()
+        words = [VENV / "bin/python", HERE / "drivers" / f"{caller}_.py", self.lab.layout.controller, "gpu"]
+        done = subprocess.run(words, cwd=work, env=self.environment(), capture_output=True, text=True,
+                              stdin=subprocess.DEVNULL, timeout=LONGEST, check=False)  # fmt: skip
+        took = time.monotonic() - begun
+        work.rename(self.root / kept)
+        assert done.returncode == 0, f"{done.stdout[-2000:]}\n{done.stderr[-3000:]}"
+        shutil.copy(self.recorder / "calls.jsonl", self.root / f"{kept}.jsonl")
+        lines = (self.recorder / "calls.jsonl").read_text().splitlines()
+        return done.stdout, [json.loads(line) for line in lines], took
+
+    def install(self) -> None:
+        """Put Maple in front, as an administrator does."""
+        words = ["install", "--prefix", str(self.root / "maple"), "--bin", str(self.front), "--site", "generic-slurm",
+                 "--real-sbatch", str(self.recorder / "sbatch"), "--mode", "repair"]  # fmt: skip
+        result = CliRunner().invoke(admin, words)
+        assert result.exit_code == 0, result.output
+
+
+@pytest.fixture
+def bench(tmp_path: Path, lab: Any) -> Bench:
+    """The recorder in place, Maple not yet."""
+    made = Bench(tmp_path, lab)
+    for folder in (made.front, made.recorder, tmp_path / "home"):
+        folder.mkdir(parents=True)
+    shutil.copy(HERE / "recorder.py", made.recorder / "sbatch")
+    (made.recorder / "sbatch").chmod(0o755)
+    (made.recorder / "real").write_text(shutil.which("sbatch") or "")
+    # Snakemake takes SLURM_CONF from its jobs: a cluster has its configuration in /etc, the lab has not.
+    conf = made.environment()["SLURM_CONF"]
+    srun = shutil.which("srun")
+    (made.recorder / "srun").write_text(f'#!/bin/bash\nexport SLURM_CONF={conf}\nexec {srun} "$@"\n')
+    (made.recorder / "srun").chmod(0o755)
+    return made
+
+
+def plain(value: Any) -> Any:
+    """Return a record with what differs by nature from run to run made equal: ids, times, ports, random names."""
+    if isinstance(value, dict):
+        return {key: plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if not isinstance(value, str):
+        return value
+    value = re.sub(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}", "<uuid>", value)
+    value = re.sub(r"\btmp[._]?\w{6,10}\b", "<tmp>", value)
+    value = re.sub(r"(?<![0-9a-f])[0-9a-f]{12,64}(?![0-9a-f])", "<hex>", value)
+    return re.sub(r"\d+", "<n>", value)
+
+
+@pytest.mark.parametrize("caller", CALLERS)
+def test_a_caller_sees_no_difference(caller: str, bench: Bench) -> None:
+    """The same result, and what reached sbatch and what came back is the same, word for word and byte for byte."""
+    said, calls, bare_time = bench.run(caller, "bare")
+    assert calls and all(call["exit"] == 0 for call in calls)
+    bench.install()
+    assert shutil.which("sbatch", path=bench.environment()["PATH"]) == str(bench.front / "sbatch")
+    said_through, calls_through, maple_time = bench.run(caller, "through")
+    print(
+        f"{caller}: {len(calls)} submissions, bare {bare_time:.1f} s, through Maple {maple_time:.1f} s", file=sys.stderr
+    )
+    assert plain(said_through) == plain(said)
+    assert len(calls_through) == len(calls)
+    for bare, through in zip(calls, calls_through):
+        assert [key for key in bare if plain(bare[key]) != plain(through[key])] == []
+        assert bare.keys() == through.keys()
