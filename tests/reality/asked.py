@@ -8,6 +8,9 @@ from typing import Mapping, NamedTuple, Optional
 
 from maple_agents import sites
 from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.launch import LaunchPlan
+from maple_submit_filter.plan import plan
+from maple_submit_filter.schedulers import slurm
 from maple_submit_filter.site import GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
 
@@ -59,6 +62,22 @@ def ask(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = Non
     """Return what Maple decides about the case."""
     asked = submission(case, cwd, environment)
     return Answer(asked, decide(asked, site(case.site)))
+
+
+def planned(case: Case, cwd: str) -> LaunchPlan:
+    """Return the launch plan of the case as it is submitted in *cwd*."""
+    asked = submission(case, cwd)
+    words = slurm.read_argv(asked.argv)
+    script = slurm.read_script(asked.script or b"")
+    return plan(asked, script, slurm.settings(words, {}, script), site(case.site), words.args, lambda path: _read(cwd, path))
+
+
+def _read(cwd: str, path: bytes) -> Optional[bytes]:
+    try:
+        with open(os.path.join(os.fsencode(cwd), path), "rb") as file:
+            return file.read(1 << 20)
+    except OSError:
+        return None
 
 
 def repaired(case: Case, answer: Answer) -> Case:

@@ -16,7 +16,7 @@ import threading
 from collections import defaultdict
 from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
-from tests.lab.lab import Ended, Lab, Submitted
+from tests.lab import Ended, Lab, Submitted
 from tests.lab.shape import Shape
 from tests.reality.corpus import Case
 
@@ -35,7 +35,7 @@ class Ran(NamedTuple):
     exit_code: int
     facts: tuple[Fact, ...]
     output: str
-    nodes: tuple[str, ...]  # the job's hosts, in order
+    addresses: Mapping[str, str]  # of the lab's hosts
 
     @property
     def leaves(self) -> tuple[Fact, ...]:
@@ -121,7 +121,7 @@ def _submit(lab: Lab, case: Case, cwd: str, deadline: str) -> Submitted:
 
 def _result(lab: Lab, case: Case, cwd: str, sent: Submitted) -> Ran:
     if sent.id is None:
-        return Ran(case, "REFUSED", sent.returncode, (), sent.stderr + sent.stdout, ())
+        return Ran(case, "REFUSED", sent.returncode, (), sent.stderr + sent.stdout, {})
     ended: list[Ended] = []
     state = "HUNG"
     try:
@@ -135,20 +135,14 @@ def _result(lab: Lab, case: Case, cwd: str, sent: Submitted) -> Ran:
         except TimeoutError:
             pass
     code = max((one.exit_code or one.signal for one in ended), default=-1)
-    nodes = _hosts(lab, ended[0].facts.get("NODES", "")) if ended else ()
-    return Ran(case, state, code, _facts(os.path.join(cwd, "facts")), _output(cwd), nodes)
+    addresses = dict(zip((host for host, _ in lab.shape.hosts()), lab.layout.addresses))
+    return Ran(case, state, code, _facts(os.path.join(cwd, "facts")), _output(cwd), addresses)
 
 
 def _members(case: Case, first: int) -> range:
     """Return the ids of an array's members: the last one runs under the array's own id, the others follow it."""
     found = re.search(rb"--array=(\d+)-(\d+)", case.script or b"")
     return range(first, first + (int(found[2]) - int(found[1]) + 1 if found else 1))
-
-
-def _hosts(lab: Lab, nodes: str) -> tuple[str, ...]:
-    if "[" not in nodes:
-        return tuple(nodes.split(","))
-    return tuple(lab.run(["scontrol", "show", "hostnames", nodes]).stdout.split())
 
 
 def _facts(folder: str) -> tuple[Fact, ...]:
