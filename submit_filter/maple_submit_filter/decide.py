@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Tuple
+from typing import List, NamedTuple, Optional, Tuple
 
+from .edits import Safety
 from .findings import Finding
+from .job import Job
 from .launch import LaunchPlan
+from .modes import silenced
+from .plan import plan
+from .reading import read_file
+from .repair import Repair, State, repair
+from .rules import diagnose
+from .scene import Read
+from .schedulers import slurm
+from .script import line_of
 from .site import Site
 from .submission import Submission
 
@@ -33,9 +43,81 @@ class Decision(NamedTuple):
     held_back: Tuple[Tuple[str, str], ...] = ()
 
 
-def decide(submission: Submission, site: Site) -> Decision:
-    """Return what is wrong with the submission and what would cure it. Pure: reads no file but those the plan names.
+def decide(submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
+    """Return what is wrong with the submission and what would cure it.
 
-    The mode (off, observe, warn, repair) is not looked at here: it says what is done with the decision.
+    Files that the plan needs are read through *read* (the caller's own process); None reads none. The mode (off,
+    observe, warn, repair) is not looked at here: it says what is done with the decision.
     """
-    return Decision("clean")
+    if submission.scheduler != "slurm" or submission.script is None:
+        return Decision("unread")
+    job = understood(submission, read)
+    if job is None:
+        return Decision("unread")
+    state = examined(job, site)
+    if not state.proven():
+        verdict = "findings" if state.findings else "unread" if _unread(state) else "clean"
+        return Decision(verdict, state.findings, state.plan)
+    return _cured(state, site)
+
+
+def understood(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+    """Return the submission as sbatch reads it, None where it is to be left alone (several components)."""
+    argv = slurm.read_argv(submission.argv)
+    if argv.het or argv.problem or submission.script is None:
+        return None
+    script = slurm.read_script(submission.script, slurm.ignores_pbs(argv, submission.environment))
+    if script.het:
+        return None
+    settings = slurm.settings(argv, submission.environment, script)
+    return Job(submission, script, settings, argv.args, read)
+
+
+def examined(job: Job, site: Site) -> State:
+    """Return the job with its plan and findings; what the user has silenced is left out."""
+    made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
+    silence = silenced(job.source)
+    found = tuple(
+        one
+        for one in diagnose(made, job, site)
+        if not silence.covers(one.code, line_of(job.source, one.at.start) if one.at else 0)
+    )
+    return State(job, made, found)
+
+
+def _unread(state: State) -> bool:
+    return not state.job.script.is_shell or (not state.plan.steps and bool(state.plan.unread))
+
+
+def _cured(state: State, site: Site) -> Decision:
+    def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
+        changed = understood(job.submission._replace(script=source, argv=argv), job.read)
+        return examined(changed, site) if changed is not None else None
+
+    safe = repair(state, (Safety.SAFE,), again)
+    more = safe if safe.whole else repair(state, (Safety.SAFE, Safety.ASK), again)
+    held = list(safe.held_back)
+    repaired = _rewritten(state, safe, held)
+    offered = repaired if more is safe else _rewritten(state, more, held)
+    verdict = "repaired" if repaired is not None else "findings"
+    return Decision(verdict, state.findings, state.plan, repaired, offered, tuple(dict.fromkeys(held)))
+
+
+def _rewritten(before: State, made: Repair, held: List[Tuple[str, str]]) -> Optional[Rewritten]:
+    """Return the new script, if it passes every check."""
+    if not made.whole:
+        return None
+    first = made.taken[0][0]
+    source = made.state.job.source
+    changed = source if source != before.job.source else None
+    if changed is not None and not _parses(changed):
+        held.append((first, "bash would not take the repaired script"))
+        return None
+    says = tuple("%s %s" % (code, fix.says) for code, fix in made.taken)
+    return Rewritten(changed, made.state.job.submission.argv, says, made.because)
+
+
+def _parses(source: bytes) -> bool:
+    from .bash_check import parses
+
+    return parses(source)

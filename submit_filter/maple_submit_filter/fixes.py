@@ -6,7 +6,7 @@ anything is not decided here: the plan is made again and must hold.
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import List, Optional, Sequence, Tuple
 
 from .edits import Edit, Span
 from .job import Job
@@ -18,9 +18,11 @@ from .text import Text
 Edits = Optional[List[Edit]]
 
 
-def first_node(site: Site) -> bytes:
-    """Return the shell words for the first node of the job, as every task reaches it."""
-    return b'$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)' + site.node_name_suffix.encode()
+def first_node(site: Site) -> Tuple[bytes, ...]:
+    """Return shell words for the first node of the job, as every task reaches it: the plain way, and without quotes."""
+    suffix = site.node_name_suffix.encode()
+    quoted = b'$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+    return quoted + suffix, quoted.replace(b'"', b"") + suffix
 
 
 def change(option: Optional[Option], value: bytes, why: str) -> Edits:
@@ -161,32 +163,38 @@ def srun_words(plan: LaunchPlan, nodes: int) -> bytes:
     return words + (b" --cpus-per-task=%d" % cpus if cpus else b"")
 
 
-def in_task(
-    source: bytes, link: Link, options: Sequence[Option], values: Dict[str, bytes], why: str
-) -> Edits:
-    """Have options of a launcher expanded in the task and not in the batch shell.
+def in_task(source: bytes, link: Link, name: str, spelling: bytes, value: bytes, why: str) -> Edits:
+    """Have an option of a launcher expanded in the task and not in the batch shell.
 
     `LAUNCHER --node_rank=$SLURM_NODEID MORE` becomes `bash -c 'exec LAUNCHER --node_rank="$SLURM_NODEID" "$@"' bash
     MORE`: every other word is still expanded where it was.
     """
-    if link.name_span is None or any(option.span is None for option in options):
+    option = link.option(name)
+    if link.name_span is None or (option is not None and option.span is None):
         return None
-    name = source[link.name_span.start : link.name_span.end]
-    if b"'" in name or b'"' in name or b"$" in name or b"\n" in name or b"\\" in name:
+    launcher = source[link.name_span.start : link.name_span.end]
+    if any(byte in launcher for byte in b"'\"$\n\\"):
         return None
-    said = b" ".join(_flag(option) + b'="' + values[option.name] + b'"' for option in options)
-    edits = [Edit(link.name_span, b"bash -c 'exec " + name + b" " + said + b' "$@"\' bash', why)]
-    for option in options:
-        dropped = drop(source, option, why)
-        if dropped is None:
-            return None
-        edits += dropped
-    return edits
+    spelling = option.spelling if option is not None and option.spelling.startswith(b"--") else spelling
+    said = spelling + b'="' + value + b'"'
+    edits = [Edit(link.name_span, b"bash -c 'exec " + launcher + b" " + said + b' "$@"\' bash', why)]
+    if option is None:
+        return edits
+    dropped = drop(source, option, why)
+    return edits + dropped if dropped is not None else None
 
 
-def _flag(option: Option) -> bytes:
-    spelling = option.spelling
-    return spelling if spelling.startswith(b"--") else b"--" + option.name.replace("-", "_").encode()
+def task_value(span: Span, variable: bytes, why: str) -> Tuple[List[Edit], ...]:
+    """Return ways to have the task expand a variable at *span*: as it is inside single quotes, escaped inside double."""
+    return ([Edit(span, b"$" + variable, why)], [Edit(span, b"\\$" + variable, why)])
+
+
+def exec_in_task(source: bytes, at: Optional[Span], settings: Sequence[bytes], why: str) -> Edits:
+    """Have variables set in the task, in front of a program: `bash -c 'export RANK=$SLURM_PROCID; exec "$@"' bash`."""
+    if at is None:
+        return None
+    words = b"bash -c 'export " + b" ".join(settings) + b'; exec "$@"\' bash '
+    return [Edit(Span(at.start, at.start), words, why)]
 
 
 def exported(plan: LaunchPlan, names: Sequence[bytes], why: str) -> Edits:
@@ -200,7 +208,9 @@ def exported(plan: LaunchPlan, names: Sequence[bytes], why: str) -> Edits:
     return edits
 
 
-def replace_text(text: Optional[Text], new: bytes, why: str) -> Edits:
-    """Write new bytes where a value stands in the script."""
-    span = text.span() if text is not None and text.raw else None
-    return [Edit(span, new, why)] if span is not None else None
+def replacements(text: Optional[Text], news: Sequence[bytes], why: str) -> List[List[Edit]]:
+    """Return ways to write new bytes for a value: where its bytes stand, or where it is used."""
+    if text is None:
+        return []
+    spans = [span for span in dict.fromkeys((text.span() if text.raw else None, text.written())) if span is not None]
+    return [[Edit(span, new, why)] for span in spans for new in news]

@@ -97,7 +97,7 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
         declared,
         _raw(first.master) if first.backend == b"static" or nnodes != 1 else None,
         _raw(first.port) if not first.standalone else None,
-        not sampled and holds,
+        not sampled and count is not None,
     )
 
 
@@ -422,7 +422,13 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     return _master_breaches(starts, numbers, texts) if world == tasks else []
 
 
-_NAMED = (("master", b"MASTER_ADDR"), ("port", b"MASTER_PORT"), ("rank-text", b"RANK"), ("world-text", b"WORLD_SIZE"))
+_NAMED = (
+    ("master", b"MASTER_ADDR"),
+    ("port", b"MASTER_PORT"),
+    ("rank-text", b"RANK"),
+    ("world-text", b"WORLD_SIZE"),
+    ("local-text", b"LOCAL_RANK"),
+)
 
 
 def _master_breaches(

@@ -47,7 +47,9 @@ _SOFT_FILES = re.compile(
 _ENVIRONMENT_COMMANDS = frozenset(b"module ml conda mamba micromamba spack pyenv workon deactivate modtree".split())
 _QUESTIONS = frozenset(b"[ [[ test command type which grep egrep pgrep hash".split())
 _ASSIGNMENT = re.compile(rb"([A-Za-z_]\w*)(\+?)=")
-_COUNTED = re.compile(rb"\s*([A-Za-z_]\w*)\s*=([^;]*);\s*([A-Za-z_]\w*)\s*(<=?)([^;]*);\s*(?:\+\+([A-Za-z_]\w*)|([A-Za-z_]\w*)\+\+)\s*")
+_COUNTED = re.compile(
+    rb"\s*([A-Za-z_]\w*)\s*=([^;]*);\s*([A-Za-z_]\w*)\s*(<=?)([^;]*);\s*(?:\+\+([A-Za-z_]\w*)|([A-Za-z_]\w*)\+\+)\s*"
+)
 
 
 class Leave(Exception):
@@ -179,7 +181,9 @@ class Interpreter:
             self._assign(assignment, shell)
         if not argv:
             return EMPTY
-        if any(redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects):
+        if any(
+            redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects
+        ):
             return None
         for redirect in simple.redirects:
             if redirect.fd in (None, b"", b"0"):
@@ -226,7 +230,9 @@ class Interpreter:
             return None
         return self._start(simple, argv, shell, trail, given)
 
-    def _start(self, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+    def _start(
+        self, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    ) -> Optional[int]:
         name = argv[0].raw
         if trail.span is None or not trail.links:
             trail = trail._replace(span=shell.base.span(simple.span.start, simple.span.end) or trail.span)
@@ -350,7 +356,9 @@ class Interpreter:
         return None
 
     def _reads_names(self, simple: Simple, shell: Shell) -> bool:
-        return bool(simple.words) and simple.words[0].parts[:1] != () and _first(simple.words[0]) in (b"read", b"mapfile")
+        return (
+            bool(simple.words) and simple.words[0].parts[:1] != () and _first(simple.words[0]) in (b"read", b"mapfile")
+        )
 
     def _piped_to_file(self, pipeline: Pipeline, shell: Shell) -> bool:
         """Remember `scontrol ... | sed ... > hostfile`; return whether it was one."""
@@ -361,7 +369,11 @@ class Interpreter:
             name = _first(last.words[1])
         if (target is None or target.target is None) and not name:
             return False
-        bare = last._replace(redirects=(), words=last.words if not name else last.words[:1]) if isinstance(last, Simple) else last
+        bare = (
+            last._replace(redirects=(), words=last.words if not name else last.words[:1])
+            if isinstance(last, Simple)
+            else last
+        )
         text = self._printed(pipeline._replace(commands=pipeline.commands[:-1] + (bare,)), shell.fork(), None)
         if target is not None and target.target is not None:
             path = word(shell, target.target, self.substitute)
@@ -384,7 +396,9 @@ class Interpreter:
                 question = _asks(command)
         return status
 
-    def _perhaps(self, commands: Sequence[Union[Command, Program]], shell: Shell, trail: Trail, always: bool = False) -> None:
+    def _perhaps(
+        self, commands: Sequence[Union[Command, Program]], shell: Shell, trail: Trail, always: bool = False
+    ) -> None:
         """Run each of the alternatives in a copy; what they do not agree on is unknown afterwards.
 
         *always*: one of them surely runs; otherwise it may also be that none does.
@@ -548,7 +562,9 @@ class Interpreter:
 Builtin = Callable[[Interpreter, Simple, List[Text], Shell, Trail, Optional[Text]], Optional[int]]
 
 
-def _declare(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _declare(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     """export, declare, typeset, local, readonly: words are assignments and are not split."""
     command = argv[0].raw
     flags = b"".join(text.raw for text in argv[1:] if text.raw[:1] == b"-")
@@ -561,6 +577,7 @@ def _declare(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, t
             value = text.slice(found.end())
             if found.group(2):
                 value = join([shell.value(found.group(1)) or EMPTY, value])
+            run._remember(found.group(1), one.span, shell)
             shell.set(found.group(1), Text(value.pieces, False), exported)
         elif raw[:1] != b"-" and exported:
             shell.export(raw)
@@ -569,7 +586,9 @@ def _declare(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, t
     return 0
 
 
-def _unset(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _unset(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     for text in argv[1:]:
         if text.raw[:1] != b"-":
             for name in [n for n in shell.variables if matches(n, text.raw)] or [text.raw]:
@@ -578,7 +597,9 @@ def _unset(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, tra
     return 0
 
 
-def _set(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _set(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     for index, text in enumerate(argv[1:], 1):
         raw = text.raw
         if raw == b"--":
@@ -592,7 +613,9 @@ def _set(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail
     return 0
 
 
-def _source(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _source(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     if len(argv) < 2:
         return None
     path = argv[1]
@@ -616,7 +639,9 @@ def _named(path: Text) -> str:
     return show(path.raw)
 
 
-def _eval(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _eval(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     from .shell_state import joined
 
     text = joined(tuple(argv[1:]))
@@ -638,15 +663,21 @@ def simple_bytes(simple: Simple, shell: Shell) -> bytes:
     return shell.base.slice(simple.span.start, simple.span.end).raw
 
 
-def _exit(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _exit(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     raise Leave
 
 
-def _return(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _return(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     raise Leave(function=True)
 
 
-def _cd(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _cd(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     if len(argv) == 2 and argv[1].raw[:1] == b"/":
         shell.cwd = argv[1]
     elif len(argv) == 2 and argv[1].raw == b"\0submitdir\0":
@@ -658,7 +689,9 @@ def _cd(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail:
     return None
 
 
-def _read(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _read(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     names = [text.raw for text in argv[1:] if text.raw[:1] != b"-"]
     array = any(text.raw[:1] == b"-" and b"a" in text.raw for text in argv[1:])
     by = next((one for one in simple.assignments if one.name == b"IFS"), None)
@@ -685,7 +718,9 @@ def _read(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trai
     return None
 
 
-def _mapfile(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _mapfile(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     name = argv[-1].raw if len(argv) > 1 and argv[-1].raw[:1] != b"-" else b"MAPFILE"
     if given is None:
         shell.variables[name] = Variable(None, (open_value(b"mapfile." + name),))
@@ -694,7 +729,9 @@ def _mapfile(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, t
     return 0
 
 
-def _printf(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _printf(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     if len(argv) > 3 and argv[1].raw == b"-v":
         printed = outputs.run([argv[0], *argv[3:]], None, shell, outputs.Machine(run.scene.allocation.nodes))
         shell.set(argv[2].raw, printed if printed is not None else shell.mix(b"printf"))
@@ -703,19 +740,25 @@ def _printf(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, tr
     return 0
 
 
-def _echo(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _echo(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     run._written(simple, argv, shell, given)
     return 0
 
 
-def _test(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _test(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     inner = argv[1:-1] if argv[0].raw == b"[" else argv[1:]
     if any(text.open for text in inner):
         return None
     return test(inner)
 
 
-def _let(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _let(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     for text in argv[1:]:
         name, equals, rest = text.raw.partition(b"=")
         value = arithmetic.evaluate(rest, lambda one: number(shell.value(one))) if equals and NUL not in rest else None
@@ -726,26 +769,36 @@ def _let(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail
     return None
 
 
-def _shift(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _shift(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     count = number(argv[1]) if len(argv) > 1 else 1
     shell.positional = shell.positional[count or 0 :]
     return 0
 
 
-def _wait(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _wait(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     run.scene.phase += 1
     return 0
 
 
-def _true(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _true(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     return 0
 
 
-def _false(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _false(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     return 1
 
 
-def _nothing(run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> Optional[int]:
+def _nothing(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
     return None
 
 

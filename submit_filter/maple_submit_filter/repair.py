@@ -15,6 +15,7 @@ from .launch import Group, LaunchPlan
 from .script import line_of
 
 MOST_ROUNDS = 6
+AGENTS = ("torchrun", "accelerate", "deepspeed")  # they give ranks; others have them from the environment
 
 
 class State(NamedTuple):
@@ -62,7 +63,9 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
         state = after
         seen.add(state.job.source)
     whole = not state.proven() and bool(taken)
-    return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), tuple(dict.fromkeys(held)))
+    cured = {code for code, _ in taken} if whole else set()
+    left = tuple(one for one in dict.fromkeys(held) if one[0] not in cured)
+    return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
 
 
 def _best(
@@ -80,6 +83,9 @@ def _best(
             after = tried(state, fix, again)
             if after is None or not _better(finding, state, after) or after.job.source in seen:
                 held.append((finding.code, "the plan would not hold with it: " + fix.says))
+                continue
+            if not after.proven() and not shown(after, start):
+                held.append((finding.code, "the repaired plan cannot be shown to hold: " + fix.says))
                 continue
             changed = sum(abs(len(edit.new)) + edit.span.end - edit.span.start for edit in fix.edits)
             found.append(((len(after.proven()), _worlds_lost(start, after), order, changed), finding.code, fix, after))
@@ -139,6 +145,8 @@ def shown(state: State, before: State) -> bool:
 
 def _is_whole(group: Group) -> bool:
     if group.world_size is None or group.world_size != (group.declared or group.world_size):
+        return False
+    if group.launcher not in AGENTS and {one.rank for one in group.processes} != set(range(group.world_size)):
         return False
     apart = group.nodes is None or group.nodes > 1
     return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:"))

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
-from ..edits import Fix, Safety, Span
+from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
-from ..fixes import first_node, put, replace_text
+from ..fixes import first_node, put, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -34,26 +34,19 @@ def _finding(step: Step, breach: Breach, site: Site) -> Finding:
     said = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master of a run on %s nodes is %s, which every node takes for itself" % (nodes, said)
-    fixes = [fix for fix in (_replaced(breach, site), _said(step, breach, site)) if fix is not None]
+    ways = replacements(master, first_node(site), "MPL501") + _said(step, site)
+    fixes = [Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways]
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
     return Finding("MPL501", says, where, True, fixes=tuple(fixes), help="use the job's first node")
 
 
-def _replaced(breach: Breach, site: Site) -> Optional[Fix]:
-    edits = replace_text(breach.texts.get("master"), first_node(site), "MPL501")
-    return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
-
-
-def _said(step: Step, breach: Breach, site: Site) -> Optional[Fix]:
+def _said(step: Step, site: Site) -> List[List[Edit]]:
     """The address is the launcher's default: say it."""
-    if not step.links:
-        return None
-    link = step.links[-1]
-    if link.name == "torchrun" and link.option("rdzv-backend") is None:
-        edits = put(link, [("master-addr", first_node(site))], "MPL501")
-    elif link.name == "torchrun":
-        port = b":29400"
-        edits = put(link, [("rdzv-endpoint", first_node(site) + port)], "MPL501")
-    else:
-        return None
-    return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
+    link = step.links[-1] if step.links else None
+    if link is None or link.name != "torchrun":
+        return []
+    static = link.option("rdzv-backend") is None
+    name = "master-addr" if static else "rdzv-endpoint"
+    port = b"" if static else b":29400"
+    ways = (put(link, [(name, b'"' + first + port + b'"')], "MPL501") for first in first_node(site))
+    return [edits for edits in ways if edits]

@@ -1,0 +1,57 @@
+"""Somebody has to start the launcher on the other nodes."""
+
+from __future__ import annotations
+
+from typing import Iterator, List
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import in_front, srun_words
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL302", "a launcher for several nodes is started on the first one only")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """The batch script runs on the job's first node; a launcher for N nodes must be started on each of them.
+
+    Wrong: torchrun --nnodes=4 --nproc-per-node=4 ... train.py, as a line of the batch script
+    Right: srun --ntasks=4 --ntasks-per-node=1 torchrun --nnodes=4 --nproc-per-node=4 ... train.py
+    Why:   the one agent that starts waits for the three others, in silence, for ten minutes.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "agents" and not breach.numbers.get("fanned") and not step.background:
+                started, wanted = breach.numbers["agents"], breach.numbers["nnodes"]
+                if started == 1 and wanted and wanted > 1 and (plan.allocation.nodes or 0) > 1:
+                    yield _finding(step, breach, wanted, plan, site)
+
+
+def _finding(step: Step, breach: Breach, wanted: int, plan: LaunchPlan, site: Site) -> Finding:
+    link = step.links[-1]
+    says = "%s waits for %d nodes, but is started on the first one only" % (link.name, wanted)
+    return Finding("MPL302", says, link.name_span, True, fixes=tuple(_fixes(step, plan, site)),
+                   help="start it with srun, one task on each node")  # fmt: skip
+
+
+def _fixes(step: Step, plan: LaunchPlan, site: Site) -> Iterator[Fix]:
+    nodes = plan.allocation.nodes
+    if nodes is None or not step.links:
+        return
+    words: List[bytes] = []
+    if site.launcher("srun") not in ("absent", "discouraged") and "ibrun" not in _preferred(site):
+        words.append(srun_words(plan, nodes))
+    if site.launcher("ibrun") in ("preferred", "present") and plan.allocation.tasks_per_node == 1:
+        words.append(b"ibrun")
+    if site.launcher("srun") not in ("absent", "discouraged") and not words:
+        words.append(srun_words(plan, nodes))
+    for one in words:
+        edits = in_front(step.links[0], one, "MPL302")
+        if edits:
+            yield Fix(tuple(edits), Safety.SAFE, "%s starts it on every node" % one.split()[0].decode())
+
+
+def _preferred(site: Site) -> List[str]:
+    return [one.name for one in site.launchers if one.state == "preferred"]

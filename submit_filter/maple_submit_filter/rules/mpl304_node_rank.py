@@ -1,0 +1,71 @@
+"""Every node must know which one it is."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional
+
+from ..edits import Edit, Fix, Safety, Span
+from ..findings import Finding
+from ..fixes import in_task, task_value
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Link, Step
+from ..site import Site
+from . import rule
+
+_OPTION = {"torchrun": "node-rank", "accelerate": "machine-rank", "deepspeed": "node-rank"}
+_SPELT = {"torchrun": b"--node-rank", "accelerate": b"--machine_rank", "deepspeed": b"--node_rank"}
+_VARIABLE = {"srun": b"SLURM_NODEID", "ibrun": b"PMI_RANK"}
+
+
+@rule("MPL304", "every node is told the same node rank")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """With a static rendezvous each node's launcher must be given a node rank of its own, 0 up to N-1.
+
+    Wrong: srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=... train.py
+    Right: srun bash -c 'exec torchrun --node-rank="$SLURM_NODEID" "$@"' bash --nnodes=2 --master-addr=... train.py
+    Why:   outside single quotes the batch shell writes its own value, 0, into the line before srun sees it, and every
+           node takes itself for the first. With c10d (--rdzv-backend) node ranks are given out by the rendezvous.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "node-rank" and step.links:
+                yield _finding(step, breach, job)
+
+
+def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+    link = step.links[-1]
+    option = link.option(_OPTION[link.name])
+    rank = breach.numbers.get("node rank")
+    if option is None:
+        says = "no node rank is given to %s, so every node takes itself for the first" % link.name
+    else:
+        says = (
+            "every node gets node rank %s" % rank if rank is not None else "the node ranks do not tell the nodes apart"
+        )
+        value = option.value.raw if option.value is not None else b""
+        if value == b"0" and option.value is not None and option.value.span() is None:
+            says += ": the batch shell expands it before the tasks start"
+    at = (option.span if option is not None else None) or link.name_span
+    return Finding("MPL304", says, at, True, fixes=tuple(_fixes(step, link, job)), help="let each task expand it")
+
+
+def _fixes(step: Step, link: Link, job: Job) -> Iterator[Fix]:
+    variable = next((_VARIABLE[one.name] for one in step.links if one.name in _VARIABLE), None)
+    if variable is None:
+        return
+    for edits in _ways(link, variable, job):
+        if edits:
+            yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
+
+
+def _ways(link: Link, variable: bytes, job: Job) -> Iterator[Optional[List[Edit]]]:
+    name, why = _OPTION[link.name], "MPL304"
+    option = link.option(name)
+    if option is not None and option.value_span is not None:
+        yield from task_value(option.value_span, variable, why)
+    if option is None and link.options_at is not None:
+        for value in (b"$" + variable, b"\\$" + variable):
+            said = b" " + _SPELT[link.name] + b"=" + value
+            yield [Edit(Span(link.options_at, link.options_at), said, why)]
+    if option is None or option.span is not None:
+        yield in_task(job.source, link, name, _SPELT[link.name], b"$" + variable, why)

@@ -1,0 +1,51 @@
+"""Every task must be told its own rank."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional
+
+from ..edits import Edit, Fix, Safety
+from ..findings import Finding
+from ..fixes import exec_in_task, task_value
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL305", "every task gets the same RANK")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A RANK that the batch script exports is one number for all tasks.
+
+    Wrong: export RANK=$SLURM_PROCID ... srun python train.py
+    Right: srun bash -c 'export RANK=$SLURM_PROCID; exec "$@"' bash python train.py
+    Why:   the batch shell is task 0, so all of them become rank 0 and one port is opened twice. Reported only where the
+           script hands out RANK, WORLD_SIZE and MASTER_ADDR itself and the world is as large as the step.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "env-rank" and "master" in breach.texts:
+                yield _finding(step, breach, job)
+
+
+def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+    says = "all %s tasks get RANK=%s" % (breach.numbers["tasks"], breach.numbers["rank"])
+    rank = breach.texts.get("rank-text")
+    fixes = []
+    if step.links and step.links[0].name == "srun":
+        fixes = [
+            Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in _ways(step, breach, job) if edits
+        ]
+    at = (rank.written() or rank.span() if rank is not None else None) or step.span
+    return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set it in the task")
+
+
+def _ways(step: Step, breach: Breach, job: Job) -> Iterator[Optional[List[Edit]]]:
+    rank = breach.texts.get("rank-text")
+    where = rank.written() if rank is not None else None
+    if where is not None:
+        yield from task_value(where, b"SLURM_PROCID", "MPL305")
+    own = [b"RANK=$SLURM_PROCID"]
+    if "local-text" in breach.texts:
+        own.append(b"LOCAL_RANK=$SLURM_LOCALID")
+    yield exec_in_task(job.source, step.program_span, own, "MPL305")

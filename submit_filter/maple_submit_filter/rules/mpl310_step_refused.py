@@ -1,0 +1,32 @@
+"""A step cannot have more than the job."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import change
+from ..job import Job
+from ..launch import LaunchPlan
+from ..site import Site
+from . import rule
+
+
+@rule("MPL310", "srun asks for more nodes than the job has")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """srun shares out what sbatch was given.
+
+    Wrong: #SBATCH --nodes=2 ... srun --nodes=4 python train.py
+    Right: srun --nodes=2 python train.py
+    Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first: it is not known which of the
+           two numbers was meant.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "refused" and step.links:
+                option = step.links[0].option("nodes")
+                edits = change(option, b"%d" % (plan.allocation.nodes or 1), "MPL310")
+                fixes = (Fix(tuple(edits), Safety.ASK, "use the nodes of the job"),) if edits else ()
+                at = (option.value_span if option is not None else None) or step.span
+                yield Finding("MPL310", breach.names[0].decode(), at, True, fixes=fixes, help="ask for them in the job")

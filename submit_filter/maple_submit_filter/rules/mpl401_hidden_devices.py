@@ -1,0 +1,43 @@
+"""A rank cannot use a GPU that it is not shown."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import replacements
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL401", "CUDA_VISIBLE_DEVICES shows fewer GPUs than there are ranks")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """The launcher gives each rank of a node a device of its own, out of those that CUDA_VISIBLE_DEVICES lists.
+
+    Wrong: export CUDA_VISIBLE_DEVICES=0 ... torchrun --nproc-per-node=4 train.py
+    Right: torchrun --nproc-per-node=4 train.py (Slurm lists the job's devices)
+    Why:   local rank 1 asks for the second device of a list of one. More entries than devices do no harm.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "gpus-visible" and b"CUDA_VISIBLE_DEVICES" in plan.assigned:
+                yield _finding(step, breach, plan)
+
+
+def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
+    workers, visible = breach.numbers["workers"] or 0, breach.numbers["visible"]
+    says = "%d ranks per node, but CUDA_VISIBLE_DEVICES shows %s GPU%s" % (
+        workers,
+        visible,
+        "s" if visible != 1 else "",
+    )
+    text = breach.texts.get("devices")
+    has = plan.allocation.gpus_per_node
+    every = b",".join(b"%d" % index for index in range(workers))
+    ways = replacements(text, (every,), "MPL401") if has is not None and has >= workers else []
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "show as many GPUs as there are ranks") for edits in ways)
+    at = (text.written() or text.span() if text is not None else None) or step.span
+    return Finding("MPL401", says, at, True, fixes=fixes, help="leave it to the scheduler, or list every device")

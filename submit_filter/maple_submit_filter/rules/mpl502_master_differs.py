@@ -1,0 +1,35 @@
+"""One master that all nodes agree on."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import first_node, replacements
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL502", "each node names another master")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """All ranks of a run meet at one address; a host name that each task asks for itself differs by node.
+
+    Wrong: srun bash -c 'torchrun --rdzv-endpoint=$(hostname):29500 ...'
+    Right: MASTER=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1), in the batch script, before srun
+    Why:   each node waits at its own door, in silence, until a time limit of ten to fifteen minutes.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "master-differs":
+                yield _finding(step, breach, site)
+
+
+def _finding(step: Step, breach: Breach, site: Site) -> Finding:
+    master = breach.texts.get("master")
+    ways = replacements(master, first_node(site), "MPL502")
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways)
+    at = (master.written() or master.span() if master is not None else None) or step.span
+    return Finding("MPL502", "each node names itself as the master", at, True, fixes=fixes, help="name the first node")

@@ -1,0 +1,35 @@
+"""One name for the rendezvous."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import replacements
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+
+@rule("MPL503", "each node gives the rendezvous another id")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Agents find each other by the rendezvous id, so it must be the same on all nodes.
+
+    Wrong: srun bash -c 'torchrun --rdzv-id=$RANDOM ...'
+    Right: srun torchrun --rdzv-id=$SLURM_JOB_ID ...
+    Why:   in the batch script one number is drawn for all; inside the task each draws its own, and nobody meets.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "run-id-differs":
+                yield _finding(step, breach)
+
+
+def _finding(step: Step, breach: Breach) -> Finding:
+    run_id = breach.texts.get("run-id")
+    ways = replacements(run_id, (b"$SLURM_JOB_ID",), "MPL503")
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the job id names the rendezvous") for edits in ways)
+    at = (run_id.written() or run_id.span() if run_id is not None else None) or step.span
+    return Finding("MPL503", "each node gives the rendezvous another id", at, True, fixes=fixes, help="use the job id")
