@@ -261,8 +261,9 @@ def _static_breaches(part: Sequence[Start], shape: Optional[StepShape]) -> List[
     numbers: Dict[str, Optional[int]] = {"nnodes": wanted, "agents": len(part), "node rank": _same(ranks)}
     texts = {"master": first.master or EMPTY}
     if len(set(known)) < len(known) or any(rank >= wanted for rank in known):
-        missing = first.launcher != "torchrun" and None in ranks
-        return [Breach("node-rank", numbers, texts)] if (len(part) == wanted or sampled) and not missing else []
+        return [Breach("node-rank", numbers, texts)] if len(part) == wanted or sampled else []
+    if all(_agent(start).rankless for start in part) and len(part) == wanted:
+        return [Breach("node-rank", numbers, texts)]
     if None in ranks:
         return []
     lead = next((start for start in part if _agent(start).node_rank == 0), None)

@@ -160,7 +160,9 @@ def _seq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     if not 1 <= len(numbers) <= 3 or any(value is None for value in numbers):
         return None
     values = [value for value in numbers if value is not None]
-    low, step, high = (1, 1, values[0]) if len(values) == 1 else (values[0], values[1] if len(values) == 3 else 1, values[-1])
+    low, step, high = (
+        (1, 1, values[0]) if len(values) == 1 else (values[0], values[1] if len(values) == 3 else 1, values[-1])
+    )
     if step < 1 or (high - low) // step > 512:
         return None
     return unlines([plain(b"%d" % value) for value in range(low, high + 1, step)])
@@ -211,29 +213,63 @@ def _tail(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
     return unlines(lines(given)[-count:]) if count else None
 
 
+_LINE = re.compile(rb"-n ?['\"]?(\d{1,6})p;?(?:\d+q)?['\"]?|(\d{1,6})q")
+_BEHIND = re.compile(rb"(?:-e )?s(.)\$\1([^\\&]*?)\1g?", re.DOTALL)
+
+
 def _sed(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
-    found = re.fullmatch(rb"-n ?['\"]?(\d{1,6})p;?(?:\d+q)?['\"]?|(\d)q", b" ".join(text.raw for text in argv))
-    if not found or given is None:
+    """`sed -n 2p`, `sed 1q`, and `sed 's/$/ slots=4/'`."""
+    script = b" ".join(text.raw for text in argv)
+    if given is None:
         return None
-    wanted = int(found.group(1) or found.group(2))
     many = lines(given)
+    behind = _BEHIND.fullmatch(script)
+    if behind and not given.open:
+        return unlines([join([line, plain(behind.group(2))]) for line in many])
+    found = _LINE.fullmatch(script)
+    if not found:
+        return None
     if found.group(2):
-        return unlines(many[:wanted])
+        return unlines(many[: int(found.group(2))])
+    wanted = int(found.group(1))
     return unlines(many[wanted - 1 : wanted]) if not any(line.open for line in many[:wanted]) else None
 
 
+_ROW = re.compile(rb"(?:NR|FNR) ?== ?(\d+)(?: ?\{ ?print(?: \$0)?;?(?: ?exit;?)? ?\})?")
+_PRINT = re.compile(rb"(NR ?== ?1 ?)?\{ ?print ([^{};]+);?( ?exit;?)? ?\}")
+_PRINTED = re.compile(rb"\s*(?:\$(\d)|\"([^\"\\]*)\"|(,))")
+
+
 def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    """`awk '{print $1}'`, `awk 'NR==1'`, `awk '{print $1" slots=4"}'`."""
     program = b" ".join(text.raw for text in argv).strip()
     if given is None:
         return None
-    row = re.fullmatch(rb"(?:NR|FNR) ?== ?(\d+)(?: ?\{ ?print(?: \$0)?;?(?: ?exit;?)? ?\})?", program)
+    row = _ROW.fullmatch(program)
     if row:
         return _sed([plain(b"-n"), plain(row.group(1) + b"p")], given, shell, machine)
-    column = re.fullmatch(rb"(NR ?== ?1 ?)?\{ ?print \$(\d);?( ?exit;?)? ?\}", program)
-    if not column:
+    found = _PRINT.fullmatch(program)
+    if not found:
         return None
-    many = lines(given)[:1] if column.group(1) or column.group(3) else lines(given)
-    return unlines([(split(line) + [EMPTY] * 10)[int(column.group(2)) - 1] for line in many])
+    many = lines(given)[:1] if found.group(1) or found.group(3) else lines(given)
+    printed = [_awk_line(found.group(2), line) for line in many]
+    return None if any(line is None for line in printed) else unlines([line for line in printed if line is not None])
+
+
+def _awk_line(expression: bytes, line: Text) -> Optional[Text]:
+    out: List[Text] = []
+    at = 0
+    while at < len(expression.rstrip()):
+        found = _PRINTED.match(expression, at)
+        if not found:
+            return None
+        if found.group(1):
+            column = int(found.group(1))
+            out.append(line if column == 0 else (split(line) + [EMPTY] * 10)[column - 1])
+        else:
+            out.append(plain(b" " if found.group(3) else found.group(2)))
+        at = found.end()
+    return join(out)
 
 
 def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -246,7 +282,9 @@ def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
         raw = line.raw
         if delimiter == b"." and _TOKEN.fullmatch(raw) and field == 1:  # a short host name has no dot to cut at
             out.append(line if raw.startswith(b"\0host") else derive(b"cut", [line]))
-        elif delimiter in raw and not line.literal and any(mark in raw for mark in (b"\0same", b"\0vary", b"\0nodelist")):
+        elif (
+            delimiter in raw and not line.literal and any(mark in raw for mark in (b"\0same", b"\0vary", b"\0nodelist"))
+        ):
             return None
         else:
             parts = raw.split(delimiter)

@@ -32,6 +32,7 @@ class Agent(NamedTuple):
     cpu: bool  # the run says that it uses no GPU
     devices: Optional[Text] = None  # CUDA_VISIBLE_DEVICES as the agent inherits it
     empty: Tuple[str, ...] = ()  # options that were given and came out empty
+    rankless: bool = False  # no node rank was given, and the launcher will not start without one
 
 
 class Trail(NamedTuple):

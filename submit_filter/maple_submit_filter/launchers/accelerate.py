@@ -111,4 +111,14 @@ def _agent(one: Link, shell: Shell, config: Optional[Dict[bytes, bytes]], progra
         cpu,
         shell.value(b"CUDA_VISIBLE_DEVICES"),
         empty_options(one),
+        _rankless(one, config, machines, backend),
     )
+
+
+def _rankless(
+    one: Link, config: Optional[Dict[bytes, bytes]], machines: Optional[int], backend: Optional[Text]
+) -> bool:
+    """accelerate 1.15 ends with a TypeError when several machines meet statically and no rank is said anywhere."""
+    if one.open or config is None or machines is None or machines < 2 or backend is None or backend.raw != b"static":
+        return False
+    return one.option("machine-rank") is None and not config.get(b"machine_rank")

@@ -89,4 +89,5 @@ def _agent(one: Link, shell: Shell, hosts: Optional[List[Tuple[bytes, int]]], pr
         on_cpu(shell, program),
         shell.value(b"CUDA_VISIBLE_DEVICES"),
         empty_options(one),
+        bool(nodes and nodes > 1) and one.option("node-rank") is None and not one.open,
     )
