@@ -53,6 +53,11 @@ class Programs:
         if not argv:
             return
         name = argv[0].raw.rsplit(b"/", 1)[-1]
+        if NUL in name and not argv[0].open:
+            written = self._script(argv[0], shell)
+            if written is not None:
+                self._run(written, argv[1:], shell, trail, b"bash")
+                return
         if argv[0].open or not name or NUL in name:
             self._nameless(argv, shell, trail)
             return
@@ -108,8 +113,8 @@ class Programs:
 
     def _script(self, path: Text, shell: Shell) -> Optional[Text]:
         """Return the text of a shell script that the program is, if it can be read."""
-        if b"/" not in path.raw and path.raw not in self.scene.files:
-            return None
+        if b"/" not in path.raw:
+            return None  # looked up along PATH
         content = self.scene.content(path, shell.cwd)
         if content is None:
             return None

@@ -22,7 +22,9 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     reading = read(TABLE, argv, 1)
     one = link("srun", argv, reading)
     scene = programs.scene
-    if reading.program >= len(argv) or one.option("het-group") or one.option("multi-prog") or one.option("jobid"):
+    jobid = one.option("jobid")
+    other_job = jobid is not None and (jobid.value is None or jobid.value.raw != b"\0job\0")
+    if reading.program >= len(argv) or one.option("het-group") or one.option("multi-prog") or other_job:
         scene.note(trail.span.start if trail.span else -1, "this srun is not followed")
         scene.hidden = True
         return
