@@ -13,12 +13,12 @@ import shutil
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from click.testing import CliRunner
-from maple_daemon.cli.admin import admin
 
 HERE = Path(__file__).parent
 VENV = Path(os.environ.get("MAPLE_CALLERS_VENV") or HERE.parents[1] / "build" / "callers-venv")
@@ -73,15 +73,15 @@ class Bench(NamedTuple):
         """Put Maple in front, as an administrator does."""
         words = ["install", "--prefix", str(self.root / "maple"), "--bin", str(self.front), "--site", "generic-slurm",
                  "--real-sbatch", str(self.recorder / "sbatch"), "--mode", "repair"]  # fmt: skip
-        result = CliRunner().invoke(admin, words)
-        assert result.exit_code == 0, result.output
+        command = [sys.executable, "-c", "from maple_daemon.cli.admin import admin; admin()", *words]
+        subprocess.run(command, env={**os.environ, **self.environment()}, check=True, timeout=LONGEST)
+        assert shutil.which("sbatch", path=self.environment()["PATH"]) == str(self.front / "sbatch")
 
 
-@pytest.fixture
-def bench(tmp_path: Path, lab: Any) -> Bench:
-    """The recorder in place, Maple not yet."""
-    made = Bench(tmp_path, lab)
-    for folder in (made.front, made.recorder, tmp_path / "home"):
+def bench(root: Path, lab: Any) -> Bench:
+    """Return a bench with the recorder in place, Maple not yet."""
+    made = Bench(root, lab)
+    for folder in (made.front, made.recorder, root / "home"):
         folder.mkdir(parents=True)
     shutil.copy(HERE / "recorder.py", made.recorder / "sbatch")
     (made.recorder / "sbatch").chmod(0o755)
@@ -92,6 +92,28 @@ def bench(tmp_path: Path, lab: Any) -> Bench:
     (made.recorder / "srun").write_text(f'#!/bin/bash\nexport SLURM_CONF={conf}\nexec {srun} "$@"\n')
     (made.recorder / "srun").chmod(0o755)
     return made
+
+
+class Pair(NamedTuple):
+    """The two runs of one caller: what it printed, the calls of sbatch, the seconds it took."""
+
+    bare: tuple[str, list[dict[str, Any]], float]
+    through: tuple[str, list[dict[str, Any]], float]
+
+
+def both(caller: str, place: Bench) -> Pair:
+    """Run a caller with the bare sbatch, then with Maple in front of it."""
+    bare = place.run(caller, "bare")
+    place.install()
+    return Pair(bare, place.run(caller, "through"))
+
+
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory, lab: Any) -> Iterator[dict[str, Future[Pair]]]:
+    """All callers at once, each in a folder of its own: they mostly wait."""
+    with ThreadPoolExecutor(len(CALLERS)) as pool:
+        places = {caller: bench(tmp_path_factory.mktemp(caller), lab) for caller in CALLERS}
+        yield {caller: pool.submit(both, caller, place) for caller, place in places.items()}
 
 
 def plain(value: Any) -> Any:
@@ -109,16 +131,12 @@ def plain(value: Any) -> Any:
 
 
 @pytest.mark.parametrize("caller", CALLERS)
-def test_a_caller_sees_no_difference(caller: str, bench: Bench) -> None:
+def test_a_caller_sees_no_difference(caller: str, runs: dict[str, Future[Pair]]) -> None:
     """The same result, and what reached sbatch and what came back is the same, word for word and byte for byte."""
-    said, calls, bare_time = bench.run(caller, "bare")
+    pair = runs[caller].result()
+    (said, calls, bare_time), (said_through, calls_through, maple_time) = pair.bare, pair.through
+    print(f"{caller}: {len(calls)} submissions, bare {bare_time:.1f} s, through Maple {maple_time:.1f} s")
     assert calls and all(call["exit"] == 0 for call in calls)
-    bench.install()
-    assert shutil.which("sbatch", path=bench.environment()["PATH"]) == str(bench.front / "sbatch")
-    said_through, calls_through, maple_time = bench.run(caller, "through")
-    print(
-        f"{caller}: {len(calls)} submissions, bare {bare_time:.1f} s, through Maple {maple_time:.1f} s", file=sys.stderr
-    )
     assert plain(said_through) == plain(said)
     assert len(calls_through) == len(calls)
     for bare, through in zip(calls, calls_through):
