@@ -57,19 +57,19 @@ def test_pages_are_json_too(maple, rules):
 
 
 @pytest.fixture
-def broken(monkeypatch):
+def without_admin(monkeypatch):
     """Make `maple admin` a command of a package that is not there."""
     missing = EntryPoint("admin", "maple_nowhere.cli:admin", main.PLUGINS)
     monkeypatch.setattr(main, "_plugins", lambda: {"admin": missing})
 
 
-def test_a_package_that_is_not_there_leaves_the_others_alone(maple, broken, monkeypatch):
+def test_a_package_that_is_not_there_leaves_the_others_alone(maple, without_admin, monkeypatch):
     said = maple("--help")
     assert said.code == 0 and "check" in said.out and "  admin" not in said.out
     assert maple("explain").code == 0
 
 
-def test_its_command_says_in_one_line_that_it_is_missing(maple, broken):
+def test_its_command_says_in_one_line_that_it_is_missing(maple, without_admin):
     said = maple("admin", "doctor")
     assert (said.code, said.out, said.err.count("\n")) == (2, "", 1)
     assert said.err.startswith("maple: maple admin is not installed here: No module named 'maple_nowhere'")

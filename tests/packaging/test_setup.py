@@ -1,0 +1,148 @@
+"""The set-up of a bare machine, with stand-ins for the programs that would change this one."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+SETUP = Path(__file__).parents[2] / "packaging/setup"
+
+
+@pytest.fixture
+def machine(tmp_path):
+    """Return a function that runs packages.sh on a machine made of stand-ins."""
+    bin_dir = tmp_path / "bin"
+    bin_dir.mkdir()
+    for name in ("sh", "env", "mktemp", "rm", "tail"):
+        (bin_dir / name).symlink_to(next(p for p in (Path("/bin") / name, Path("/usr/bin") / name) if p.exists()))
+
+    def stand_in(name, body):
+        (bin_dir / name).write_text(f"#!/bin/sh\n{body}\n")
+        (bin_dir / name).chmod(0o755)
+
+    def run(missing=(), uid=0, fails=0, sudo=False, debian=True):
+        cases = "|".join(missing) or "none-is-missing"
+        stand_in("id", f"echo {uid}")
+        if debian:
+            stand_in("dpkg-query", f'case "$3" in {cases}) exit 1;; *) printf installed;; esac')
+            stand_in(
+                "apt-get",
+                f'echo "$DEBIAN_FRONTEND $*" >>{tmp_path}/calls\n'
+                f'case "$*" in *" install "*) ;; *) exit 0;; esac\n'
+                f"echo x >>{tmp_path}/tries\n"
+                f"[ $(wc -l <{tmp_path}/tries) -gt {fails} ] || {{ echo E: why; exit 100; }}",
+            )
+            (bin_dir / "wc").symlink_to("/usr/bin/wc")
+        if sudo:
+            stand_in("sudo", f'echo "sudo $1" >>{tmp_path}/calls; shift; exec "$@"')
+        said = subprocess.run(
+            [SETUP / "packages.sh"],
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            env={"PATH": str(bin_dir)},
+            timeout=60,
+        )
+        calls = tmp_path / "calls"
+        return said, calls.read_text().splitlines() if calls.exists() else []
+
+    return run
+
+
+def test_a_machine_that_has_everything_is_left_alone(machine):
+    said, calls = machine()
+    assert (said.returncode, said.stdout, said.stderr, calls) == (0, "", "", [])
+
+
+def test_only_what_is_missing_is_installed_and_said(machine):
+    said, calls = machine(missing=("munge", "slurmd"))
+    assert (said.returncode, said.stdout) == (0, "installing Debian packages: munge slurmd\n")
+    assert len(calls) == 1
+    assert calls[0].startswith("noninteractive ") and calls[0].endswith("--no-install-recommends munge slurmd")
+
+
+def test_stale_lists_are_refreshed_once(machine):
+    said, calls = machine(missing=("munge",), fails=1)
+    assert said.returncode == 0
+    assert [call.split()[-1] for call in calls] == ["munge", "update", "munge"]
+
+
+def test_a_package_that_cannot_be_had_is_said_with_apt_s_own_reason(machine):
+    said, _ = machine(missing=("munge",), fails=9)
+    assert said.returncode == 1
+    assert "E: why" in said.stderr and "could not install: munge" in said.stderr and "help: " in said.stderr
+
+
+def test_without_root_and_sudo_the_command_is_named(machine):
+    said, calls = machine(missing=("munge",), uid=1000)
+    assert (said.returncode, calls) == (1, [])
+    assert said.stderr.endswith("help: as root, run: apt-get install --no-install-recommends munge\n")
+
+
+def test_where_nobody_can_type_a_password_sudo_does_not_ask_for_one(machine):
+    said, calls = machine(missing=("munge",), uid=1000, sudo=True)
+    assert said.returncode == 0 and calls[0] == "sudo -n"
+
+
+def test_where_there_is_no_apt_the_missing_commands_are_named(machine):
+    said, _ = machine(debian=False)
+    assert said.returncode == 1 and "this is no Debian" in said.stderr and "help: " in said.stderr
+
+
+@pytest.fixture
+def checkout(tmp_path):
+    """Return a checkout with a .venv of stand-ins that says what pip was called with."""
+    (tmp_path / "packaging/setup").mkdir(parents=True)
+    script = tmp_path / "packaging/setup/venv.sh"
+    script.write_bytes((SETUP / "venv.sh").read_bytes())
+    script.chmod(0o755)
+    (tmp_path / "pyproject.toml").write_text("[project]\n")
+    python = tmp_path / "python3"
+    python.write_text(
+        "#!/bin/sh\n"
+        f'echo "$*" >>{tmp_path}/calls\n'
+        'case "$*" in "-m venv .venv") mkdir -p .venv/bin; cp "$0" .venv/bin/python;; -V) echo Python 3.12;; esac\n'
+    )
+    python.chmod(0o755)
+
+    def run() -> tuple[subprocess.CompletedProcess, list[str]]:
+        (tmp_path / "calls").write_text("")
+        said = subprocess.run(
+            [script], capture_output=True, text=True, env={**os.environ, "PYTHON": str(python)}, timeout=60
+        )
+        return said, [line for line in (tmp_path / "calls").read_text().splitlines() if line.startswith("-m")]
+
+    run.path = tmp_path
+    return run
+
+
+def test_a_second_run_does_nothing(checkout):
+    said, calls = checkout()
+    assert said.returncode == 0 and calls[0] == "-m venv .venv" and calls[1].startswith("-m pip install")
+    said, calls = checkout()
+    assert (said.returncode, said.stdout, calls) == (0, "", [])
+
+
+def test_another_pyproject_installs_again_in_the_same_venv(checkout):
+    checkout()
+    (checkout.path / "pyproject.toml").write_text("[project]\nname = 'x'\n")
+    calls = checkout()[1]
+    assert not [call for call in calls if "venv" in call.split()[1]]
+    assert [call for call in calls if call.startswith("-m pip install")]
+
+
+def test_without_a_fitting_python_it_says_what_to_do(checkout):
+    for name in ("python3", "python3.14", "python3.13", "python3.12", "python3.11"):
+        (checkout.path / name).write_text("#!/bin/sh\nexit 1\n")
+        (checkout.path / name).chmod(0o755)
+    script = (checkout.path / "packaging/setup/venv.sh").read_text().replace(" /usr/bin/python3", "")
+    (checkout.path / "packaging/setup/venv.sh").write_text(script)
+    environ = {"PATH": f"{checkout.path}:/usr/bin:/bin"}
+    said = subprocess.run(
+        [checkout.path / "packaging/setup/venv.sh"], capture_output=True, text=True, env=environ, timeout=60
+    )
+    assert said.returncode == 1
+    assert "found no Python 3.11" in said.stderr and "help: apt-get install python3" in said.stderr
