@@ -24,6 +24,22 @@ static bool is_watched(const char *variable) {
     return false;
 }
 
+static bool is_secret(const char *name) {
+    for (size_t i = 0; i < sizeof SECRET_WORDS / sizeof *SECRET_WORDS; i++)
+        if (strcasestr(name, SECRET_WORDS[i]) != NULL) return true;
+    return false;
+}
+
+/* Is the variable named in the script, and not a secret? */
+static bool is_mentioned(const char *variable, const struct buffer *script) {
+    char name[128];
+    size_t size = strcspn(variable, "=");
+    if (size < 2 || size >= sizeof name || script->size == 0 || script->size > MOST_SEARCHED) return false;
+    memcpy(name, variable, size);
+    name[size] = 0;
+    return memmem(script->at, script->size, name, size) != NULL && !is_secret(name);
+}
+
 static void add_text(struct buffer *to, unsigned tag, const char *text) { add_field(to, tag, text, strlen(text)); }
 
 static void add_number(struct buffer *to, unsigned tag, unsigned number) {
@@ -49,7 +65,8 @@ void build_request(struct buffer *to, const struct arguments *arguments, const s
     add_text(to, Q_CWD, getcwd(cwd, sizeof cwd) != NULL ? cwd : "");
     add_number(to, Q_UID, getuid());
     for (size_t i = 0; environment[i] != NULL; i++)
-        if (is_watched(environment[i])) add_text(to, Q_ENVIRONMENT, environment[i]);
+        if (is_watched(environment[i]) || is_mentioned(environment[i], &source->script))
+            add_text(to, Q_ENVIRONMENT, environment[i]);
     add_field(to, Q_SCRIPT, source->script.at, source->script.size);
     add_text(to, Q_CAME, ways[source->came]);
     add_text(to, Q_PATH, source->path);

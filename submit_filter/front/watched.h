@@ -12,3 +12,6 @@ static const char *const WATCHED_NAMES[] = {
     "XDG_RUNTIME_DIR", "NERSC_HOST", "LMOD_SYSTEM_NAME", "HOSTNAME", "CLUSTER", "VIRTUAL_ENV",
     "ZE_FLAT_DEVICE_HIERARCHY", "NPROC_PER_NODE", "TMPDIR", "CONDA_PREFIX",
 };
+/* A variable that the script names travels as well, unless its own name says that it is a secret. */
+static const char *const SECRET_WORDS[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"};
+enum { MOST_SEARCHED = 256 * 1024 };

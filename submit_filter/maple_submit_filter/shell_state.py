@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .shell import Command
-from .submission import is_watched
+from .submission import is_watched, travels
 from .text import EMPTY, Text, join, plain, token, unknown
 
 
@@ -87,7 +87,7 @@ class Shell:
             return Variable(open_value(b"lost." + self.lost + b"." + name))
         if is_watched(name):
             return Variable()
-        if self.softly or name not in self.mentioned:
+        if self.softly or not travels(name, self.mentioned):
             return Variable(open_value(b"env." + name))
         return Variable()
 

@@ -14,7 +14,7 @@ from typing import List, Mapping, Optional, Sequence, Tuple
 from . import private_copy, sbatch_words, script_source
 from .frames import REPLY, Change, Reply, Request, pack_reply, size_of, unpack_reply
 from .script_source import Source
-from .submission import Submission, is_watched
+from .submission import Submission, travels
 
 LAUNCHER_WORDS = (
     b"srun", b"torch", b"accelerate", b"deepspeed", b"mpirun", b"mpiexec", b"ibrun", b"horovodrun", b"jsrun",
@@ -60,7 +60,7 @@ def _request(
         cwd = os.getcwdb()
     except OSError:
         cwd = b""
-    watched = {name: value for name, value in environment.items() if is_watched(name)}
+    watched = {name: value for name, value in environment.items() if travels(name, source.script)}
     submission = Submission("slurm", tuple(argv), source.script, source.came, source.path, cwd, os.getuid(), watched)
     seen = os.isatty(2) or b"verbose" in environment.get(b"MAPLE", b"").split(b",")
     digest = hashlib.sha256(source.script).digest()

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Mapping, NamedTuple, Optional, Tuple
 
 # Variables of the submit command's environment that travel in the request: those that sbatch, srun or a launcher
-# reads, and those that tell the site. A name that is watched and absent is known to be unset; any other is unknown.
+# reads, those that tell the site, and those that the script names (not the secret ones). A name that would travel and
+# is absent is known to be unset; any other is unknown.
 # The front has the same list (front/watched.h); a test compares the two.
 WATCHED_PREFIXES = (
     b"SBATCH_", b"SLURM_", b"SRUN_", b"MAPLE", b"MASTER_", b"PET_", b"NCCL_", b"RCCL_", b"CCL_", b"GLOO_",
@@ -19,6 +20,8 @@ WATCHED_NAMES = (
     b"XDG_STATE_HOME", b"XDG_RUNTIME_DIR", b"NERSC_HOST", b"LMOD_SYSTEM_NAME", b"HOSTNAME", b"CLUSTER",
     b"VIRTUAL_ENV", b"ZE_FLAT_DEVICE_HIERARCHY", b"NPROC_PER_NODE", b"TMPDIR", b"CONDA_PREFIX",
 )  # fmt: skip
+SECRET_WORDS = (b"KEY", b"TOKEN", b"SECRET", b"PASS", b"CREDENTIAL", b"AUTH", b"COOKIE")
+MOST_SEARCHED = 256 * 1024  # bytes of script; in a longer one no names are looked for
 
 
 class Submission(NamedTuple):
@@ -37,3 +40,16 @@ class Submission(NamedTuple):
 def is_watched(name: bytes) -> bool:
     """Return whether a variable of this name travels in the request."""
     return name in WATCHED_NAMES or name.startswith(WATCHED_PREFIXES)
+
+
+def is_secret(name: bytes) -> bool:
+    """Return whether a variable's name says that its value is nobody's business."""
+    upper = name.upper()
+    return any(word in upper for word in SECRET_WORDS)
+
+
+def travels(name: bytes, script: bytes) -> bool:
+    """Return whether a variable is sent along with this script when it is set."""
+    if is_watched(name):
+        return True
+    return 1 < len(name) < 128 and len(script) <= MOST_SEARCHED and name in script and not is_secret(name)

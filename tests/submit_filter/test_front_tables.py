@@ -9,7 +9,7 @@ import subprocess
 import pytest
 from maple_submit_filter.schedulers.options import NO, OPTIONAL, REQUIRED
 from maple_submit_filter.schedulers.sbatch_options import SBATCH
-from maple_submit_filter.submission import WATCHED_NAMES, WATCHED_PREFIXES
+from maple_submit_filter.submission import SECRET_WORDS, WATCHED_NAMES, WATCHED_PREFIXES
 
 from tests.doubles.stand import FRONT, ROOT
 
@@ -40,6 +40,7 @@ def test_the_watched_variables_are_the_same_in_c() -> None:
     """In the same order."""
     assert words_of("WATCHED_PREFIXES") == WATCHED_PREFIXES
     assert words_of("WATCHED_NAMES") == WATCHED_NAMES
+    assert words_of("SECRET_WORDS") == SECRET_WORDS
 
 
 def test_every_option_that_python_reads_is_known_in_c() -> None:

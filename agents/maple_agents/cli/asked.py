@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission, is_watched
+from maple_submit_filter.submission import Submission, travels
 
 from .complaint import Complaint
 
@@ -56,7 +56,7 @@ def submission(script: str, words: Sequence[str], scheduler: str) -> Submission:
         path=b"" if script == "-" else os.fsencode(script),
         cwd=_cwd(),
         uid=os.getuid(),
-        environment={name: value for name, value in os.environb.items() if is_watched(name)},
+        environment={name: value for name, value in os.environb.items() if travels(name, source)},
     )
 
 

@@ -7,7 +7,7 @@ from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tupl
 from ..edits import Span
 from ..script import Directive, JobScript, Oddity
 from ..settings import Origin, Setting, Settings
-from ..submission import Submission, is_watched
+from ..submission import Submission, travels
 from .directives import DirectiveLine, DirectiveWord, directives, origin
 from .foreign import TABLES, translated
 from .oddities import late, near_misses, variables
@@ -218,7 +218,6 @@ def submission_from_words(
     which a script named `-` says as well.
     """
     reading = read_argv(argv)
-    kept = {name: value for name, value in environment.items() if is_watched(name)}
     text: Optional[bytes] = None
     came, name = "none", b""
     if reading.problem or reading.het:
@@ -232,6 +231,7 @@ def submission_from_words(
         contents: "dict[bytes, bytes]" = {}
         find_script(argv, reading, cwd, environment.get(b"PATH", b""), lambda place: _kept(read, place, contents))
         text, came = next(iter(contents.values()), None), "file"
+    kept = {name: value for name, value in environment.items() if travels(name, text or b"")}
     return Submission("slurm", tuple(argv), text, came if text is not None else "none", name, cwd, uid, kept)
 
 
