@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from functools import lru_cache
+from functools import cache
 from typing import Mapping, NamedTuple, Optional
 
 from maple_agents import sites
@@ -34,10 +34,12 @@ class Answer(NamedTuple):
     def changed(self) -> bool:
         """Return whether another script or another command line would be submitted."""
         new = self.decision.repaired
-        return new is not None and (new.script not in (None, self.submission.script) or new.argv != self.submission.argv)
+        return new is not None and (
+            new.script not in (None, self.submission.script) or new.argv != self.submission.argv
+        )
 
 
-@lru_cache(maxsize=None)
+@cache
 def site(name: str) -> Site:
     """Return the site of that id."""
     return GENERIC_SLURM if name == GENERIC else sites.load(name)
@@ -48,7 +50,9 @@ def submission(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]
     words = [os.fsencode(word if word != "{}" else case.file_name) for word in case.words]
     came = "wrap" if case.script is None else "stdin" if case.stdin else "file"
     path = os.fsencode(case.file_name) if came == "file" else b""
-    return Submission("slurm", (b"sbatch", *words), _script(case), came, path, os.fsencode(cwd), os.getuid(), environment or {})
+    return Submission(
+        "slurm", (b"sbatch", *words), _script(case), came, path, os.fsencode(cwd), os.getuid(), environment or {}
+    )
 
 
 def _script(case: Case) -> bytes:
@@ -69,7 +73,9 @@ def planned(case: Case, cwd: str) -> LaunchPlan:
     asked = submission(case, cwd)
     words = slurm.read_argv(asked.argv)
     script = slurm.read_script(asked.script or b"")
-    return plan(asked, script, slurm.settings(words, {}, script), site(case.site), words.args, lambda path: _read(cwd, path))
+    return plan(
+        asked, script, slurm.settings(words, {}, script), site(case.site), words.args, lambda path: _read(cwd, path)
+    )
 
 
 def _read(cwd: str, path: bytes) -> Optional[bytes]:

@@ -1,8 +1,8 @@
 """The plan beside what ran: every known value of every process, equal or not.
 
-A process is compared by node, local rank, rank, world size, visible GPUs and, where the launch line decides them, master
-and port. With a rendezvous that hands out ranks by arrival the plan knows the set of ranks, not whose is whose: there a
-rank is right when it lies in the world. What the plan calls unknown counts as unknown, never as wrong.
+A process is compared by node, local rank, rank, world size, visible GPUs and, where the launch line decides them, by
+master and port. With a rendezvous that hands out ranks by arrival the plan knows the set of ranks, not whose is whose:
+there a rank is right when it lies in the world. What the plan calls unknown counts as unknown, never as wrong.
 """
 
 from __future__ import annotations
@@ -61,7 +61,12 @@ class _Comparison:
         self.job = facts[0]["env"].get("SLURM_JOB_ID", "") if facts else ""
 
     def run(self, whole: bool) -> None:
-        planned = [_Planned(process, group, _program(step.program)) for step in self.plan.steps for group in step.groups for process in group.processes]
+        planned = [
+            _Planned(process, group, _program(step.program))
+            for step in self.plan.steps
+            for group in step.groups
+            for process in group.processes
+        ]
         programs = {_named(fact) for fact in self.facts}
         for program in sorted(programs):
             self._program(program, [one for one in planned if one.program == program],
@@ -101,7 +106,9 @@ class _Comparison:
                     self.wrong.append(f"{program}: {happened[node]} processes on node {node}, planned {foretold[node]}")
 
     def _likeness(self, one: _Planned, fact: Fact) -> int:
-        return sum(8 if name == "node" else 1 for name, said, did in self._pairs(one, fact) if said is not None and said == did)
+        return sum(
+            8 if name == "node" else 1 for name, said, did in self._pairs(one, fact) if said is not None and said == did
+        )
 
     def _values(self, program: str, one: _Planned, fact: Fact) -> None:
         for name, said, did in self._pairs(one, fact):
@@ -110,7 +117,9 @@ class _Comparison:
                 continue
             self.known += 1
             if said != did:
-                self.wrong.append(f"{program}: {name} {did!r} on {fact['host']} (rank {fact['rank']}), planned {said!r}")
+                self.wrong.append(
+                    f"{program}: {name} {did!r} on {fact['host']} (rank {fact['rank']}), planned {said!r}"
+                )
 
     def _pairs(self, one: _Planned, fact: Fact) -> Iterable[tuple[str, object, object]]:
         """Yield (name, planned or None, real) for each value there is to know."""
@@ -130,7 +139,10 @@ class _Comparison:
         else:
             yield "rank", process.rank, fact["rank"]
         chosen = any(link.split("@")[0] in DYNAMIC for link in fact["chain"]) or fact["source"] != "torch"
-        for name, said, did in (("master", process.master, fact["master_addr"]), ("port", process.port, fact["master_port"])):
+        for name, said, did in (
+            ("master", process.master, fact["master_addr"]),
+            ("port", process.port, fact["master_port"]),
+        ):
             told = self._told(said, did)
             if told is not None or not chosen:
                 yield name, told, did
@@ -215,8 +227,10 @@ def table(rows: Sequence[Compared]) -> str:
     lines = [f"{'script':58}{'processes':>10}{'values':>8}{'known':>7}{'equal':>7}"]
     for row in sorted(rows):
         lines.append(f"{row.name:58}{row.processes:10}{row.values:8}{row.known:7}{row.known - len(row.wrong):7}")
-    values, known, wrong = sum(row.values for row in rows), sum(row.known for row in rows), sum(len(row.wrong) for row in rows)
+    values, known = sum(row.values for row in rows), sum(row.known for row in rows)
     share = 100.0 * known / values if values else 0.0
-    lines.append(f"{len(rows)} scripts, {sum(row.processes for row in rows)} processes: {values} values, {known} known ({share:.1f} %), {wrong} not so")
+    wrong = sum(len(row.wrong) for row in rows)
+    lines.append(f"{len(rows)} scripts, {sum(row.processes for row in rows)} processes, {values} values")
+    lines.append(f"{known} known ({share:.1f} %), {wrong} of them not so")
     lines += [f"  {row.name}: {one}" for row in sorted(rows) for one in row.wrong]
     return "\n".join(lines)

@@ -1,6 +1,6 @@
 """The hand-written scripts, and how each is submitted.
 
-`tests/cases/right/<site>/NAME.sh`, `tests/cases/tricky/NAME.sh` and `tests/cases/wrong/NAME.sh`. Beside a script there may be
+`tests/cases/right/<site>/NAME.sh`, `tests/cases/tricky/NAME.sh` and `tests/cases/wrong/NAME.sh`. Beside one may lie
 
 - `NAME.argv`: the words of sbatch's command line, quoted as in a shell. `{}` stands for the script; `< {}` at the end
   passes it through stdin; with `--wrap` there is no script at all.

@@ -1,11 +1,12 @@
 """Cases run on labs in the shape of their sites, several at a time; each process writes down what it was given.
 
-`MAPLE_FACTS` is the folder a stand-in writes its rank facts to (one JSON file a process), `MAPLE_DOUBLE_DEADLINE` how long
-stand-ins wait for each other before they give up as the real ones would after ten minutes.
+`MAPLE_FACTS` is the folder a stand-in writes its rank facts to (one JSON file a process), `MAPLE_DOUBLE_DEADLINE` how
+long stand-ins wait for each other before they give up as the real ones would after ten minutes.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import queue
@@ -14,9 +15,9 @@ import shutil
 import tempfile
 import threading
 from collections import defaultdict
-from typing import Any, Callable, Iterator, Mapping, NamedTuple, Optional, Sequence
+from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
-from tests.lab import Ended, Lab, Submitted
+from tests.lab import Ended, Lab, LabError, Submitted
 from tests.lab.shape import Shape
 from tests.reality.corpus import Case
 
@@ -71,9 +72,12 @@ def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: in
             except queue.Empty:
                 return
             try:
-                with Lab(shape_of(works[batch[0]].case.site)) as lab:
+                lab = _started(shape_of(works[batch[0]].case.site))
+                try:
                     results.update(_through(lab, [(index, works[index]) for index in batch], deadline))
-            except BaseException as error:  # noqa: BLE001 - told to the caller below
+                finally:
+                    lab.stop()
+            except BaseException as error:
                 errors.append(error)
 
     threads = [threading.Thread(target=serve, daemon=True) for _ in range(labs)]
@@ -84,6 +88,17 @@ def run_all(works: Sequence[Work], shape_of: Callable[[str], Shape], *, labs: in
     if errors:
         raise errors[0]
     return [results[index] for index in range(len(works))]
+
+
+def _started(shape: Shape) -> Lab:
+    """Return a lab that is up; two that start at once may choose the same ports, and one of them then chooses again."""
+    for attempt in range(3):
+        try:
+            return Lab(shape).start()
+        except LabError:
+            if attempt == 2:
+                raise
+    raise AssertionError
 
 
 def _through(lab: Lab, works: Sequence[tuple[int, Work]], deadline: str) -> Iterator[tuple[int, Ran]]:
@@ -114,7 +129,8 @@ def lay_out(work: Work, cwd: str) -> str:
 
 def _submit(lab: Lab, case: Case, cwd: str, deadline: str) -> Submitted:
     words = [case.file_name if word == "{}" else word for word in case.words]
-    env = lab.environment(MAPLE_FACTS=os.path.join(cwd, "facts"), MAPLE_DOUBLE_DEADLINE=deadline, **dict(case.environment))
+    env = lab.environment(MAPLE_FACTS=os.path.join(cwd, "facts"), MAPLE_DOUBLE_DEADLINE=deadline)
+    env.update(case.environment)
     stdin = (case.script or b"").decode("utf-8", "surrogateescape") if case.stdin else ""
     return lab.sbatch(*words, cwd=cwd, env=env, stdin=stdin, timeout=40)
 
@@ -130,10 +146,8 @@ def _result(lab: Lab, case: Case, cwd: str, sent: Submitted) -> Ran:
         state = next((one.state for one in ended if one.state != "COMPLETED"), "COMPLETED")
     except TimeoutError:
         lab.run(["scancel", str(sent.id)])
-        try:
+        with contextlib.suppress(TimeoutError):
             lab.wait(sent.id, 20)
-        except TimeoutError:
-            pass
     code = max((one.exit_code or one.signal for one in ended), default=-1)
     addresses = dict(zip((host for host, _ in lab.shape.hosts()), lab.layout.addresses))
     return Ran(case, state, code, _facts(os.path.join(cwd, "facts")), _output(cwd), addresses)

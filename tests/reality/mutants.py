@@ -1,8 +1,8 @@
 """Mutants judged by what ran.
 
-Right scripts are changed by seeded operators; each mutant runs bare on a lab in the shape of its site, and the facts say
-whether it is broken. Then Maple sees it, and what Maple makes of it runs, too. Two figures matter: how many broken mutants
-are found and mended, and how many mutants that still run right are touched or called wrong (the goal is none).
+Right scripts are changed by seeded operators; each mutant runs bare on a lab in the shape of its site, and the facts
+say whether it is broken. Then Maple sees it, and what Maple makes of it runs, too. Two figures matter: how many broken
+mutants are found and mended, and how many that still run right are touched or called wrong (the goal is none).
 """
 
 from __future__ import annotations
@@ -51,7 +51,14 @@ class Result(NamedTuple):
     def counts(self) -> Counter[str]:
         """Return this result as a row of the table."""
         if self.broken is None:
-            return Counter({"mutants": 1, "still right": 1, "changed": int(self.answer.changed), "called wrong": int(bool(self.answer.proven))})
+            return Counter(
+                {
+                    "mutants": 1,
+                    "still right": 1,
+                    "changed": int(self.answer.changed),
+                    "called wrong": int(bool(self.answer.proven)),
+                }
+            )
         mended = self.answer.changed
         return Counter({"mutants": 1, "broken": 1, "found": int(bool(self.answer.proven)), "repaired": int(mended),
                         "then right": int(mended and self.still_broken is None)})  # fmt: skip
@@ -64,7 +71,10 @@ def mutants(origins: Sequence[Case], seed: int, operators: Iterable[str] = OPERA
     for origin in origins:
         for name in operators:
             chance = random.Random(f"{seed}:{name}:{origin.name}")
-            for hidden in ("", chance.choice(sorted(KEEPING)) if name in MEANT_TO_BREAK and chance.randrange(HIDDEN) == 0 else None):
+            for hidden in (
+                "",
+                chance.choice(sorted(KEEPING)) if name in MEANT_TO_BREAK and chance.randrange(HIDDEN) == 0 else None,
+            ):
                 made = _made(origin, name, hidden, chance) if hidden is not None else None
                 if made and (origin.site, made.case.script) not in seen:
                     seen.add((origin.site, made.case.script))
@@ -98,7 +108,9 @@ def judge(made: Sequence[Mutant], needs: Mapping[str, Mapping[str, bytes]], labs
     works = [Work(one.case, needs.get(one.origin.name, {})) for one in made]
     reasons = [why_broken(ran) for ran in run_all(works, shape_of, labs=labs)]
     answers = [_answer(work) for work in works]
-    again = [index for index, answer in enumerate(answers) if reasons[index] is not None and _contested(made[index], answer)]
+    again = [
+        index for index, answer in enumerate(answers) if reasons[index] is not None and _contested(made[index], answer)
+    ]
     _run_again(works, reasons, again, labs)
     changed = [index for index, answer in enumerate(answers) if answer.changed]
     mended = [Work(repaired(made[index].case, answers[index]), works[index].extra) for index in changed]
@@ -124,7 +136,9 @@ def _answer(work: Work) -> Answer:
         return ask(work.case, lay_out(work, os.path.join(folder, "job")))
 
 
-def baseline(origins: Sequence[Case], labs: int = LABS) -> tuple[list[Case], dict[str, Mapping[str, bytes]], dict[str, str]]:
+def baseline(
+    origins: Sequence[Case], labs: int = LABS
+) -> tuple[list[Case], dict[str, Mapping[str, bytes]], dict[str, str]]:
     """Return the origins that run right, their programs' files, and why the others do not."""
     good, needs, bad = [], {}, {}
     for ran in run_all([Work(case) for case in origins], shape_of):
@@ -149,20 +163,33 @@ def table(results: Sequence[Result], by: str) -> str:
         rows.setdefault("all", Counter()).update(result.counts)
     order = [name for name in OPERATORS if name in rows] if by == "operator" else sorted(set(rows) - {"all"})
     head = f"{by:28}" + "".join(f"{name:>14}" for name in COLUMNS)
-    lines = [f"{name:28}" + "".join(f"{rows[name][column]:14}" for column in COLUMNS) for name in [*order, "all"] if name in rows]
+    lines = [
+        f"{name:28}" + "".join(f"{rows[name][column]:14}" for column in COLUMNS)
+        for name in [*order, "all"]
+        if name in rows
+    ]
     return "\n".join([head, *lines])
 
 
 def plain(result: Result) -> dict[str, object]:
     """Return a result as JSON takes it."""
-    decision = result.answer.decision
+    mutant, answer = result.mutant, result.answer
+    mended = repaired(mutant.case, answer)
     return {
-        "name": result.mutant.case.name, "site": result.mutant.case.site, "operator": result.mutant.operator, "hidden": result.mutant.hidden,
-        "broken": result.broken, "verdict": decision.verdict, "proven": result.answer.proven, "changed": result.answer.changed,
-        "still_broken": result.still_broken, "says": [finding.says for finding in decision.findings],
-        "script": (result.mutant.case.script or b"").decode("latin-1"),
-        "repaired": (repaired(result.mutant.case, result.answer).script or b"").decode("latin-1") if result.answer.changed else None,
-    }  # fmt: skip
+        "name": mutant.case.name,
+        "site": mutant.case.site,
+        "operator": mutant.operator,
+        "hidden": mutant.hidden,
+        "broken": result.broken,
+        "verdict": answer.decision.verdict,
+        "proven": answer.proven,
+        "changed": answer.changed,
+        "still_broken": result.still_broken,
+        "says": [finding.says for finding in answer.decision.findings],
+        "held_back": answer.decision.held_back,
+        "script": (mutant.case.script or b"").decode("latin-1"),
+        "repaired": (mended.script or b"").decode("latin-1") if answer.changed else None,
+    }
 
 
 def keep(results: Sequence[Result], path: str) -> None:
@@ -180,7 +207,10 @@ def main(argv: Sequence[str]) -> int:
     made = mutants(good, seed)
     if len(argv) > 1:
         made = random.Random(seed).sample(made, min(int(argv[1]), len(made)))
-    print(f"{len(good)} right scripts, {len(bad)} that do not run right here, {len(made)} mutants, seed {seed}", flush=True)
+    print(
+        f"{len(good)} right scripts, {len(bad)} that do not run right here, {len(made)} mutants, seed {seed}",
+        flush=True,
+    )
     for name, why in bad.items():
         print(f"  not right: {name}: {why}")
     results = judge(made, needs)

@@ -1,7 +1,7 @@
 """Seeded changes to right scripts. Whether a mutant is broken is not decided here: reality does that.
 
-An operator takes a script's bytes and a random generator, and returns other bytes, or None where it finds nothing to change.
-Those in `KEEPING` are meant to keep the meaning (and reality checks that, too); the rest may break it or not.
+An operator takes a script's bytes and a random generator, and returns other bytes, or None where it finds nothing to
+change. Those in `KEEPING` are meant to keep the meaning (and reality checks that, too); the rest may break it or not.
 """
 
 from __future__ import annotations
@@ -51,7 +51,9 @@ def _change_value(script: bytes, chance: random.Random, names: bytes, choices: S
     return _put(script, *one.span("value"), _other_number(one["value"].strip(b'"'), chance, choices))
 
 
-def _drop(script: bytes, chance: random.Random, names: bytes, among: Optional[Sequence[tuple[int, int]]] = None) -> Optional[bytes]:
+def _drop(
+    script: bytes, chance: random.Random, names: bytes, among: Optional[Sequence[tuple[int, int]]] = None
+) -> Optional[bytes]:
     found = [one for one in options(script, names) if among is None or any(a <= one.start() < b for a, b in among)]
     if not found:
         return None
@@ -140,7 +142,12 @@ def wrong_world_size(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 @breaking
 def no_step_tasks(script: bytes, chance: random.Random) -> Optional[bytes]:
-    return _drop(script, chance, rb"-n|-np|--ntasks|--ntasks-per-node|-ppn|-N", _lines(script, b"srun", b"mpirun", b"mpiexec", b"ibrun"))
+    return _drop(
+        script,
+        chance,
+        rb"-n|-np|--ntasks|--ntasks-per-node|-ppn|-N",
+        _lines(script, b"srun", b"mpirun", b"mpiexec", b"ibrun"),
+    )
 
 
 @breaking
@@ -198,7 +205,9 @@ def no_export(script: bytes, chance: random.Random) -> Optional[bytes]:
 @breaking
 def no_master_variable(script: bytes, chance: random.Random) -> Optional[bytes]:
     """The line that sets the master is gone."""
-    found = re.search(rb"(?m)^[^#\n]*\b(?:MASTER_ADDR|MASTER|HEAD|M|HOST|MAIN|HEAD_NODE|head_node|first|head)=.*\n", script)
+    found = re.search(
+        rb"(?m)^[^#\n]*\b(?:MASTER_ADDR|MASTER|HEAD|M|HOST|MAIN|HEAD_NODE|head_node|first|head)=.*\n", script
+    )
     return _put(script, *found.span(), b"") if found else None
 
 
@@ -243,7 +252,11 @@ def unquoted_heredoc(script: bytes, chance: random.Random) -> Optional[bytes]:
 @breaking
 def no_launcher(script: bytes, chance: random.Random) -> Optional[bytes]:
     """The outer launcher is gone: only the first node starts anything."""
-    lines = [line for line in launch_lines(script) if line.launcher in (b"srun", b"ibrun") and _plain_inside(script, line.name_end)]
+    lines = [
+        line
+        for line in launch_lines(script)
+        if line.launcher in (b"srun", b"ibrun") and _plain_inside(script, line.name_end)
+    ]
     if not lines:
         return None
     line = chance.choice(lines)
@@ -301,7 +314,11 @@ def python_to_torchrun(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 @breaking
 def master_is_localhost(script: bytes, chance: random.Random) -> Optional[bytes]:
-    found = re.search(rb"\b(?:MASTER_ADDR|MASTER|HEAD|M|HOST|MAIN|HEAD_NODE|head_node|first|head)=(\"?\$\(.*?\)\"?)(?=[\s;]|$)", script, re.MULTILINE)
+    found = re.search(
+        rb"\b(?:MASTER_ADDR|MASTER|HEAD|M|HOST|MAIN|HEAD_NODE|head_node|first|head)=(\"?\$\(.*?\)\"?)(?=[\s;]|$)",
+        script,
+        re.MULTILINE,
+    )
     return _put(script, *found.span(1), b"localhost") if found else None
 
 
@@ -370,7 +387,9 @@ def visible_devices_for_eight(script: bytes, chance: random.Random) -> Optional[
 @breaking
 def other_partition(script: bytes, chance: random.Random) -> Optional[bytes]:
     """A partition name nobody has heard of."""
-    found = [one for one in options(script, rb"--partition|-p") if any(a <= one.start() < b for a, b in directives(script))]
+    found = [
+        one for one in options(script, rb"--partition|-p") if any(a <= one.start() < b for a, b in directives(script))
+    ]
     return _put(script, *found[0].span("value"), b"gpuX") if found else None
 
 
@@ -393,7 +412,12 @@ def in_a_function(script: bytes, chance: random.Random) -> Optional[bytes]:
     line = _alone(script, chance)
     if line is None or b"<<" in script[line.start : line.end]:
         return None
-    return _put(script, line.start, line.end, b"start_training() {\n    " + script[line.start : line.end] + b"\n}\nstart_training")
+    return _put(
+        script,
+        line.start,
+        line.end,
+        b"start_training() {\n    " + script[line.start : line.end] + b"\n}\nstart_training",
+    )
 
 
 @keeping
@@ -411,7 +435,12 @@ def in_a_heredoc(script: bytes, chance: random.Random) -> Optional[bytes]:
     line = _alone(script, chance)
     text = script[line.start : line.end] if line else b""
     names = set(re.findall(rb"\$\{?(\w+)", text))
-    if line is None or b"<<" in text or b"[@]" in text or not all(name.startswith(b"SLURM_") or _exported(script, name) for name in names):
+    if (
+        line is None
+        or b"<<" in text
+        or b"[@]" in text
+        or not all(name.startswith(b"SLURM_") or _exported(script, name) for name in names)
+    ):
         return None
     new = b"cat > step.$SLURM_JOB_ID.sh <<'STEP'\n" + text + b"\nSTEP\nbash step.$SLURM_JOB_ID.sh"
     return _put(script, line.start, line.end, new)
@@ -426,7 +455,14 @@ def in_a_block(script: bytes, chance: random.Random) -> Optional[bytes]:
     line = _alone(script, chance)
     if line is None or b"<<" in script[line.start : line.end]:
         return None
-    before, after = chance.choice([(b"{ ", b"; }"), (b"( ", b" )"), (b"if true; then\n  ", b"\nfi"), (b"if [ $SLURM_NNODES -ge 1 ]; then ", b"; fi")])
+    before, after = chance.choice(
+        [
+            (b"{ ", b"; }"),
+            (b"( ", b" )"),
+            (b"if true; then\n  ", b"\nfi"),
+            (b"if [ $SLURM_NNODES -ge 1 ]; then ", b"; fi"),
+        ]
+    )
     return _put(script, line.start, line.end, before + script[line.start : line.end] + after)
 
 
@@ -471,7 +507,10 @@ def continued_lines(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 @keeping
 def equals_or_blank(script: bytes, chance: random.Random) -> Optional[bytes]:
-    found = options(script, NNODES + b"|" + NPROC + b"|" + NODE_RANK + rb"|--rdzv[-_]\w+|--master[-_]\w+|--num_\w+|--main_process_\w+")
+    found = options(
+        script,
+        NNODES + b"|" + NPROC + b"|" + NODE_RANK + rb"|--rdzv[-_]\w+|--master[-_]\w+|--num_\w+|--main_process_\w+",
+    )
     if not found:
         return None
     one = chance.choice(found)
@@ -502,15 +541,21 @@ def renamed_variable(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 
 _READ_BY_OTHERS = {
-    b"MASTER_ADDR", b"MASTER_PORT", b"WORLD_SIZE", b"RANK", b"LOCAL_RANK", b"CUDA_VISIBLE_DEVICES", b"OMP_NUM_THREADS", b"HF_HOME",
-    b"LOGLEVEL", b"ZE_FLAT_DEVICE_HIERARCHY", b"CCL_ATL_TRANSPORT", b"NCCL_SOCKET_IFNAME", b"NODE_RANK", b"WORLD_RANK",
+    b"MASTER_ADDR", b"MASTER_PORT", b"WORLD_SIZE", b"RANK", b"LOCAL_RANK", b"CUDA_VISIBLE_DEVICES", b"OMP_NUM_THREADS",
+    b"HF_HOME", b"LOGLEVEL", b"ZE_FLAT_DEVICE_HIERARCHY", b"CCL_ATL_TRANSPORT", b"NCCL_SOCKET_IFNAME", b"NODE_RANK",
+    b"WORLD_RANK", b"SLURM_EXPORT_ENV",
 }  # fmt: skip
 
 
 @keeping
 def comments_and_echoes(script: bytes, chance: random.Random) -> Optional[bytes]:
     at = body_start(script)
-    return _put(script, at, at, b"# srun -n 64 torchrun --nproc_per_node=64 --node_rank=0 train.py\necho \"starting srun torchrun --nnodes=9\"\n")
+    return _put(
+        script,
+        at,
+        at,
+        b'# srun -n 64 torchrun --nproc_per_node=64 --node_rank=0 train.py\necho "starting srun torchrun --nnodes=9"\n',
+    )
 
 
 @keeping
@@ -523,7 +568,11 @@ def blank_lines(script: bytes, chance: random.Random) -> Optional[bytes]:
 def directives_reordered(script: bytes, chance: random.Random) -> Optional[bytes]:
     spans = directives(script)
     joined = [script[a:b] for a, b in spans]
-    if len(spans) < 2 or any(a != b for (_, a), (b, _) in zip(spans, spans[1:])) or len({one.split()[1][:6] for one in joined}) < len(joined):
+    if (
+        len(spans) < 2
+        or any(a != b for (_, a), (b, _) in zip(spans, spans[1:]))
+        or len({one.split()[1][:6] for one in joined}) < len(joined)
+    ):
         return None
     chance.shuffle(joined)
     return _put(script, spans[0][0], spans[-1][1], b"".join(joined))
@@ -531,13 +580,27 @@ def directives_reordered(script: bytes, chance: random.Random) -> Optional[bytes
 
 @keeping
 def long_or_short_directive(script: bytes, chance: random.Random) -> Optional[bytes]:
-    pairs = [(rb"-N[ =]?(?=\d)", b"--nodes="), (rb"-n[ =]?(?=\d)", b"--ntasks="), (rb"-t[ =]?(?=\d)", b"--time="), (rb"-p (?=\w)", b"--partition="),
-             (rb"--nodes[= ](?=\d)", b"-N "), (rb"--time[= ](?=\d)", b"-t "), (rb"--partition[= ]", b"-p ")]  # fmt: skip
+    pairs = [
+        (rb"-N[ =]?(?=\d)", b"--nodes="),
+        (rb"-n[ =]?(?=\d)", b"--ntasks="),
+        (rb"-t[ =]?(?=\d)", b"--time="),
+        (rb"-p (?=\w)", b"--partition="),
+        (rb"--nodes[= ](?=\d)", b"-N "),
+        (rb"--time[= ](?=\d)", b"-t "),
+        (rb"--partition[= ]", b"-p "),
+    ]
     spans = directives(script)
-    able = [(found, new) for pattern, new in pairs for a, b in spans for found in re.finditer(rb"(?<=\s)" + pattern, script[a:b])]
+    able = [
+        (found, new)
+        for pattern, new in pairs
+        for a, b in spans
+        for found in re.finditer(rb"(?<=\s)" + pattern, script[a:b])
+    ]
     if not able:
         return None
-    pattern, new = chance.choice([(p, n) for p, n in pairs if any(re.search(rb"(?<=\s)" + p, script[a:b]) for a, b in spans)])
+    pattern, new = chance.choice(
+        [(p, n) for p, n in pairs if any(re.search(rb"(?<=\s)" + p, script[a:b]) for a, b in spans)]
+    )
     for a, b in spans:
         line = re.sub(rb"(?<=\s)" + pattern, new, script[a:b], count=1)
         if line != script[a:b]:
@@ -548,7 +611,11 @@ def long_or_short_directive(script: bytes, chance: random.Random) -> Optional[by
 @keeping
 def counts_in_variables(script: bytes, chance: random.Random) -> Optional[bytes]:
     """A literal count of the launcher's comes from a variable that the script sets (and exports) first."""
-    found = [one for one in options(script, NNODES + b"|" + NPROC + rb"|--num_processes|--num_machines") if one["value"].isdigit()]
+    found = [
+        one
+        for one in options(script, NNODES + b"|" + NPROC + rb"|--num_processes|--num_machines")
+        if one["value"].isdigit()
+    ]
     if not found:
         return None
     one = chance.choice(found)

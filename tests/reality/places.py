@@ -1,4 +1,4 @@
-"""Where things stand in a script: launch lines, options, directives. By tree-sitter, so that Maple does not judge itself."""
+"""Where things stand in a script: launch lines, options, directives. By tree-sitter: Maple must not judge itself."""
 
 from __future__ import annotations
 
@@ -10,6 +10,14 @@ import tree_sitter_bash
 from tree_sitter import Language, Node, Parser
 
 LAUNCHERS = (b"srun", b"torchrun", b"mpirun", b"mpiexec", b"ibrun", b"accelerate", b"deepspeed")
+COMPOUNDS = (
+    "function_definition",
+    "for_statement",
+    "while_statement",
+    "c_style_for_statement",
+    "if_statement",
+    "subshell",
+)
 _PARSER = Parser(Language(tree_sitter_bash.language()))
 
 
@@ -38,10 +46,11 @@ def _walk(node: Node, nested: bool) -> Iterator[Line]:
             word = name.text if name is not None else None
             if name is not None and word is not None and _is_launcher(child, word):
                 alone = node.type in ("program", "compound_statement")
-                yield Line(child.start_byte, child.end_byte, word, name.start_byte, name.end_byte, alone and not nested, nested)
+                yield Line(
+                    child.start_byte, child.end_byte, word, name.start_byte, name.end_byte, alone and not nested, nested
+                )
                 continue
-        yield from _walk(child, nested or child.type in ("function_definition", "for_statement", "while_statement",
-                                                         "c_style_for_statement", "if_statement", "subshell"))  # fmt: skip
+        yield from _walk(child, nested or child.type in COMPOUNDS)
 
 
 def _is_launcher(command: Node, word: bytes) -> bool:
@@ -52,11 +61,13 @@ def _is_launcher(command: Node, word: bytes) -> bool:
 
 
 def options(script: bytes, names: bytes) -> list[re.Match[bytes]]:
-    """Return every `--name=value` or `--name value` outside comments; groups: "whole", "joint" ("=" or blanks), "value".
+    """Return every `--name=value` or `--name value` outside comments; groups "whole", "name", "joint", "value".
 
     *names* is a regular expression for the name, dashes included.
     """
-    pattern = rb"(?<=[\s'\"(])(?P<whole>(?P<name>" + names + rb")(?P<joint>=|[ \t]+)(?P<value>[^\s'\"\\)]+|\"[^\"\s]*\"))"
+    pattern = (
+        rb"(?<=[\s'\"(])(?P<whole>(?P<name>" + names + rb")(?P<joint>=|[ \t]+)(?P<value>[^\s'\"\\)]+|\"[^\"\s]*\"))"
+    )
     return [found for found in re.finditer(pattern, script) if not _in_comment(script, found.start())]
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 
 from tests.lab.shape import GPU4, Shape
 from tests.lab.sites import shape_of_site
@@ -12,7 +12,7 @@ OTHERS = {"tacc-stampede3": 4}  # nodes of the GPU kinds that are not the site's
 OPEN_MPI = ("tacc-vista",)  # its documented mpirun is Open MPI's, though it has ibrun as well
 
 
-@lru_cache(maxsize=None)
+@cache
 def shape_of(name: str) -> Shape:
     """Return the shape of a site's lab; a site that nobody described has four nodes of four GPUs."""
     if name == GENERIC:

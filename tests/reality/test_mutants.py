@@ -31,17 +31,25 @@ def results() -> list[Result]:
 
 
 def test_a_mutant_that_still_runs_right_is_neither_changed_nor_called_wrong(results: list[Result]) -> None:
-    harmed = {one.mutant.case.name: one.answer.proven for one in results if one.broken is None and (one.answer.changed or one.answer.proven)}
+    harmed = {
+        one.mutant.case.name: one.answer.proven
+        for one in results
+        if one.broken is None and (one.answer.changed or one.answer.proven)
+    }
     assert harmed == {}
 
 
 def test_what_is_repaired_runs_right(results: list[Result]) -> None:
-    worse = {one.mutant.case.name: one.still_broken for one in results if one.answer.changed and one.still_broken is not None}
+    worse = {
+        one.mutant.case.name: one.still_broken for one in results if one.answer.changed and one.still_broken is not None
+    }
     assert worse == {}
 
 
 def test_operators_that_keep_the_meaning_keep_it(results: list[Result]) -> None:
-    broken = {one.mutant.case.name: one.broken for one in results if one.mutant.operator in KEEPING and one.broken is not None}
+    broken = {
+        one.mutant.case.name: one.broken for one in results if one.mutant.operator in KEEPING and one.broken is not None
+    }
     assert broken == {}
 
 

@@ -47,7 +47,9 @@ def test_a_wrong_plan_would_be_noticed() -> None:
     case = next(case for case in cases("right") if case.name.endswith("generic-slurm/static-by-srun"))
     ran = run_all([Work(case)], shape_of)[0]
     assert compare(_plan(case), ran, whole=True).wrong == ()
-    other = case.with_script((case.script or b"").replace(b"--nproc_per_node=4", b"--nproc_per_node=3"), case.words, case.name)
+    other = case.with_script(
+        (case.script or b"").replace(b"--nproc_per_node=4", b"--nproc_per_node=3"), case.words, case.name
+    )
     assert compare(_plan(other), ran, whole=True).wrong != ()
 
 
@@ -58,7 +60,13 @@ def _plan(case: Case):  # type: ignore[no-untyped-def]
 
 @pytest.mark.parametrize(
     ("nodes", "expected"),
-    [("a-1", ["a-1"]), ("a-[1-3]", ["a-1", "a-2", "a-3"]), ("n[08-10,12]", ["n08", "n09", "n10", "n12"]), ("a-1,b-2", ["a-1", "b-2"]), ("", [])],
+    [
+        ("a-1", ["a-1"]),
+        ("a-[1-3]", ["a-1", "a-2", "a-3"]),
+        ("n[08-10,12]", ["n08", "n09", "n10", "n12"]),
+        ("a-1,b-2", ["a-1", "b-2"]),
+        ("", []),
+    ],
 )
 def test_node_lists_are_read_in_order(nodes: str, expected: list[str]) -> None:
     assert hosts(nodes) == expected

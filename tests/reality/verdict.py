@@ -9,7 +9,10 @@ from typing import Optional
 from tests.reality.field import Fact, Ran
 
 # A launcher that gave up says so on stderr, also where the script's last command hides its exit code.
-GAVE_UP = re.compile(r"^(?:srun: (?:error|fatal): .*|torch\.distributed\.\S*Error: .*|\w+Error: .*|mpirun: .*|.*: command not found)$", re.MULTILINE)
+GAVE_UP = re.compile(
+    r"^(?:srun: (?:error|fatal): .*|torch\.distributed\.\S*Error: .*|\w+Error: .*|mpirun: .*|.*: command not found)$",
+    re.MULTILINE,
+)
 
 
 def why_broken(ran: Ran) -> Optional[str]:
@@ -55,7 +58,9 @@ def _launch(fact: Fact) -> tuple[str, str, str]:
 def _other_world_than_declared(ran: Ran) -> Optional[str]:
     """accelerate divides --num_processes by the machines and says nothing of the rest."""
     said = re.findall(rb"--num_processes[= ](\d+)", re.sub(rb"(?m)^\s*#.*$", b"", ran.case.script or b""))
-    worlds = {fact["world_size"] for fact in ran.leaves if any(link.startswith("accelerate@") for link in fact["chain"])}
+    worlds = {
+        fact["world_size"] for fact in ran.leaves if any(link.startswith("accelerate@") for link in fact["chain"])
+    }
     if len(said) == 1 and len(worlds) == 1 and int(said[0]) not in worlds:
         return f"accelerate was told {int(said[0])} processes and made a world of {worlds.pop()}"
     return None

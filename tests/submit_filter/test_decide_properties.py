@@ -6,7 +6,8 @@ import random
 import subprocess
 
 import pytest
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from maple_submit_filter.decide import Decision, decide
 from maple_submit_filter.site import GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
@@ -17,10 +18,39 @@ from tests.reality.operators import OPERATORS
 
 SCRIPTS = [case for kind in ("right", "tricky", "wrong") for case in cases(kind) if case.script is not None]
 COMMANDS = [
-    b"srun ", b"torchrun --nnodes=2 ", b"--nproc_per_node=4 ", b"--node_rank=$SLURM_NODEID ", b"bash -c '", b"'", b'"', b"\\\n", b"$(", b")",
-    b"`", b"<<EOF\n", b"EOF\n", b"${x:-", b"}", b"((", b"))", b"if ", b"then\n", b"fi\n", b"for i in a; do\n", b"done\n", b"f() {\n", b"#SBATCH -N2\n",
-    b"#SBATCH --ntasks-per-node=4 --gpus-per-node=4\n", b"export X=1\n", b"\0", b"\r\n", b"\xff\xfe", b"accelerate launch ", b"mpirun -np 4 ", b"train.py\n",
-]  # fmt: skip
+    b"srun ",
+    b"torchrun --nnodes=2 ",
+    b"--nproc_per_node=4 ",
+    b"--node_rank=$SLURM_NODEID ",
+    b"bash -c '",
+    b"'",
+    b'"',
+    b"\\\n",
+    b"$(",
+    b")",
+    b"`",
+    b"<<EOF\n",
+    b"EOF\n",
+    b"${x:-",
+    b"}",
+    b"((",
+    b"))",
+    b"if ",
+    b"then\n",
+    b"fi\n",
+    b"for i in a; do\n",
+    b"done\n",
+    b"f() {\n",
+    b"#SBATCH -N2\n",
+    b"#SBATCH --ntasks-per-node=4 --gpus-per-node=4\n",
+    b"export X=1\n",
+    b"\0",
+    b"\r\n",
+    b"\xff\xfe",
+    b"accelerate launch ",
+    b"mpirun -np 4 ",
+    b"train.py\n",
+]
 thorough = settings(max_examples=150, deadline=None, suppress_health_check=list(HealthCheck))
 
 
