@@ -163,6 +163,8 @@ class Lab(Client):
         until(lambda: os.path.exists(f"{run}/munge.s"), 10, "munged made no socket")
         controller = [f"{self.directory}/sbin/slurmctld", "-D", "-f", f"{self.directory}/etc/slurm.conf"]
         self._children.append(processes.start_daemon(self.directory, "slurmctld", controller))
+        # A slurmd that finds no controller tries again only after a second.
+        until(lambda: _answers(self.layout.controller, self.layout.base_port), 10, "slurmctld does not answer")
         hosts = [host for host, _ in self.shape.hosts()]
         self._children += processes.start_nodes(self.directory, hosts, self.network, self.own_names)
 
@@ -206,6 +208,11 @@ def _free_ports(nodes: int) -> int:
         if all(_is_free(port) for port in range(base, base + nodes + 1)) and _is_free(base + 100):
             return base
     raise LabError("no free ports between 10000 and 30000")
+
+
+def _answers(address: str, port: int) -> bool:
+    with socket.socket() as probe:
+        return probe.connect_ex((address, port)) == 0
 
 
 def _is_free(port: int) -> bool:

@@ -198,11 +198,28 @@ def test_what_is_missing_is_named_with_the_line_that_installs_it(monkeypatch):
 
 
 def test_a_lab_that_cannot_start_says_why_and_leaves_nothing():
-    wrong = Shape("x", (NodeGroup("a", 1),), (PartitionShape("p", ("nobody",)),))
-    lab = Lab(wrong)
+    lab = Lab(Shape("x", (NodeGroup("a", 1),), (PartitionShape("p", ("nobody",)),)))
     with pytest.raises(LabError, match="did not start"):
         lab.start()
     assert lab.directory == ""
+
+
+def test_in_ci_a_lab_that_cannot_start_fails_and_elsewhere_it_skips(monkeypatch, request):
+    shared = request.config.pluginmanager.getplugin(os.path.join(ROOT, "tests", "conftest.py"))
+    wrong = Shape("x", (NodeGroup("a", 1),), (PartitionShape("p", ("nobody",)),))
+    monkeypatch.setenv("CI", "true")
+    with pytest.raises(pytest.fail.Exception, match="did not start"):
+        shared._started(wrong)
+    monkeypatch.delenv("CI")
+    with pytest.raises(pytest.skip.Exception, match="did not start"):
+        shared._started(wrong)
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")
+def test_where_there_are_no_terminals_devices_are_made_for_the_gpus(monkeypatch):
+    monkeypatch.setattr(processes, "_is_device", lambda path: False)
+    with Lab(GPU2X2) as lab:
+        assert lab.run(["srun", "--gpus-per-node=2", "sh", "-c", "echo $CUDA_VISIBLE_DEVICES"]).stdout == "0,1\n"
 
 
 def running(lab, job):
