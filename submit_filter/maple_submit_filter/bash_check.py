@@ -8,7 +8,7 @@ BASH = ("/bin/bash", "/usr/bin/bash")
 
 
 def parses(source: bytes) -> bool:
-    """Return whether `bash -n` takes the bytes without a word. Without a bash the answer is no: then nothing is changed."""
+    """Return whether `bash -n` takes the bytes. Without a bash the answer is no: then nothing is changed."""
     bash = next((path for path in BASH if os.access(path, os.X_OK)), None)
     if bash is None or not hasattr(os, "memfd_create"):
         return False

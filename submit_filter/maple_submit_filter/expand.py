@@ -62,7 +62,7 @@ def fields(shell: Shell, one: Word, substitute: Substitute) -> List[Text]:
 
 
 def _settled(text: Text) -> Text:
-    """An unknown value glued to known bytes (`--port=$PORT`) is taken for one word: an empty or split one would not run."""
+    """An unknown value glued to known bytes (`--port=$PORT`) is taken for one word: another would not run."""
     if text.open and any(piece.text[:1] != NUL for piece in text.pieces):
         return _closed(text)
     return text

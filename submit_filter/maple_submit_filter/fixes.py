@@ -185,7 +185,7 @@ def in_task(source: bytes, link: Link, name: str, spelling: bytes, value: bytes,
 
 
 def task_value(span: Span, variable: bytes, why: str) -> Tuple[List[Edit], ...]:
-    """Return ways to have the task expand a variable at *span*: as it is inside single quotes, escaped inside double."""
+    """Return ways to have the task expand a variable at *span*: bare inside single quotes, else escaped."""
     return ([Edit(span, b"$" + variable, why)], [Edit(span, b"\\$" + variable, why)])
 
 

@@ -6,7 +6,7 @@ A command is a function from its words and its input to its output; None means t
 from __future__ import annotations
 
 import re
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from .expand import derive, split
 from .shell_state import Shell, joined
@@ -14,11 +14,6 @@ from .text import EMPTY, NUL, Text, host, join, number, plain, token
 
 NEWLINE = plain(b"\n")
 _TOKEN = re.compile(rb"\0(host|addr):(\d+)\0")
-# Commands whose output is one word in all sane uses, so that an unquoted substitution of it does not split.
-SINGLE = frozenset(
-    b"shuf date expr wc head tail awk cut basename dirname pwd hostname python python3 mktemp nproc uuidgen id whoami "
-    b"realpath readlink which echo bc jot nvidia-smi getent printf tr sed grep git openssl od jq".split()
-)
 
 
 class Machine(NamedTuple):
@@ -362,8 +357,3 @@ def trimmed(text: Text) -> Text:
     """Return a substitution's value: trailing newlines removed."""
     raw = text.raw
     return text.slice(0, len(raw.rstrip(b"\n")))
-
-
-def known_commands() -> Tuple[bytes, ...]:
-    """Return the names this module can answer for."""
-    return tuple(_COMMANDS)

@@ -166,4 +166,6 @@ def _refused(trail: Trail, shape: StepShape, source: bytes) -> Step:
     span = trail.span or Span(0, 0)
     breaches = _refusals(shape, not trail.doubts and not trail.maybe)
     line = source.count(b"\n", 0, span.start) + 1
-    return Step(line, span, trail.links, (), breaches, shape.nodes, shape.tasks, None, None, (), None, False, trail.maybe, ())
+    return Step(
+        line, span, trail.links, (), breaches, shape.nodes, shape.tasks, None, None, (), None, False, trail.maybe, ()
+    )

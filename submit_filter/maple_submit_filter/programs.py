@@ -1,4 +1,4 @@
-"""What a command line starts: wrappers are looked through, launchers fan out, shells are played through, the rest are leaves."""
+"""What a command line starts: wrappers are seen through, launchers fan out, shells are played."""
 
 from __future__ import annotations
 

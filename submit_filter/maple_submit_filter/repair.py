@@ -71,7 +71,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
 def _best(
     state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[bytes]
 ) -> Optional[Tuple[str, Fix, State]]:
-    """Return the fix that leaves the fewest contradictions, then keeps the world sizes, then changes the fewest bytes."""
+    """Return the fix that leaves fewest contradictions, keeps the world sizes, changes fewest bytes."""
     found: List[Tuple[Tuple[int, int, int, int], str, Fix, State]] = []
     for finding in state.proven():
         if not finding.fixes:

@@ -1,4 +1,4 @@
-"""Launchers by name. Each module says what its launcher does to the process tree; `*_options` say how it reads words."""
+"""Launchers by name. Each module says what its launcher starts; `*_options` say how it reads words."""
 
 from __future__ import annotations
 

@@ -146,6 +146,8 @@ def empty_options(one: Link) -> Tuple[str, ...]:
     out = []
     for option in one.options:
         value = option.value
-        if option.name in wanted and value is not None and value.known and value.raw in (b"", b":") or option.name == "rdzv-endpoint" and value is not None and value.known and value.raw[:1] == b":":
+        if option.name not in wanted or value is None or not value.known:
+            continue
+        if value.raw in (b"", b":") or (option.name == "rdzv-endpoint" and value.raw[:1] == b":"):
             out.append(option.name)
     return tuple(out)

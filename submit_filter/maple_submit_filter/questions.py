@@ -1,0 +1,81 @@
+"""Small questions about commands, answered from how they are written."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Sequence
+
+from .shell import (
+    AndOr,
+    ArithCommand,
+    Assignment,
+    Command,
+    Group,
+    Literal,
+    Loop,
+    Param,
+    Pipeline,
+    Program,
+    Redirect,
+    Simple,
+    Test,
+    Word,
+)
+
+# Commands whose output is one word in all sane uses, so that an unquoted substitution of it does not split.
+SINGLE = frozenset(
+    b"shuf date expr wc head tail awk cut basename dirname pwd hostname python python3 mktemp nproc uuidgen id whoami "
+    b"realpath readlink which echo bc jot nvidia-smi getent printf tr sed grep git openssl od jq".split()
+)
+QUESTIONS = frozenset(b"[ [[ test command type which grep egrep pgrep hash".split())
+
+
+def first(one: Word) -> bytes:
+    """Return a word's bytes where it is one literal, else b""."""
+    return one.parts[0].text if len(one.parts) == 1 and isinstance(one.parts[0], Literal) else b""
+
+
+def asks(command: Command) -> bool:
+    """Return whether a command is asked for its answer, so that failing is no failure."""
+    if isinstance(command, Pipeline):
+        return asks(command.commands[-1])
+    if isinstance(command, Simple):
+        return bool(command.words) and first(command.words[0]) in QUESTIONS
+    return isinstance(command, (Test, ArithCommand))
+
+
+def file_written(redirects: Sequence[Redirect]) -> Optional[Redirect]:
+    for redirect in redirects:
+        if redirect.op in (b">", b">>", b">|", b"&>", b"&>>") and redirect.fd in (None, b"", b"1"):
+            return redirect
+    return None
+
+
+def single(body: Program) -> bool:
+    """Return whether an unknown output is one word in all sane uses."""
+    if not body.items:
+        return True
+    command = body.items[-1].command
+    while isinstance(command, (Pipeline, AndOr, Group)):
+        command = command.body.items[-1].command if isinstance(command, Group) else command.commands[-1]
+    if not isinstance(command, Simple) or not command.words:
+        return False
+    return first(command.words[0]).rsplit(b"/", 1)[-1] in SINGLE
+
+
+def only_open(loop: Loop) -> bool:
+    return not any(isinstance(part, Literal) for one in loop.words or () for part in one.parts)
+
+
+def assigned(body: Program) -> List[bytes]:
+    """Return the names that a loop's body may change."""
+    out: List[bytes] = []
+    stack: List[object] = [body]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Assignment):
+            out.append(one.name)
+        if isinstance(one, Loop) and one.variable:
+            out.append(one.variable)
+        if isinstance(one, tuple):
+            stack.extend(part for part in one if isinstance(part, tuple) and not isinstance(part, (Literal, Param)))
+    return out

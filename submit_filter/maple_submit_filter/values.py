@@ -1,0 +1,204 @@
+"""What a command prints, and what an assignment gives: the value side of playing a script through."""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Sequence, Union
+
+from . import arithmetic, outputs
+from .edits import Span
+from .expand import arith, word, words
+from .questions import single
+from .scene import MOST_COMMANDS, Scene
+from .shell import AndOr, Assignment, Command, CommandSub, Group, Loop, Pipeline, ProcessSub, Program, Redirect, Simple
+from .shell_state import Shell, Variable, open_value
+from .text import EMPTY, Text, join, number, plain
+
+COUNTED = re.compile(
+    rb"\s*([A-Za-z_]\w*)\s*=([^;]*);\s*([A-Za-z_]\w*)\s*(<=?)([^;]*);\s*(?:\+\+([A-Za-z_]\w*)|([A-Za-z_]\w*)\+\+)\s*"
+)
+
+
+class Values:
+    """The part of an interpreter that gives values; it starts nothing."""
+
+    scene: Scene
+
+    def offset(self, shell: Shell, position: int) -> int:
+        span = shell.base.span(position, position)
+        return span.start if span else -1
+
+    def substitute(self, part: Union[CommandSub, ProcessSub], shell: Shell) -> Text:
+        """Return what a substitution stands for."""
+        if part.body is None or isinstance(part, ProcessSub):
+            return self._unknown(part.span.start, shell, not isinstance(part, ProcessSub))
+        text = self.output(part.body, shell.fork())
+        if text is not None:
+            return outputs.trimmed(text)
+        return self._unknown(part.span.start, shell, not single(part.body))
+
+    def _unknown(self, position: int, shell: Shell, opened: bool) -> Text:
+        text = shell.mix(b"sub%d.%d" % (position, len(shell.base.pieces) and max(shell.base.pieces[0].start, 0)))
+        return Text(text.pieces, opened)
+
+    def output(self, program: Program, shell: Shell, given: Optional[Text] = None) -> Optional[Text]:
+        """Return what a program prints, or None when that is not known."""
+        out: List[Text] = []
+        for item in program.items:
+            text = self.print_of(item.command, shell, given)
+            if text is None:
+                return None
+            out.append(text)
+        return join(out)
+
+    def print_of(self, command: Command, shell: Shell, given: Optional[Text]) -> Optional[Text]:
+        self.scene.commands += 1
+        if self.scene.commands > MOST_COMMANDS:
+            return None
+        if isinstance(command, Pipeline):
+            text: Optional[Text] = given
+            for index, part in enumerate(command.commands):
+                text = self.print_of(part, shell, text if index or given is not None else None)
+                if text is None:
+                    return None
+            return text
+        if isinstance(command, AndOr):
+            return self.print_of(command.commands[0], shell, given) if command.operators[0] == b"||" else None
+        if isinstance(command, Group):
+            return self.output(command.body, shell.fork(), given)
+        if isinstance(command, Loop):
+            return self._loop_output(command, shell)
+        return self._simple_output(command, shell, given) if isinstance(command, Simple) else None
+
+    def _loop_output(self, loop: Loop, shell: Shell) -> Optional[Text]:
+        items = self.rounds(loop, shell)
+        if items is None or len(items) > 512:
+            return None
+        out = []
+        for item in items:
+            shell.set(loop.variable, item)
+            text = self.output(loop.body, shell)
+            if text is None:
+                return None
+            out.append(text)
+        return join(out)
+
+    def _simple_output(self, simple: Simple, shell: Shell, given: Optional[Text]) -> Optional[Text]:
+        argv = words(shell, simple.words, self.substitute)
+        for assignment in simple.assignments:
+            self.assign(assignment, shell)
+        if not argv:
+            return EMPTY
+        if any(
+            redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects
+        ):
+            return None
+        for redirect in simple.redirects:
+            if redirect.fd in (None, b"", b"0"):
+                given = self.given(redirect, shell) or given
+        return self.printed(argv, shell, given)
+
+    def printed(self, argv: List[Text], shell: Shell, given: Optional[Text]) -> Optional[Text]:
+        """Return what a command of these words prints, or None."""
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        if name == b"srun":
+            return self._printed_by_srun(argv, shell)
+        if name == b"cat" and len(argv) == 2:
+            return self.scene.content(argv[1], shell.cwd)
+        if name in (b"wc", b"head", b"tail", b"sed", b"awk", b"sort") and given is None and len(argv) > 1:
+            given = self.scene.content(argv[-1], shell.cwd) if not argv[-1].raw.startswith(b"-") else None
+            argv = argv[:-1] if given is not None else argv
+        return outputs.run(argv, given, shell, outputs.Machine(self.scene.allocation.nodes))
+
+    def _printed_by_srun(self, argv: List[Text], shell: Shell) -> Optional[Text]:
+        """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i` and its kin: one task on one node."""
+        from .launchers.srun import single
+
+        found = single(argv, shell, self.scene)
+        if found is None:
+            return None
+        place, rest = found
+        return self.printed(rest, shell.spawn(place), None)
+
+    def stdin(self, redirects: Sequence[Redirect], shell: Shell) -> Optional[Text]:
+        given = None
+        for redirect in redirects:
+            if redirect.fd in (None, b"", b"0") and redirect.op in (b"<", b"<<", b"<<-", b"<<<"):
+                given = self.given(redirect, shell)
+        return given
+
+    def given(self, redirect: Redirect, shell: Shell) -> Optional[Text]:
+        """Return what a redirection puts on standard input."""
+        if redirect.heredoc is not None:
+            return word(shell, redirect.heredoc.body, self.substitute)
+        if redirect.target is None:
+            return None
+        if redirect.op == b"<<<":
+            return join([word(shell, redirect.target, self.substitute), plain(b"\n")])
+        parts = redirect.target.parts
+        if redirect.op == b"<" and len(parts) == 1 and isinstance(parts[0], ProcessSub) and parts[0].body:
+            return self.output(parts[0].body, shell.fork())
+        if redirect.op == b"<":
+            return self.scene.content(word(shell, redirect.target, self.substitute), shell.cwd)
+        return None
+
+    def assign(self, assignment: Assignment, shell: Shell, exported: bool = False) -> None:
+        name = assignment.name
+        self.remember(name, assignment.span, shell)
+        if assignment.array is not None:
+            texts = tuple(words(shell, assignment.array, self.substitute))
+            before = shell.get(name).texts() if assignment.append else ()
+            shell.variables[name] = Variable(None, before + texts)
+            return
+        value = word(shell, assignment.value, self.substitute) if assignment.value else EMPTY
+        if assignment.subscript is not None:
+            self._assign_element(assignment, value, shell)
+            return
+        if assignment.append:
+            value = join([shell.value(name) or EMPTY, value])
+        shell.set(name, Text(value.pieces, value.open), exported)
+
+    def remember(self, name: bytes, span: Span, shell: Shell) -> None:
+        """Note where a name is assigned, so that an edit can find the place."""
+        start = shell.base.span(span.start, span.start)
+        if start is not None:
+            spans = self.scene.assigned.setdefault(name, [])
+            here = Span(start.start, start.start + span.end - span.start)
+            if here not in spans:
+                spans.append(here)
+
+    def _assign_element(self, assignment: Assignment, value: Text, shell: Shell) -> None:
+        texts = list(shell.get(assignment.name).texts())
+        index = arith(shell, word(shell, assignment.subscript, self.substitute)) if assignment.subscript else EMPTY
+        position = number(index)
+        if position is None or position > len(texts) or any(text.open for text in texts):
+            shell.variables[assignment.name] = Variable(None, (open_value(b"array"),))
+            return
+        texts[position : position + 1] = [value]
+        shell.variables[assignment.name] = Variable(None, tuple(texts))
+
+    def rounds(self, loop: Loop, shell: Shell) -> Optional[List[Text]]:
+        """Return the values a `for` goes through, or None when they are not known."""
+        if loop.kind == b"for":
+            texts = words(shell, loop.words, self.substitute) if loop.words is not None else list(shell.positional)
+            return None if any(text.open for text in texts) else texts
+        if loop.kind != b"cfor":
+            return None
+        found = COUNTED.fullmatch(loop.header)
+        if not found:
+            return None
+        low = plain_number(shell, found.group(2))
+        high = plain_number(shell, found.group(5))
+        if low is None or high is None:
+            return None
+        shell.set(found.group(1), plain(b"%d" % low))
+        return [plain(b"%d" % value) for value in range(low, min(high + (found.group(4) == b"<="), low + 1024))]
+
+
+def plain_number(shell: Shell, expression: bytes) -> Optional[int]:
+    names = re.sub(rb"\$\{?#?([A-Za-z_]\w*)(?:\[@\])?\}?", rb"\1", expression)
+    if b"#" in expression:
+        found = re.fullmatch(rb"\s*\$\{#([A-Za-z_]\w*)\[[@*]\]\}\s*", expression)
+        texts = shell.get(found.group(1)).texts() if found else ()
+        return None if not found or any(text.open for text in texts) else len(texts)
+    return arithmetic.evaluate(names, lambda name: number(shell.value(name)))
