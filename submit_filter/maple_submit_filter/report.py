@@ -69,6 +69,7 @@ def advice(finding: Finding, applied: str, reason: str) -> str:
         parts.append(printable(finding.help))
     if not parts and finding.asks_for:
         parts.append("only you know the %s" % printable(finding.asks_for))
+    parts[1:] = [part[:1].upper() + part[1:] for part in parts[1:]]
     said = "".join(part.rstrip(".") + ". " for part in parts)
     return "help: %sMore: maple explain %s" % (said, finding.code)
 

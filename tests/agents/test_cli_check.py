@@ -164,6 +164,23 @@ def test_another_mode_is_said(maple, decided, job, monkeypatch):
     assert json.loads(maple("check", job, "--json").out)["mode"] == "warn"
 
 
+@pytest.mark.parametrize(("line", "mode"), [(b"# maple: off", "off"), (b"echo # maple: off", "repair")])
+def test_a_script_may_switch_maple_off(maple, decided, job, line, mode):
+    decided(Decision("clean"))
+    with open(job, "ab") as script:
+        script.write(line + b"\r\n")
+    assert json.loads(maple("check", job, "--json").out)["mode"] == mode
+
+
+def test_the_same_variables_are_seen_as_on_submission(maple, decided, job, monkeypatch):
+    asked = decided(Decision("clean"))
+    monkeypatch.setenv("SBATCH_PARTITION", "gpu")
+    monkeypatch.setenv("UNRELATED", "x")
+    maple("check", job)
+    assert asked[0][0].environment[b"SBATCH_PARTITION"] == b"gpu"
+    assert b"UNRELATED" not in asked[0][0].environment
+
+
 def test_words_stand_before_the_script_on_the_command_line(maple, decided, job):
     asked = decided(Decision("clean"))
     maple("check", job, "--", "--nodes", "4", "-p", "gpu")

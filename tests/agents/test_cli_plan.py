@@ -131,10 +131,20 @@ def test_ranks_that_start_twice_are_said_to():
     assert "      node 0: 4 processes, ranks 0-1, some more than once" in drawn(step(twice))
 
 
+def test_tasks_that_each_start_workers_are_told_apart():
+    """The fan-out, seen: two tasks on one node, and both want the same GPUs."""
+    workers = tuple(one._replace(node=0) for one in processes(2, 2, rank=lambda *_: None))
+    assert drawn(step(workers))[3:] == [
+        "      node 0: 4 processes, ranks settled at the rendezvous",
+        "        task 0: 2 processes, ranks settled at the rendezvous, GPUs 0, 1",
+        "        task 1: 2 processes, ranks settled at the rendezvous, GPUs 0, 1",
+    ]
+
+
 def test_with_a_rendezvous_no_rank_is_made_up():
     tree = drawn(step(processes(2, 2, rank=lambda *_: None)))
     assert "      node 0: 2 processes, ranks settled at the rendezvous" in tree
-    assert "        rank ?, local 0, GPU 0, 8 CPUs" in tree
+    assert "        local 0, GPU 0, 8 CPUs" in tree
 
 
 def test_what_is_not_known_is_a_question_mark():

@@ -114,12 +114,26 @@ def _ranks(processes: Sequence[Process]) -> str:
 
 
 def _each(ranks: Sequence[Process]) -> Iterator[Branch]:
-    if len(ranks) <= MOST_RANKS:
+    """Yield the ranks of a node one by one; where several tasks start several each, the tasks."""
+    tasks = [tuple(run) for _, run in groupby(ranks, lambda one: one.task)]
+    if 1 < len(tasks) <= MOST_RANKS and len(ranks) > len(tasks):
+        yield from (Branch("node", f"task {_number(run[0].task)}: {_ranks(run)}{_devices(run)}") for run in tasks)
+    elif len(ranks) <= MOST_RANKS:
         yield from (_rank(one) for one in ranks)
 
 
+def _devices(ranks: Sequence[Process]) -> str:
+    """Return the devices that the ranks of one task take, as far as each takes one."""
+    taken = [device for one in ranks if one.gpus is not None for device, kind in (_device(one),) if kind == "rank"]
+    if len(taken) < len(ranks) or not all(one.startswith("GPU ") for one in taken):
+        return ""
+    return ", GPUs " + ", ".join(one[len("GPU ") :] for one in taken)
+
+
 def _rank(one: Process) -> Branch:
-    words = [f"rank {_number(one.rank)}", f"local {_number(one.local_rank)}"]
+    words = [f"local {_number(one.local_rank)}"]
+    if one.rank is not None or one.local_rank is None:
+        words.insert(0, f"rank {_number(one.rank)}")
     kind = "rank"
     if one.gpus is not None:
         device, kind = _device(one)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from typing import Optional, Tuple
 
 import click
@@ -14,6 +15,7 @@ from maple_submit_filter.report import printable, report, summary
 from .asked import Answer, answer
 from .difference import unified
 
+OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
 
 
@@ -47,7 +49,9 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: 
 
 
 def mode_of(asked: Answer) -> str:
-    """Return the mode in force: the user's, else the site's, else repair."""
+    """Return the mode in force: off if the script says so, else the user's, else the site's, else repair."""
+    if OFF.search(asked.submission.script or b""):
+        return "off"
     return in_force(policy_of(None, asked.site.mode), (), (), asked.submission.environment.get(b"MAPLE", b""))
 
 
@@ -64,7 +68,8 @@ def show(asked: Answer, mode: str) -> None:
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
-    _differences(asked, decision.offered, "with every offer accepted")
+    if decision.offered != decision.repaired:
+        _differences(asked, decision.offered, "with every offer accepted")
     why = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else None
     click.echo(f"{printable(asked.name)}: {summary(decision.verdict, len(decision.findings), why)}")
 
