@@ -174,7 +174,7 @@ def _read(
             shell.variables[name] = Variable(None, tuple(parts))
         else:
             rest = parts[index:] if index == len(names) - 1 else parts[index : index + 1]
-                    shell.set(name, joined(tuple(rest)))
+            shell.set(name, joined(tuple(rest)))
     return None
 
 
@@ -265,7 +265,8 @@ def _nothing(
 BUILTINS: Dict[bytes, Builtin] = {
     b"export": _declare, b"declare": _declare, b"typeset": _declare, b"local": _declare, b"readonly": _declare,
     b"unset": _unset, b"set": _set, b"source": _source, b".": _source, b"eval": _eval,
-    b"exit": _exit, b"return": _return, b"cd": _cd, b"pushd": _cd, b"popd": _nothing, b"read": _read, b"mapfile": _mapfile, b"readarray": _mapfile,
+    b"exit": _exit, b"return": _return,
+    b"cd": _cd, b"pushd": _cd, b"popd": _nothing, b"read": _read, b"mapfile": _mapfile, b"readarray": _mapfile,
     b"printf": _printf, b"echo": _echo, b"[": _test, b"test": _test, b"let": _let, b"shift": _shift, b"wait": _wait,
     b"true": _true, b":": _true, b"false": _false, b"trap": _true, b"ulimit": _true, b"umask": _true, b"shopt": _true,
     b"hash": _nothing, b"type": _nothing, b"alias": _nothing, b"unalias": _nothing, b"jobs": _true, b"disown": _true,
