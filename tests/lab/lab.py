@@ -164,18 +164,28 @@ class Lab(Client):
         controller = [f"{self.directory}/sbin/slurmctld", "-D", "-f", f"{self.directory}/etc/slurm.conf"]
         self._children.append(processes.start_daemon(self.directory, "slurmctld", controller))
         # A slurmd that finds no controller tries again only after a second.
-        until(lambda: _answers(self.layout.controller, self.layout.base_port), 10, "slurmctld does not answer")
+        until(
+            lambda: self._alive() and _answers(self.layout.controller, self.layout.base_port),
+            10,
+            "slurmctld does not answer",
+        )
         hosts = [host for host, _ in self.shape.hosts()]
         self._children += processes.start_nodes(self.directory, hosts, self.network, self.own_names)
+
+    def _alive(self) -> bool:
+        """Return True while every daemon lives. Raises `LabError` when one has ended."""
+        for child in self._children:
+            if child.poll() is not None:
+                words = child.args if isinstance(child.args, list) else [child.args]
+                raise LabError(f"{os.path.basename(str(words[0]))} ended with {child.returncode}")
+        return True
 
     def _await_idle(self) -> None:
         wanted = len(self.shape.hosts())
         deadline = time.monotonic() + 30
         answer = ""
         while time.monotonic() < deadline:
-            dead = [child for child in self._children if child.poll() is not None]
-            if dead:
-                raise LabError(f"{dead[0].args!r} ended with {dead[0].returncode}")
+            self._alive()
             with contextlib.suppress(subprocess.TimeoutExpired):
                 answer = self.run(["sinfo", "-h", "-N", "-o", "%N %T"], timeout=3).stdout
             if len({line for line in answer.splitlines() if line.endswith(" idle")}) == wanted:
