@@ -18,7 +18,7 @@ from typing import Any, Callable, Iterator, Optional
 import pytest
 from maple_submit_filter import frames
 
-from tests.doubles.stand import ASKED, HERE, PYTHON, Seen, Stand, build
+from tests.doubles.stand import ASKED, HERE, LIB, PYTHON, Seen, Stand, build
 
 
 @pytest.fixture(scope="module")
@@ -290,7 +290,7 @@ SCRIPTS = {
 @pytest.mark.parametrize("name", SCRIPTS)
 def test_odd_scripts_go_as_written(stand: Stand, name: str) -> None:
     """The helper that really decides answers here; none of these is a reason to fail."""
-    stand.configure(helper=os.path.join(HERE, "..", "..", "submit_filter", "maple_submit_filter", "helper.py"))
+    stand.configure(helper=os.path.join(LIB, "maple_submit_filter", "helper.py"), mode="observe", helper_ms=1000)
     stand.write("job.sh", SCRIPTS[name])
     assert as_written(stand).script == SCRIPTS[name]
 
@@ -533,21 +533,25 @@ def test_a_loop_that_reads_names_from_stdin_submits_every_file(stand: Stand) -> 
 
 
 def test_two_hundred_at_once_are_all_submitted(stand: Stand) -> None:
-    """Repaired or, where the deadline passed, as written; each leaves one whole audit line when it was changed."""
-    stand.helper("fixes", helper_ms=2000)
+    """Each leaves one whole audit line, and none is in another's way when the copy is made."""
+    stand.helper("fixes", helper_ms=60000)
     env = stand.environment(RECORD=None)
+    many = (
+        200 if os.path.getsize(stand.front) == os.path.getsize(build()) else 20
+    )  # under sanitizers each costs tenfold
     running = [
         subprocess.Popen(
             ["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )
-        for _ in range(200)
+        for _ in range(many)
     ]  # fmt: skip
-    assert [one.communicate(timeout=120)[0] for one in running] == [b"Submitted batch job 7\n"] * 200
-    assert [one.returncode for one in running] == [0] * 200
+    assert [one.communicate(timeout=120)[0] for one in running] == [b"Submitted batch job 7\n"] * many
+    assert [one.returncode for one in running] == [0] * many
     with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
         lines = file.read().split(b"\n")
-    assert lines[-1] == b"" and all(line.startswith(b'{"who":"double","ms":') for line in lines[:-1])
+    assert len(lines) == many + 1 and lines[-1] == b""
+    assert all(line.startswith(b'{"who":"double","ms":') for line in lines[:-1])
 
 
 def test_the_spool_of_the_site_gets_each_user_s_lines(stand: Stand) -> None:
