@@ -1,0 +1,17 @@
+"""The example in the README is what really comes out."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+README = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+
+
+def test_the_session_in_the_readme_is_a_real_one(maple, tmp_path):
+    """Where the words of a rule or the drawing change, run the example again and put its output in the README."""
+    (tmp_path / "job.sh").write_text(re.findall(r"```bash\n(.*?)```", README, re.DOTALL)[0])
+    session = re.findall(r"```console\n\$ maple (.*?)\n(.*?)```", README, re.DOTALL)
+    assert session
+    for words, shown in session:
+        assert maple(*words.split()).out == shown
