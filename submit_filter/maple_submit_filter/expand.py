@@ -77,12 +77,30 @@ def _split(shell: Shell, part: Part, substitute: Substitute) -> Tuple[List[Text]
         if part.quoted:
             return texts, False
         return [piece for text in texts for piece in split(text)], False
+    if (
+        isinstance(part, Param)
+        and part.arg is not None
+        and not part.quoted
+        and _takes_argument(shell, part, substitute)
+    ):
+        return fields(shell, part.arg, substitute), False
     text = _joined(shell, part, substitute)
     if part.quoted if not isinstance(part, ProcessSub) else True:
         return [_closed(text)], True
     pieces = split(text)
     # A blank at either end breaks the word from its neighbours; scripts that lean on that are rare enough to skip.
     return pieces, False
+
+
+def _takes_argument(shell: Shell, part: Param, substitute: Substitute) -> bool:
+    """Return whether `${name:-word}` or `${name:+word}` surely stands for its word, quotes in it and all."""
+    if part.op not in (b":-", b"-", b":+", b"+"):
+        return False
+    texts = _chosen(shell, part, _variable(shell, part.name), substitute)
+    if any(text.open for text in texts):
+        return False
+    there = bool(b"".join(text.raw for text in texts)) if part.op[:1] == b":" else bool(texts)
+    return there == (part.op in (b":+", b"+"))
 
 
 def split(text: Text) -> List[Text]:

@@ -129,6 +129,7 @@ class Interpreter(Compound):
         positional, before = shell.positional, shell.base
         shell.positional, shell.base = argv[1:], base
         shell.depth += 1
+        shell.scopes.append({})
         try:
             return self.command(body, shell, trail)
         except Leave as leave:
@@ -136,6 +137,7 @@ class Interpreter(Compound):
                 raise
             return None
         finally:
+            shell.leave_function()
             shell.positional, shell.base = positional, before
             shell.depth -= 1
 

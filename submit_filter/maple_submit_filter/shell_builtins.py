@@ -32,6 +32,7 @@ def _declare(
     """export, declare, typeset, local, readonly: words are assignments and are not split."""
     command = argv[0].raw
     flags = b"".join(text.raw for text in argv[1:] if text.raw[:1] == b"-")
+    hides = command == b"local" or (command in (b"declare", b"typeset") and b"g" not in flags)
     exported = (command == b"export" and b"n" not in flags) or b"x" in flags
     for one in simple.words[1:]:
         text = word(shell, one, run.substitute)
@@ -42,6 +43,8 @@ def _declare(
             if found.group(2):
                 value = join([shell.value(found.group(1)) or EMPTY, value])
             run.remember(found.group(1), one.span, shell)
+            if hides:
+                shell.hide(found.group(1))
             shell.set(found.group(1), Text(value.pieces, False), exported)
         elif raw[:1] != b"-" and exported:
             shell.export(raw)

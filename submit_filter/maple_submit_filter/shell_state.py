@@ -42,7 +42,7 @@ class Shell:
     """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth", "mentioned",
-                 "options", "dropped")  # fmt: skip
+                 "options", "dropped", "scopes")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: Dict[bytes, Variable] = {}
@@ -57,6 +57,7 @@ class Shell:
         self.mentioned = mentioned  # names in these bytes were looked up in the submit environment
         self.options: set[bytes] = set()
         self.dropped: Tuple[bytes, ...] = ()  # what the parent had and did not export
+        self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
 
     def fork(self, place: Optional[Place] = None) -> "Shell":
         """Return a copy for a subshell."""
@@ -67,6 +68,7 @@ class Shell:
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
         other.options = set(self.options)
         other.dropped = self.dropped
+        other.scopes = [dict(scope) for scope in self.scopes]
         return other
 
     def spawn(self, place: Optional[Place] = None) -> "Shell":
@@ -102,6 +104,19 @@ class Shell:
         self.variables[name] = Variable(
             value, None, exported or b"a" in self.options or bool(before and before.exported)
         )
+
+    def hide(self, name: bytes) -> None:
+        """Make a name local to the running function."""
+        if self.scopes:
+            self.scopes[-1].setdefault(name, self.variables.get(name))
+
+    def leave_function(self) -> None:
+        """Bring back what the locals of the function that ends had hidden."""
+        for name, variable in self.scopes.pop().items():
+            if variable is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = variable
 
     def unset(self, name: bytes) -> None:
         """Forget a variable: it is surely unset afterwards."""
