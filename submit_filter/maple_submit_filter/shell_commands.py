@@ -88,6 +88,8 @@ class CommandReader(HereDocReader):
                     raise
                 self.depth, self.inside, self.end, self.awaited = state
                 self.pos = self.line_end(self.pos)
+                if self.awaited and self.at(NEWLINE):  # the here-documents of the line are lost with it
+                    self.newline()
                 items.append(Item(Unread(Span(begin, self.pos), str(error)), False))
         self.depth -= 1
         return Program(Span(start, self.pos), tuple(items))

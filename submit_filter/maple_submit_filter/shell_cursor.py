@@ -30,7 +30,7 @@ class Awaited(NamedTuple):
 class Cursor:
     """Where reading stands. *end* is where it must stop; *awaited* are the here-documents of the line so far."""
 
-    __slots__ = ("src", "pos", "end", "depth", "inside", "awaited", "documents", "not_arithmetic")
+    __slots__ = ("src", "pos", "end", "depth", "inside", "awaited", "documents", "not_arithmetic", "read_twice")
 
     def __init__(self, source: bytes, start: int, end: int) -> None:
         self.src = source
@@ -41,6 +41,7 @@ class Cursor:
         self.awaited: List[Awaited] = []
         self.documents: Dict[int, HereDoc] = {}
         self.not_arithmetic: Set[int] = set()  # places of `((` that turned out to be two subshells
+        self.read_twice = 0  # how many bytes were read as arithmetic in vain
 
     def fail(self, why: str) -> Unreadable:
         """Return the exception to raise."""

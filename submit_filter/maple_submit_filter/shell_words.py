@@ -23,6 +23,8 @@ IN_REGEX = re.compile(rb"[^ \t\n&;()<>$`\"'\\]+")
 IN_BACKQUOTES = re.compile(rb"(?:[^`\\]+|\\.)*", re.DOTALL)
 IN_ANSI = re.compile(rb"(?:[^'\\]+|\\.)*", re.DOTALL)
 
+MOST_READ_TWICE = 2  # times the length of the script: keeps the time linear whatever stands in it
+
 PARAMETER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9@*#?$!-]")
 BRACED_PARAMETER = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*|[0-9]+|[@*#?$!-]")
 LENGTH = re.compile(rb"#(?:[A-Za-z_][A-Za-z0-9_]*[}[]|[0-9]+\}|[@*#?$!-]\})")
@@ -254,6 +256,8 @@ class WordReader(Cursor):
         """Read `((...))` at *start* and return what is inside; None, the cursor anywhere, if it is no arithmetic."""
         if start in self.not_arithmetic or not self.src.startswith(b"((", start, self.end):
             return None
+        if self.read_twice > MOST_READ_TWICE * len(self.src) + 10_000:
+            raise self.fail("too many (( that are no arithmetic")
         kept = (self.depth, self.inside, self.end, self.awaited)
         try:
             self.deeper()
@@ -268,6 +272,7 @@ class WordReader(Cursor):
             pass
         self.depth, self.inside, self.end, self.awaited = kept
         self.not_arithmetic.add(start)
+        self.read_twice += self.pos - start
         return None
 
     def bracketed(self, parts: List[Part], quoted: bool) -> None:

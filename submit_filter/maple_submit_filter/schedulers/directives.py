@@ -1,8 +1,9 @@
 """The words of directive lines, as sbatch takes them apart (asked of 22.05.8).
 
 Quotes of both kinds group, also inside a word. A backslash takes the next byte as it is, in quotes as well, except that
-it cannot keep a blank in a word outside quotes. `#` outside quotes ends the line, even inside a word. Nothing is
-expanded. The words of all lines are one list: an option may stand on one line and its value on the next.
+it cannot keep a blank in a word outside quotes. `#` outside quotes ends the line, even inside a word; so does a word
+that is empty. Nothing is expanded. The words of all lines are one list: an option may stand on one line and its value
+on the next.
 """
 
 from __future__ import annotations
@@ -50,8 +51,9 @@ def directive_line(source: bytes, span: Span, line: int, prefix: bytes) -> Direc
         word, pos, problem = _word(source, pos, span.end, line)
         if problem:
             return DirectiveLine(span, line, prefix, tuple(words), problem)
-        if word.text or source[word.span.start] != 92:  # a backslash alone at the end of the line is nothing
-            words.append(word)
+        if not word.text:  # `""`, or a backslash alone: sbatch reads no further in the line
+            return DirectiveLine(span, line, prefix, tuple(words), "")
+        words.append(word)
 
 
 def _word(source: bytes, start: int, end: int, line: int) -> Tuple[DirectiveWord, int, str]:
@@ -83,15 +85,16 @@ def origin(words: Tuple[DirectiveWord, ...], said: Said) -> Origin:
     The value's span holds its quotes too: new bytes in its place are a whole value.
     """
     first, last = words[said.at], words[said.at + said.words - 1]
-    spelling = first.places[: len(said.spelling)]
-    alone = spelling and first.span.start <= spelling[0] and not _shared(first, said)
+    alone = _alone(first, said)
     span = Span(first.span.start, last.span.end) if first.line == last.line and alone else None
     return Origin("directive", span, _value_span(words, said), line=first.line, spelling=said.spelling)
 
 
-def _shared(word: DirectiveWord, said: Said) -> bool:
-    """Return whether the word holds other short options too, as `-HN2` does."""
-    return not said.spelling.startswith(b"--") and not word.text.startswith(said.spelling)
+def _alone(word: DirectiveWord, said: Said) -> bool:
+    """Return whether no other short option shares the word, as in `-HN2`."""
+    if said.value_word != said.at:
+        return word.text == said.spelling
+    return said.value_at - len(said.spelling) in (0, 1) and word.text.startswith(said.spelling)
 
 
 def _value_span(words: Tuple[DirectiveWord, ...], said: Said) -> "Span | None":

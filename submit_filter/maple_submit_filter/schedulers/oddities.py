@@ -20,7 +20,7 @@ def near_misses(source: bytes, lines: Sequence[Tuple[Span, int]]) -> Iterator[Od
     """Yield comments among *lines* that look like a directive. `##SBATCH` is how people switch one off: no oddity."""
     for span, line in lines:
         match = _LIKE.match(source, span.start, span.end)
-        if not match:
+        if not match or source.startswith(b"#SBATCH", span.start):
             continue
         before, between, word = match.groups()
         if word == WANTED and (before or between):

@@ -32,7 +32,7 @@ _ALIASES = (("cluster", "clusters"), ("tasks-per-node", "ntasks-per-node"))
 SBATCH = table(_VALUES, _FLAGS, _OPTIONAL, _ALIASES)
 
 # In the order sbatch takes them: of two that say the same option the later one wins.
-ENVIRONMENT: Tuple[Tuple[bytes, str], ...] = tuple(
+ENVIRONMENT: Tuple[Tuple[bytes, str], ...] = ((b"SLURM_CLUSTERS", "clusters"), (b"SLURM_HINT", "hint")) + tuple(
     (b"SBATCH_" + variable.encode(), name)
     for variable, name in (
         ("ACCOUNT", "account"), ("ACCTG_FREQ", "acctg-freq"), ("ARRAY_INX", "array"), ("BATCH", "batch"),
@@ -51,6 +51,6 @@ ENVIRONMENT: Tuple[Tuple[bytes, str], ...] = tuple(
         ("TIMELIMIT", "time"), ("TRES_BIND", "tres-bind"), ("TRES_PER_TASK", "tres-per-task"),
         ("USE_MIN_NODES", "use-min-nodes"), ("WAIT", "wait"), ("WAIT_ALL_NODES", "wait-all-nodes"), ("WCKEY", "wckey"),
     )
-) + ((b"SLURM_CLUSTERS", "clusters"), (b"SLURM_HINT", "hint"))  # fmt: skip
+)  # fmt: skip
 
 BY_VARIABLE: Dict[bytes, str] = dict(ENVIRONMENT)

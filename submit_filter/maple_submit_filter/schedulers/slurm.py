@@ -85,9 +85,10 @@ def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
     found = directives(own, settings)
     oddities = [*problems, *variables(settings), *_unread(source, lines, first_command, is_shell)]
     if not ignore_pbs and not any(one.name == "ignore-pbs" for one in settings):
-        more, other = _foreign(source, lines)
+        more, other, more_het = _foreign(source, lines)
         found += more
         oddities += other
+        het = het or more_het
     refused = next((one.says for one in oddities if one.kind == "refused"), "")
     return JobScript(source, said, is_shell, found, tuple(sorted(oddities, key=lambda one: one.span)), refused, het)
 
@@ -141,21 +142,26 @@ def _unread(source: bytes, lines: List[Span], first_command: int, is_shell: bool
     return [*near_misses(source, before), *late(source, behind, is_shell)]
 
 
-def _foreign(source: bytes, lines: List[Span]) -> Tuple[Tuple[Directive, ...], List[Oddity]]:
+def _foreign(source: bytes, lines: List[Span]) -> Tuple[Tuple[Directive, ...], List[Oddity], bool]:
     """Return what `#PBS` and then `#BSUB` lines say: each wins over all before it."""
     found: Tuple[Directive, ...] = ()
     oddities: List[Oddity] = []
+    het = False
     for prefix in (b"#PBS", b"#BSUB"):
         read = foreign_lines(source, lines, prefix)
-        settings, problems = _read([word for line in read for word in line.words], prefix)
+        words = [word for line in read for word in line.words if word.text not in HET_WORDS]
+        het = het or len(words) < sum(len(line.words) for line in read)
+        settings, problems = _read(words, prefix)
         found += directives(read, settings)
         oddities += problems
-        for line in read:
-            says = "sbatch reads %s lines too, and they win over #SBATCH" % prefix.decode()
-            oddities.append(Oddity("other-scheduler", line.span, line.line, says))
-            if line.problem:
-                oddities.append(Oddity("refused", line.span, line.line, line.problem))
-    return found, oddities
+        oddities += [one for line in read for one in _told(line)]
+    return found, oddities, het
+
+
+def _told(line: DirectiveLine) -> List[Oddity]:
+    says = "sbatch reads %s lines too, and they win over #SBATCH" % line.prefix.decode()
+    told = [Oddity("other-scheduler", line.span, line.line, says)]
+    return [*told, Oddity("refused", line.span, line.line, line.problem)] if line.problem else told
 
 
 def ignores_pbs(argv: ArgvReading, environment: Mapping[bytes, bytes]) -> bool:
