@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from maple_daemon.install import sources
+from maple_daemon.install import releases, sources
 
 
 def states(cluster, *words):
@@ -22,7 +22,8 @@ def test_a_fresh_installation_is_whole(installed):
     """Everything is ok, the self-test included, and the doctor leaves nothing behind."""
     before = installed.listing()
     found = states(installed)
-    assert found["wrong"] == set() and {"self-test", "files", "PATH", "site", "sbatch"} <= found["ok"]
+    assert found["wrong"] == set() and {"files", "PATH", "site", "sbatch"} <= found["ok"]
+    assert "self-test" in found["ok"] | found["note"]  # late on a busy machine
     assert installed.listing() == before
 
 
@@ -39,6 +40,14 @@ def replace(path, old, new):
 def change(path, mode):
     """Change a file's mode."""
     path.chmod(mode)
+
+
+def silence(release):
+    """Make the helper end without a word, as if it had been installed so."""
+    (release / "lib/maple_submit_filter/helper.py").write_text("raise SystemExit(1)\n")
+    manifest = json.loads((release / "manifest.json").read_text())
+    manifest["files"] = releases.listing(release)
+    (release / "manifest.json").write_text(json.dumps(manifest))
 
 
 FAULTS = {
@@ -86,10 +95,7 @@ FAULTS = {
     "the command is gone": (lambda c: (c.bin / "sbatch").unlink(), {"command"}),
     "PATH finds the real one first": (lambda c: c.monkeypatch.setenv("PATH", "/usr/bin:/bin"), {"PATH"}),
     "the receipt is garbage": (lambda c: (c.prefix / "install.json").write_text("{"), {"receipt"}),
-    "the helper is too slow": (
-        lambda c: replace(c.release / "etc/front.conf", "mode=repair", "mode=repair\nhelper_ms=1"),
-        {"self-test"},
-    ),
+    "the helper does not answer": (lambda c: silence(c.release), {"self-test"}),
 }
 
 
@@ -103,6 +109,13 @@ def test_each_fault_is_found_and_only_it(installed, fault):
     assert all(check["todo"] for check in checks if check["state"] == "wrong")
     table = installed.admin("doctor")
     assert table.exit_code == 1 and table.output.count("WRONG") >= len(expected)
+
+
+def test_a_helper_that_is_late_is_no_fault_but_pointed_out(installed):
+    """A busy machine makes it late: the installation is whole, and the doctor says what that means for users."""
+    replace(installed.release / "etc/front.conf", "mode=repair", "mode=repair\nhelper_ms=1")
+    found = states(installed)
+    assert found["wrong"] == set() and "self-test" in found["note"]
 
 
 def test_facts_that_were_changed_since_are_pointed_out(installed, monkeypatch):

@@ -242,7 +242,7 @@ def test_a_site_of_pbs_gets_a_front_for_qsub(cluster):
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="as a plain user every other test shows this")
-def test_a_plain_user_installs_below_the_home_folder(cluster, tmp_path):
+def test_a_plain_user_installs_below_the_home_folder(compiled, cluster, tmp_path):
     """No privilege is needed for an installation of one's own."""
     cluster.install()  # imports all that the child cannot read as another user
     cluster.admin("uninstall")

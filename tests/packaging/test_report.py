@@ -90,3 +90,10 @@ def test_lines_of_others_and_garbage_do_not_count(observed):
     os.mkfifo(folder / "4713.jsonl")
     facts = report(observed)
     assert facts["submissions"] == 4 and facts["unreadable"] == 6
+
+
+def test_a_folder_that_may_not_be_read_is_not_an_empty_one(observed):
+    """Only who installed Maple may read the lines: anybody else is told so, and not that nothing happened."""
+    (observed.prefix / "audit").rename(observed.prefix / "elsewhere")
+    result = observed.admin("report")
+    assert result.exit_code == 2 and "audit: No such file" in result.output

@@ -54,15 +54,22 @@ def inspect(path: str) -> Interpreter | str:
     real = Path(os.path.realpath(path))
     if not os.access(real, os.X_OK) or real.is_dir():
         return "is not there or not executable"
-    why = next(
-        (f"lies below {folder}, which {why}" for folder in ancestors(real) if (why := who_else_writes(folder))), ""
-    )
-    if why:
-        return why
+    for folder in ancestors(real):
+        if why := unsafe(folder):
+            return f"lies below {folder}, which {why}"
     version = ask_version(real)
     if version < OLDEST:
         return f"is Python {'.'.join(map(str, version))}" if version else "does not answer as Python"
     return Interpreter(real, version)
+
+
+def unsafe(path: Path) -> str:
+    """Return why an interpreter there will not do, "" when it will.
+
+    For everybody only root may be able to change it; for oneself the site's software folders, whoever keeps them, do.
+    """
+    why = who_else_writes(path)
+    return why if os.geteuid() == 0 or "everybody" in why else ""
 
 
 def ask_version(path: Path) -> tuple[int, ...]:

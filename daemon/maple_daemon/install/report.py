@@ -30,7 +30,7 @@ def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> li
     installed(where)
     folder = Path(settings.values(in_force(where)).get("audit") or where.audit)
     try:
-        paths = sorted(folder.glob("*.jsonl"))
+        paths = [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
     except OSError as error:
         raise Refused(f"{folder}: {error.strerror}", "read it as the user who installed Maple") from None
     first = begin(since, now or datetime.datetime.now(datetime.timezone.utc))

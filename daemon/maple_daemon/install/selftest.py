@@ -23,42 +23,53 @@ srun python train.py
 WORD = "maple-self-test"
 
 
-class Found(NamedTuple):
-    """*wrong* "" when the front ended as the real command and was answered in time."""
+PATIENCE = 15000  # ms; far beyond any deadline: who does not answer by then is not slow but broken
 
-    ms: int
-    wrong: str = ""
+
+class Found(NamedTuple):
+    """*state* as in a check. "note": it works, but an answer came later than the deadline allows."""
+
+    state: str
+    says: str
     todo: str = ""
 
 
-def run(release: Release, tries: int = 3) -> Found:
-    """Run the front of a release; what is slow once, from a cold disk, may try again."""
-    found = attempt(release)
-    return run(release, tries - 1) if found.wrong and tries > 1 else found
+def run(release: Release) -> Found:
+    """Run the front of a release; nothing is submitted and no audit line is left."""
+    found = attempt(release, "")
+    if found.state == "ok":
+        return found
+    patient = attempt(release, str(PATIENCE))  # a cold disk or a busy machine is no fault of the installation
+    if patient.state != "ok":
+        return patient
+    return Found(
+        "note", f"{patient.says}, later than helper_ms allows: submitted as written", "look again when it is quiet"
+    )
 
 
-def attempt(release: Release) -> Found:
-    """Run the front in a folder of its own; nothing is submitted and no audit line is left."""
+def attempt(release: Release, helper_ms: str) -> Found:
+    """Run the front once, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="maple-doctor.") as folder:
-        front = lay_out(release, Path(folder))
+        front = lay_out(release, Path(folder), {"helper_ms": helper_ms} if helper_ms else {})
         begun = time.monotonic()
         try:
             done = subprocess.run([front, "job.sh"], cwd=folder, env=environment(folder), capture_output=True,
-                                  stdin=subprocess.DEVNULL, timeout=20, check=False)  # fmt: skip
+                                  stdin=subprocess.DEVNULL, timeout=2 * PATIENCE / 1000, check=False)  # fmt: skip
         except (OSError, subprocess.TimeoutExpired) as error:
-            return Found(0, f"the front does not run: {error}", "install again")
+            return Found("wrong", f"the front does not run: {error}", "install again")
         spent = round((time.monotonic() - begun) * 1000)
     said = done.stderr.decode("utf-8", "replace").strip()
     if done.returncode or WORD not in done.stdout.decode("utf-8", "replace"):
-        return Found(spent, f"the front did not become the real command: {said or done.returncode}", "install again")
-    if silent := next(
-        (line for line in said.splitlines() if "no answer" in line or re.match(r"maple: \w+Error", line)), ""
-    ):
-        return Found(spent, f"after {spent} ms {silent}", f"try {reproduce(release)}")
-    return Found(spent)
+        return Found("wrong", f"the front did not become the real command: {said or done.returncode}", "install again")
+    silent = [
+        line for line in said.splitlines() if "no answer" in line or re.match(r"maple: (helper: )?\w+Error", line)
+    ]
+    if silent:
+        return Found("wrong", f"after {spent} ms: {silent[0]}", f"try {reproduce(release)}")
+    return Found("ok", f"answered in {spent} ms")
 
 
-def lay_out(release: Release, folder: Path) -> Path:
+def lay_out(release: Release, folder: Path, changed: dict[str, str]) -> Path:
     """Put a copy of the front beside a configuration of its own; return its path."""
     for name in ("bin", "etc"):
         (folder / name).mkdir(mode=0o755)
@@ -68,7 +79,7 @@ def lay_out(release: Release, folder: Path) -> Path:
     (folder / "job.sh").write_text(SCRIPT)
     values = {key: value for key, value in settings.values(release).items() if key not in ("audit", "socket", "policy")}
     config = folder / "etc" / "front.conf"
-    config.write_bytes(settings.text({**values, "real_sbatch": str(folder / "real"), "mode": "observe"}))
+    config.write_bytes(settings.text({**values, "real_sbatch": str(folder / "real"), "mode": "observe", **changed}))
     config.chmod(0o644)
     front.chmod(0o755)
     (folder / "real").chmod(0o755)
