@@ -13,7 +13,7 @@ import maple_submit_filter
 import pytest
 from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
-from maple_daemon.install import build, compiler, sources
+from maple_daemon.install import build, interpreter, layout, sources
 
 SBATCH = """#!/bin/sh
 echo "Submitted batch job 7"
@@ -76,35 +76,51 @@ class Cluster(NamedTuple):
 
 
 @pytest.fixture(scope="session")
-def front(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The front, compiled once: it takes a second, and most tests are about where it is put."""
-    made = tmp_path_factory.mktemp("front") / "front"
+def made(tmp_path_factory: pytest.TempPathFactory) -> layout.Release:
+    """The front and the helper's package, compiled once: most tests are about where they are put."""
+    release = layout.Release(tmp_path_factory.mktemp("made"))
     parts = sources.sources("generic-slurm")
-    compiler.compile_front(parts.compiler, parts.front, made.parent / "nowhere", made)
-    return made
+    for folder in (release.front.parent, release.library):
+        folder.mkdir()
+    once = build.Build(parts, interpreter.pin(), release.root / "nowhere", release.root)
+    once.copy_package()
+    once.make_front()
+    return release
 
 
 @pytest.fixture
 def compiled(monkeypatch: pytest.MonkeyPatch, cluster: Cluster) -> None:
-    """The front is compiled by the installation itself, for its own prefix."""
-    monkeypatch.setattr(build, "compile_front", compiler.compile_front)
+    """All is compiled by the installation itself, for its own prefix and interpreter."""
+    monkeypatch.setattr(build.Build, "copy_package", COPY_PACKAGE)
+    monkeypatch.setattr(build.Build, "make_front", MAKE_FRONT)
+
+
+COPY_PACKAGE, MAKE_FRONT = build.Build.copy_package, build.Build.make_front
 
 
 @pytest.fixture
-def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, front: Path) -> Cluster:
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, made: layout.Release) -> Cluster:
     """A cluster on which nothing is installed yet."""
-    monkeypatch.setattr(build, "compile_front", lambda *words: shutil.copyfile(front, words[-1]))
-    made = Cluster(tmp_path / "cluster", monkeypatch)
-    made.real.parent.mkdir(parents=True)
-    made.real.write_text(SBATCH.format(log=made.root / "called"))
-    made.real.chmod(0o755)
-    (made.root / "job.sh").write_text("#!/bin/bash\nsrun python train.py\n")
-    (made.root / "called").touch()
-    (made.root / "state").mkdir()
-    monkeypatch.setenv("PATH", made.path)
+
+    def copy_package(new: build.Build) -> None:
+        shutil.copytree(made.root, new.release.root, dirs_exist_ok=True, ignore=shutil.ignore_patterns("front"))
+
+    def make_front(new: build.Build) -> None:
+        shutil.copyfile(made.front, new.release.front) if new.sources.compiler else MAKE_FRONT(new)
+
+    monkeypatch.setattr(build.Build, "copy_package", copy_package)
+    monkeypatch.setattr(build.Build, "make_front", make_front)
+    whole = Cluster(tmp_path / "cluster", monkeypatch)
+    whole.real.parent.mkdir(parents=True)
+    whole.real.write_text(SBATCH.format(log=whole.root / "called"))
+    whole.real.chmod(0o755)
+    (whole.root / "job.sh").write_text("#!/bin/bash\nsrun python train.py\n")
+    (whole.root / "called").touch()
+    (whole.root / "state").mkdir()
+    monkeypatch.setenv("PATH", whole.path)
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.delenv("MAPLE", raising=False)
-    return made
+    return whole
 
 
 @pytest.fixture
