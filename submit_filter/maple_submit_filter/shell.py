@@ -6,6 +6,7 @@ that is possible. Spans count in the bytes that were given to `parse`.
 
 from __future__ import annotations
 
+import gc
 from typing import NamedTuple, Optional, Tuple, Union
 
 from .edits import Span
@@ -233,12 +234,17 @@ def parse(source: bytes, start: int = 0, end: Optional[int] = None) -> Program:
 
     stop = len(source) if end is None else min(max(end, 0), len(source))
     begin = min(max(start, 0), stop)
+    collecting = gc.isenabled()
+    gc.disable()  # a tree has no cycles, and looking for some in it again and again takes more time than reading
     try:
         program, reader = read(source, begin, stop)
         return attach(program, reader.documents)
     except RecursionError:  # only where the caller itself stands close to the limit
         whole = Span(begin, stop)
         return Program(whole, (Item(Unread(whole, "nested too deeply"), False),))
+    finally:
+        if collecting:
+            gc.enable()
 
 
 def unread(program: Program) -> Tuple[Unread, ...]:

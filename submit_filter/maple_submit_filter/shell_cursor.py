@@ -81,7 +81,8 @@ class Cursor:
         """Move over the newline at the cursor, and over the here-documents that begin behind it."""
         self.pos += 1
         if self.awaited:
-            waiting, self.awaited = self.awaited, []
+            waiting = tuple(self.awaited)
+            self.awaited.clear()  # in place: who goes back to this list after an error must not find them again
             for one in waiting:
                 self.documents[one.at] = self.document(one)
 

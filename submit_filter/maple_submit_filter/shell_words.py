@@ -249,7 +249,8 @@ class WordReader(Cursor):
             raise self.fail("no closing )")
         self.pos += 1
         self.inside -= 1
-        self.awaited = awaited + self.awaited
+        awaited.extend(self.awaited)
+        self.awaited = awaited
         return body
 
     def arithmetic(self, start: int) -> Optional[Word]:
