@@ -175,7 +175,9 @@ def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequenc
 def _say(submission: Submission, findings: Sequence[Finding], decision: Decision, mode: str) -> bytes:
     if mode == "observe":
         return b""
-    name = (submission.path.rpartition(b"/")[2] or submission.came.encode()).decode("utf-8", "replace")
+    from .report import place, printable
+
+    name = place(submission.path.rpartition(b"/")[2] or submission.came.encode())
     lines: List[str] = []
     if decision.repaired and mode == "repair":
         lines += ["%s: %s" % (name, says) for says in decision.repaired.says]
@@ -184,12 +186,14 @@ def _say(submission: Submission, findings: Sequence[Finding], decision: Decision
             line = line_of(submission.script or b"", one.at.start) if one.at else 0
             lines.append("%s:%d: %s %s" % (name, line, one.code, one.says))
         lines += ["help: " + says for says in decision.repaired.says] if decision.repaired else []
-    return "".join("maple: %s\n" % line.replace("\n", " ") for line in lines).encode("utf-8", "replace")
+    return "".join("maple: %s\n" % printable(line) for line in lines).encode("utf-8", "replace")
 
 
 def question(submission: Submission, offered: Rewritten) -> bytes:
     """Return what the user is shown before the prompt: why, and the lines that would change."""
-    out = ["maple: " + says.replace("\n", " ") for says in offered.says]
+    from .report import printable
+
+    out = ["maple: " + printable(says) for says in offered.says]
     was = submission.script or b""
     old, new = was.split(b"\n"), (was if offered.script is None else offered.script).split(b"\n")
     if offered.argv != submission.argv:
@@ -211,4 +215,6 @@ def changed_lines(old: Sequence[bytes], new: Sequence[bytes]) -> List[str]:
 
 
 def _shown(line: bytes) -> str:
-    return line.decode("utf-8", "backslashreplace")[:200]
+    from .report import printable
+
+    return printable(line[:200])

@@ -32,7 +32,8 @@ class Rewritten(NamedTuple):
 class Decision(NamedTuple):
     """*verdict*: "clean", "repaired", "findings" or "unread". *repaired*: what SAFE fixes give, where they cure all.
 
-    *offered*: what the ASK fixes would give as well. *held_back*: (code, why) of fixes not used.
+    *offered*: what the ASK fixes would give as well. *held_back*: (code, why) of fixes not used. *why*: what was not
+    read, where the verdict is "unread".
     """
 
     verdict: str
@@ -41,6 +42,7 @@ class Decision(NamedTuple):
     repaired: Optional[Rewritten] = None
     offered: Optional[Rewritten] = None
     held_back: Tuple[Tuple[str, str], ...] = ()
+    why: str = ""
 
 
 def decide(submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
@@ -50,14 +52,15 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     observe, warn, repair) is not looked at here: it says what is done with the decision.
     """
     if submission.scheduler != "slurm" or submission.script is None:
-        return Decision("unread")
+        return Decision("unread", why="there is no script of this scheduler to read")
     job = understood(submission, read)
     if job is None:
-        return Decision("unread")
+        return Decision("unread", why="a job of several components, or a command line that sbatch refuses")
     state = examined(job, site)
     if not state.proven():
-        verdict = "findings" if state.findings else "unread" if _unread(state) else "clean"
-        return Decision(verdict, state.findings, state.plan)
+        why = _unread(state) if not state.findings else ""
+        verdict = "findings" if state.findings else "unread" if why else "clean"
+        return Decision(verdict, state.findings, state.plan, why=why)
     return _cured(state, site)
 
 
@@ -85,8 +88,14 @@ def examined(job: Job, site: Site) -> State:
     return State(job, made, found)
 
 
-def _unread(state: State) -> bool:
-    return not state.job.script.is_shell or (not state.plan.steps and bool(state.plan.unread))
+def _unread(state: State) -> str:
+    """Return why nothing can be said of the script, "" when something can."""
+    if not state.job.script.is_shell:
+        return "not a shell script"
+    if state.plan.steps or not state.plan.unread:
+        return ""
+    line, why = state.plan.unread[0]
+    return "line %d: %s" % (line, why)
 
 
 def _cured(state: State, site: Site) -> Decision:

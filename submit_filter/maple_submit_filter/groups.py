@@ -171,6 +171,8 @@ def _unclear(start: Start) -> bool:
     meets = (agent.master, agent.port) + (() if agent.backend == b"static" else (agent.run_id,))
     if agent.nnodes is None or agent.nnodes[0] != agent.nnodes[1] or not agent.backend:
         return True
+    if is_local(agent.master) and start.place.node is None:
+        return True  # two agents that happen to share a node may meet there
     if agent.nnodes[1] == 1:
         return start.place.task is None and bool(start.trail.links[:-1])
     return any(text is None or b"\0vary:" in text.raw for text in meets) or (

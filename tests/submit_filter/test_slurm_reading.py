@@ -322,10 +322,12 @@ def test_a_script_is_looked_for_where_sbatch_looks():
         )
 
     assert found(b"/opt/job.sh", b"/w/job.sh", b"/w/sub/job.sh") == b"/w/sub/job.sh"
-    assert found(b"/opt/job.sh", b"/w/job.sh") == b"/w/job.sh"
-    assert found(b"/opt/job.sh") == b"/opt/job.sh"
+    assert found(b"/opt/job.sh", b"/w/job.sh") == b"/opt/job.sh"
+    assert found(b"/w/job.sh") == b"/w/job.sh"
     assert found() is None
     assert slurm.candidates(b"./job.sh", b"sub", b"/w", b"/bin") == (b"/w/./job.sh",)
+    assert slurm.candidates(b".hidden.sh", b"sub", b"/w", b"/bin") == (b"/w/.hidden.sh",)
+    assert slurm.candidates(b"job.sh", b"", b"/w", b"/bin") == (b"/w/job.sh", b"/bin/job.sh")
     assert slurm.candidates(b"/x/job.sh", b"sub", b"/w", b"/bin") == (b"/x/job.sh",)
 
 

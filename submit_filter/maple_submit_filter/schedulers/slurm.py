@@ -180,14 +180,14 @@ def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: 
 def candidates(name: bytes, chdir: bytes, cwd: bytes, path: bytes) -> Tuple[bytes, ...]:
     """Return where sbatch looks for a script, in order.
 
-    A name with `./` or `../` in front counts from *cwd*; any other relative one from --chdir, then *cwd*, then PATH.
+    A name that begins with a dot counts from *cwd*; any other relative one from --chdir (*cwd* where there is none),
+    then PATH, then *cwd* (traced, sbatch 22.05.8).
     """
     if name.startswith(b"/"):
         return (name,)
-    if name.startswith((b"./", b"../")):
+    if name.startswith(b"."):
         return (_joined(cwd, name),)
-    folders = [_joined(cwd, chdir)] if chdir else []
-    folders += [cwd, *(folder for folder in path.split(b":") if folder)]
+    folders = [_joined(cwd, chdir) if chdir else cwd, *(folder for folder in path.split(b":") if folder), cwd]
     return tuple(dict.fromkeys(_joined(folder, name) for folder in folders))
 
 

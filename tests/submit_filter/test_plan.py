@@ -1,0 +1,183 @@
+"""What would start, read off small scripts. The reality tests hold the same plan against what really ran."""
+
+from __future__ import annotations
+
+from maple_submit_filter.decide import understood
+from maple_submit_filter.launch import LaunchPlan, Step
+from maple_submit_filter.plan import plan
+from maple_submit_filter.scene import Read
+from maple_submit_filter.site import GENERIC_SLURM, Site
+from maple_submit_filter.submission import Submission
+from maple_submit_filter.text import show
+
+TWO_BY_FOUR = "--nodes=2 --ntasks-per-node=1 --gpus-per-node=4"
+HEAD = 'HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n'
+
+
+def planned(
+    body: str, request: str = TWO_BY_FOUR, site: Site = GENERIC_SLURM, read: Read | None = None, **env: str
+) -> LaunchPlan:
+    """The plan of a script with one directive line."""
+    source = f"#!/bin/bash\n#SBATCH {request}\n{body}\n".encode()
+    environment = {name.encode(): value.encode() for name, value in {"HOME": "/home/u", **env}.items()}
+    job = understood(Submission("slurm", (b"sbatch", b"j.sh"), source, "file", b"j.sh", b"/w", 0, environment), read)
+    assert job is not None
+    return plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
+
+
+def only(body: str, request: str = TWO_BY_FOUR, read: Read | None = None, **env: str) -> Step:
+    """The one step of such a script."""
+    (step,) = planned(body, request, read=read, **env).steps
+    return step
+
+
+def kinds(step: Step) -> list[str]:
+    return [breach.kind for breach in step.breaches]
+
+
+def test_one_agent_on_each_node_makes_one_world():
+    """srun ▸ torchrun: 2 agents of 4 make 8 ranks that meet at the first node."""
+    step = only(
+        HEAD + "srun torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 t.py"
+    )
+    (group,) = step.groups
+    assert [link.name for link in step.links] == ["srun", "torchrun"]
+    assert (group.nodes, group.ranks_per_node, group.world_size, len(group.processes)) == (2, 4, 8, 8)
+    assert show(group.master or b"") == "<node 0>" and not step.breaches
+
+
+def test_static_ranks_follow_the_node_rank_of_each_task():
+    """Inside single quotes each task expands its own node id."""
+    body = (
+        "export "
+        + HEAD
+        + "srun bash -c 'torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$SLURM_NODEID --master_addr=$HEAD t.py'"
+    )
+    (group,) = only(body).groups
+    assert [(one.node, one.local_rank, one.rank) for one in group.processes] == [
+        (0, 0, 0),
+        (0, 1, 1),
+        (1, 0, 2),
+        (1, 1, 3),
+    ]
+
+
+def test_outside_single_quotes_the_batch_shell_expands_for_all():
+    """Both nodes get rank 0."""
+    line = "srun torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$SLURM_NODEID --master_addr=$HEAD t.py"
+    assert kinds(only(HEAD + line)) == ["node-rank"]
+
+
+def test_a_step_inherits_the_number_of_tasks():
+    """SLURM_NTASKS beats --ntasks-per-node on the line of srun (measured)."""
+    step = only("srun --ntasks-per-node=1 python t.py", "-N2 --ntasks-per-node=4")
+    assert (step.nodes, step.tasks, step.tasks_per_node) == (2, 8, 4)
+    step = only("srun --ntasks=2 --ntasks-per-node=1 python t.py", "-N2 --ntasks-per-node=4")
+    assert (step.tasks, step.tasks_per_node) == (2, 1)
+
+
+def test_five_tasks_on_two_even_nodes_are_laid_out_three_and_two():
+    """Measured on Slurm 22.05."""
+    (group,) = only("srun -n5 python t.py", "-N2 --ntasks-per-node=4").groups
+    assert [one.node for one in group.processes] == [0, 0, 0, 1, 1]
+
+
+def test_eight_tasks_on_two_shared_nodes_may_be_laid_out_in_any_way():
+    """`-N 2 -n 8` came out 7,1 when measured: where a task runs is not known."""
+    (group,) = only("srun python t.py", "-N2 -n8").groups
+    assert [one.node for one in group.processes] == [0] + [None] * 7
+
+
+def test_without_nodes_the_scheduler_may_choose():
+    """Nothing about nodes is known, so nothing is proven."""
+    step = only("srun torchrun --nnodes=2 --nproc_per_node=4 t.py", "-n8")
+    assert step.nodes is None and not step.breaches
+
+
+def test_ranks_that_the_script_exports_are_the_ranks():
+    """RANK from SLURM_PROCID inside the task."""
+    body = "export WORLD_SIZE=$SLURM_NTASKS\nsrun bash -c 'RANK=$SLURM_PROCID python t.py'"
+    (group,) = only(body, "-N2 --ntasks-per-node=2").groups
+    assert [one.rank for one in group.processes] == [0, 1, 2, 3] and group.world_size == 4
+
+
+def test_a_script_written_by_the_job_is_followed_in_the_task():
+    """A here-document that becomes a script is a script of its own."""
+    body = (
+        "cat > run.sh <<'EOF'\ntorchrun --nnodes=2 --nproc_per_node=2 --node_rank=$SLURM_NODEID --master_addr=$1 t.py\nEOF\n"
+        + HEAD + 'srun bash run.sh "$HEAD"'
+    )  # fmt: skip
+    step = only(body)
+    assert step.groups[0].world_size == 4 and not step.breaches
+
+
+def test_files_on_disk_are_read_through_the_reader_only():
+    """A sourced file is played through when it can be read, and makes everything unknown when it cannot."""
+    body = "source conf.env\nsrun torchrun --nnodes=$N --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
+    step = only(body, read=lambda path: b"N=3\n" if path == b"/w/conf.env" else None)
+    assert kinds(step) == ["agents"]
+    plan = planned(body)
+    assert plan.unread == ((3, "a sourced file could not be read: conf.env"),) and not plan.steps[0].breaches
+
+
+def test_a_variable_of_the_user_counts():
+    """What the script names and the environment holds is known; what neither holds is unset."""
+    line = "srun torchrun --nnodes=${NN:-2} --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
+    assert kinds(only(line)) == []
+    assert kinds(only(line, NN="5")) == ["agents"]
+
+
+def test_a_secret_of_the_user_is_neither_known_nor_unset():
+    """Such a variable does not travel."""
+    line = "srun torchrun --nnodes=${MY_TOKEN:-5} --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
+    assert kinds(only(line)) == []
+
+
+def test_unknown_options_prove_nothing():
+    """An unquoted variable of unknown words may hold any option."""
+    line = "source unread.sh\nsrun torchrun --nnodes=4 $EXTRA --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
+    assert kinds(only(line)) == []
+
+
+def test_a_line_behind_an_open_condition_is_only_perhaps_run():
+    """So nothing about it is proven."""
+    step = only(
+        "if [ -f x ]; then\nsrun torchrun --nnodes=4 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py\nfi"
+    )
+    assert step.maybe and not step.breaches
+
+
+def test_launches_beside_each_other_may_form_one_world():
+    """One agent on each node, started one by one in the background."""
+    body = (
+        "nodes=($(scontrol show hostnames $SLURM_JOB_NODELIST))\nfor i in 0 1; do\n"
+        "srun -N1 -n1 -w ${nodes[$i]} torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$i --master_addr=${nodes[0]} t.py &\n"
+        "done\nwait"
+    )
+    steps = planned(body).steps
+    assert [breach.kind for step in steps for breach in step.breaches] == []
+    assert steps[0].groups[0].world_size == 4
+
+
+def test_what_is_carried_elsewhere_is_not_missed():
+    """ssh may start the other agents."""
+    body = "for h in $(scontrol show hostnames); do ssh $h torchrun --nnodes=2 t.py & done\ntorchrun --nnodes=2 --nproc_per_node=2 --master_addr=h t.py"
+    plan = planned(body)
+    assert plan.unread and all(not step.breaches for step in plan.steps)
+
+
+def test_the_plan_of_a_large_step_is_a_sample():
+    """512 nodes: the first, the second and the last are played through, and the counts still hold."""
+    step = only(HEAD + "srun torchrun --nnodes=512 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:1 t.py",
+                "-N512 --ntasks-per-node=1 --gpus-per-node=4")  # fmt: skip
+    (group,) = step.groups
+    assert group.world_size == 2048 and not group.complete and len({one.node for one in group.processes}) == 3
+    wrong = only(HEAD + "srun torchrun --nnodes=511 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:1 t.py",
+                 "-N512 --ntasks-per-node=1 --gpus-per-node=4")  # fmt: skip
+    assert kinds(wrong) == ["agents"]
+
+
+def test_endless_scripts_end():
+    """A script that would be played through for ever is cut, and says so."""
+    body = "f() { f; f; }\nf\n" + "for i in $(seq 1 500); do for j in $(seq 1 500); do echo $(seq 1 500); done; done"
+    assert planned(body).steps == ()
