@@ -9,7 +9,7 @@ from typing import Any, Dict, List, Optional, Sequence, Tuple
 from .edits import Span
 from .shell import CommandSub, HereDoc, Item, Literal, Part, Program, Redirect, Unread, Word
 from .shell_cursor import Awaited, Unreadable
-from .shell_words import WordReader
+from .shell_parameters import ParameterReader
 
 DELIMITER = re.compile(rb"(?:[^ \t\n|&;()<>\"'\\$]+|\$(?!['\"])|\\.|\$?'[^']*'|\$?\"(?:[^\"\\]+|\\.)*\")+", re.DOTALL)
 QUOTING = re.compile(rb"\\\n|\\(.)|\$?'([^']*)'|\$?\"((?:[^\"\\]+|\\.)*)\"", re.DOTALL)
@@ -18,7 +18,7 @@ RUN_OF_LINE = re.compile(rb"[^\\$`\n]*\n|[^\\$`\n]+")
 TABS = re.compile(rb"\t+")
 
 
-class HereDocReader(WordReader):
+class HereDocReader(ParameterReader):
     """Reads here-documents."""
 
     __slots__ = ()
