@@ -161,12 +161,19 @@ class Compound(Values):
             shell.set(variable, shell.mix(b"loop" + variable))
             self._once(loop, shell, trail._replace(maybe=trail.maybe or loop.kind == b"for" and only_open(loop)))
             return None
+        before = len(self.scene.starts)
         for index, value in enumerate(values[:MOST_ROUNDS]):
             shell.set(variable, value)
             self._round(loop, shell, trail._replace(key=trail.key + (b"round", index)))
         if len(values) > MOST_ROUNDS:
             forget(loop.body, shell)
+            self._more_rounds(before)
         return None
+
+    def _more_rounds(self, before: int) -> None:
+        """Lines sent to the background in rounds that were not played may belong to any world."""
+        if any(start.trail.background for start in self.scene.starts[before:]):
+            self.scene.hidden = True
 
     def _round(self, loop: Loop, shell: Shell, trail: Trail) -> None:
         text = None
@@ -179,10 +186,12 @@ class Compound(Values):
             self.program(loop.body, shell, trail)
 
     def _once(self, loop: Loop, shell: Shell, trail: Trail) -> None:
+        before = len(self.scene.starts)
         forget(loop.body, shell)
         with contextlib.suppress(Leave):
             self.program(loop.body, shell, trail)
         forget(loop.body, shell)
+        self._more_rounds(before)
 
     def _while(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
         for redirect in loop.redirects:

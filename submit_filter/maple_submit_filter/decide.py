@@ -82,7 +82,7 @@ def examined(job: Job, site: Site) -> State:
     silence = silenced(job.source)
     found = tuple(
         one
-        for one in diagnose(made, job, site)
+        for one in dict.fromkeys(diagnose(made, job, site))
         if not silence.covers(one.code, line_of(job.source, one.at.start) if one.at else 0)
     )
     return State(job, made, found)

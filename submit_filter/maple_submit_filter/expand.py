@@ -197,6 +197,8 @@ def _number_of(shell: Shell, name: bytes) -> Optional[int]:
 
 def parameter(shell: Shell, part: Param, substitute: Substitute) -> Tuple[Text, ...]:
     """Return the texts a parameter stands for: none when unset, several for `@`."""
+    if part.op in (b"names", b"bad") or part.op[:1] == b"!":
+        return (open_value(b"parameter%d" % part.span.start),)
     if part.op == b"indirect":
         name = shell.value(part.name)
         return _variable(shell, name.raw).texts() if name is not None and name.literal else (open_value(b"indirect"),)

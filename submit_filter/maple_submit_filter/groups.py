@@ -192,11 +192,18 @@ def _meeting_breaches(
     total = shape.tasks if sampled and shape is not None else len(starts)
     if wanted is None or total is None or first.standalone:
         return []
+    if total < wanted and (scene.other_jobs or not all(_is_ours(_agent(start).master) for start in starts)):
+        return []  # the others may be started by another job
     numbers = _numbers(starts, shape, scene, wanted, total)
     texts = {"master": first.master or EMPTY, "port": first.port or EMPTY, "run-id": first.run_id or EMPTY}
     if any(_raw(_agent(start).master) == b"" for start in starts):
         return [Breach("master-empty", numbers, texts, starts[0].dropped)]
     return _why_apart(starts, parts, wanted, total, numbers, texts, sampled)
+
+
+def _is_ours(master: Optional[Text]) -> bool:
+    """Return whether the meeting place is surely in this job."""
+    return is_local(master) or master is None or master.raw == b"" or _node_named(master) is not None
 
 
 def _why_apart(
@@ -316,7 +323,7 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
     out: List[Breach] = []
     first = _agent(starts[0])
     workers = _same([_agent(start).workers for start in starts])
-    if workers is None or any(_agent(start).cpu for start in starts):
+    if workers is None or scene.shares_gpus or any(_agent(start).cpu for start in starts):
         return out
     counts = [kind.gpus for kind in scene.allocation.node_kinds]
     most = max([count for count in counts if count is not None], default=0) if None not in counts else 0

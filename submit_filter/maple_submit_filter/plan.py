@@ -32,10 +32,12 @@ def plan(
     *read* returns the bytes of a file on disk, None where it cannot or may not be read; without it no file is read.
     """
     scene = Scene(allocate(settings, site), site, read)
+    scene.other_jobs = "array" in settings
+    scene.shares_gpus = b"cuda-mps" in script.source or b"CUDA_MPS" in script.source
     programs = Programs(scene)
     source = Text((Piece(script.source, 0),))
     shell = _batch_shell(submission, settings, scene, source, arguments)
-    if script.is_shell:
+    if script.is_shell and script.interpreter.split(b" ")[0].rsplit(b"/", 1)[-1] != b"zsh":  # zsh splits no words
         programs.interpreter.script(source, shell, Trail())
     steps = _steps(scene, script.source)
     assigned = {name: tuple(spans) for name, spans in scene.assigned.items()}

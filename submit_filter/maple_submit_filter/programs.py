@@ -94,6 +94,7 @@ class Programs:
     def _nameless(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
         doubt = "the program's name is not known"
         self.scene.note(trail.span.start if trail.span else -1, doubt)
+        self.scene.hidden = True  # it may be this very script again, or a launcher
         if trail.links or argv[0].open:
             self.leaf(argv, shell, trail._replace(doubts=trail.doubts + (doubt,)))
 

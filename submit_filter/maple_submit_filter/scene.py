@@ -85,6 +85,8 @@ class Scene:
         self.commands = 0
         self.phase = 0
         self.assigned: Dict[bytes, List[Span]] = {}  # where the script assigns a name, as far as that stands in it
+        self.other_jobs = False  # other jobs (of an array) may be part of the same world
+        self.shares_gpus = False  # several processes may share a GPU (MPS)
         self.hidden = False  # a command was carried where it cannot be followed
 
     def note(self, offset: int, why: str) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from maple_submit_filter.decide import understood
 from maple_submit_filter.launch import LaunchPlan, Step
 from maple_submit_filter.plan import plan
@@ -11,6 +12,7 @@ from maple_submit_filter.submission import Submission
 from maple_submit_filter.text import show
 
 TWO_BY_FOUR = "--nodes=2 --ntasks-per-node=1 --gpus-per-node=4"
+C10D = "--rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500"
 HEAD = 'HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)\n'
 
 
@@ -103,17 +105,15 @@ def test_ranks_that_the_script_exports_are_the_ranks():
 
 def test_a_script_written_by_the_job_is_followed_in_the_task():
     """A here-document that becomes a script is a script of its own."""
-    body = (
-        "cat > run.sh <<'EOF'\ntorchrun --nnodes=2 --nproc_per_node=2 --node_rank=$SLURM_NODEID --master_addr=$1 t.py\nEOF\n"
-        + HEAD + 'srun bash run.sh "$HEAD"'
-    )  # fmt: skip
+    line = "torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$SLURM_NODEID --master_addr=$1 t.py"
+    body = f"cat > run.sh <<'EOF'\n{line}\nEOF\n{HEAD}srun bash run.sh \"$HEAD\""
     step = only(body)
     assert step.groups[0].world_size == 4 and not step.breaches
 
 
 def test_files_on_disk_are_read_through_the_reader_only():
     """A sourced file is played through when it can be read, and makes everything unknown when it cannot."""
-    body = "source conf.env\nsrun torchrun --nnodes=$N --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
+    body = f"source conf.env\n{HEAD}srun torchrun --nnodes=$N --nproc_per_node=2 {C10D} t.py"
     step = only(body, read=lambda path: b"N=3\n" if path == b"/w/conf.env" else None)
     assert kinds(step) == ["agents"]
     plan = planned(body)
@@ -122,62 +122,74 @@ def test_files_on_disk_are_read_through_the_reader_only():
 
 def test_a_variable_of_the_user_counts():
     """What the script names and the environment holds is known; what neither holds is unset."""
-    line = "srun torchrun --nnodes=${NN:-2} --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
+    line = HEAD + f"srun torchrun --nnodes=${{NN:-2}} --nproc_per_node=1 {C10D} t.py"
     assert kinds(only(line)) == []
     assert kinds(only(line, NN="5")) == ["agents"]
 
 
-def test_a_secret_of_the_user_is_neither_known_nor_unset():
-    """Such a variable does not travel."""
-    line = "srun torchrun --nnodes=${MY_TOKEN:-5} --nproc_per_node=1 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
-    assert kinds(only(line)) == []
+FIVE = f"torchrun --nnodes=5 --nproc_per_node=2 {C10D} t.py"
+SILENT = {
+    "the number is a secret of the user": HEAD
+    + f"srun torchrun --nnodes=${{MY_TOKEN:-5}} --nproc_per_node=1 {C10D} t.py",
+    "unknown words may hold any option": f"source unread.sh\n{HEAD}srun torchrun --nnodes=5 $EXTRA {C10D} t.py",
+    "the line is only perhaps run": f"{HEAD}if [ -f x ]; then\nsrun {FIVE}\nfi",
+    "other jobs may join at another host": f"HEAD=elsewhere\nsrun {FIVE}",
+    "an unread list may start more": f"{HEAD}while read h; do srun -N1 -n1 -w $h {FIVE} & done < hosts\nwait",
+    "a long loop starts more": f"{HEAD}for i in $(seq 1 12); do srun -N1 -n1 {FIVE} & done\nwait",
+    "ssh may start the others": f"{HEAD}for h in $(scontrol show hostnames); do ssh $h {FIVE} & done\n{FIVE}",
+    "an unknown program may be this script again": f"{HEAD}srun $AGAIN worker\nsource unread.sh\n{FIVE}",
+}
 
 
-def test_unknown_options_prove_nothing():
-    """An unquoted variable of unknown words may hold any option."""
-    line = "source unread.sh\nsrun torchrun --nnodes=4 $EXTRA --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py"
-    assert kinds(only(line)) == []
+@pytest.mark.parametrize("reason", SILENT)
+def test_what_may_be_right_is_not_called_wrong(reason: str) -> None:
+    """Each of these would be a breach if the reason did not stand."""
+    assert [kinds(step) for step in planned(SILENT[reason]).steps if kinds(step)] == []
 
 
-def test_a_line_behind_an_open_condition_is_only_perhaps_run():
-    """So nothing about it is proven."""
-    step = only(
-        "if [ -f x ]; then\nsrun torchrun --nnodes=4 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=h:1 t.py\nfi"
-    )
-    assert step.maybe and not step.breaches
+def test_the_same_lines_are_called_wrong_where_no_reason_stands():
+    """The counterpart: the line that the reasons excuse is a breach by itself."""
+    assert kinds(only(f"{HEAD}srun {FIVE}")) == ["agents"]
+
+
+def test_tasks_of_an_array_may_form_one_world():
+    """Each array task can be one node of it."""
+    assert kinds(only(f"{HEAD}srun {FIVE}", TWO_BY_FOUR + " --array=0-4")) == []
+
+
+def test_processes_may_share_a_gpu_under_mps():
+    """So more ranks than GPUs prove nothing then."""
+    line = "torchrun --standalone --nproc_per_node=4 t.py"
+    assert kinds(only(line, "-N1 --gpus-per-node=2")) == ["gpus-visible"]
+    assert kinds(only("nvidia-cuda-mps-control -d\n" + line, "-N1 --gpus-per-node=2")) == []
+
+
+def test_the_number_of_tasks_may_follow_from_gpus():
+    """`--gpus-per-task` without a number of tasks: Slurm works it out, so it is not known."""
+    assert only("srun python t.py", "-N2 --gpus=8 --gpus-per-task=1").tasks is None
 
 
 def test_launches_beside_each_other_may_form_one_world():
     """One agent on each node, started one by one in the background."""
     body = (
         "nodes=($(scontrol show hostnames $SLURM_JOB_NODELIST))\nfor i in 0 1; do\n"
-        "srun -N1 -n1 -w ${nodes[$i]} torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$i --master_addr=${nodes[0]} t.py &\n"
-        "done\nwait"
+        "srun -N1 -n1 -w ${nodes[$i]} "
+        "torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$i --master_addr=${nodes[0]} t.py &\ndone\nwait"
     )
     steps = planned(body).steps
     assert [breach.kind for step in steps for breach in step.breaches] == []
     assert steps[0].groups[0].world_size == 4
 
 
-def test_what_is_carried_elsewhere_is_not_missed():
-    """ssh may start the other agents."""
-    body = "for h in $(scontrol show hostnames); do ssh $h torchrun --nnodes=2 t.py & done\ntorchrun --nnodes=2 --nproc_per_node=2 --master_addr=h t.py"
-    plan = planned(body)
-    assert plan.unread and all(not step.breaches for step in plan.steps)
-
-
 def test_the_plan_of_a_large_step_is_a_sample():
     """512 nodes: the first, the second and the last are played through, and the counts still hold."""
-    step = only(HEAD + "srun torchrun --nnodes=512 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:1 t.py",
-                "-N512 --ntasks-per-node=1 --gpus-per-node=4")  # fmt: skip
-    (group,) = step.groups
+    request = "-N512 --ntasks-per-node=1 --gpus-per-node=4"
+    (group,) = only(HEAD + f"srun torchrun --nnodes=512 --nproc_per_node=4 {C10D} t.py", request).groups
     assert group.world_size == 2048 and not group.complete and len({one.node for one in group.processes}) == 3
-    wrong = only(HEAD + "srun torchrun --nnodes=511 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:1 t.py",
-                 "-N512 --ntasks-per-node=1 --gpus-per-node=4")  # fmt: skip
-    assert kinds(wrong) == ["agents"]
+    assert kinds(only(HEAD + f"srun torchrun --nnodes=511 --nproc_per_node=4 {C10D} t.py", request)) == ["agents"]
 
 
 def test_endless_scripts_end():
     """A script that would be played through for ever is cut, and says so."""
-    body = "f() { f; f; }\nf\n" + "for i in $(seq 1 500); do for j in $(seq 1 500); do echo $(seq 1 500); done; done"
-    assert planned(body).steps == ()
+    loops = "for i in $(seq 1 500); do for j in $(seq 1 500); do echo $(seq 1 500); done; done"
+    assert planned("f() { f; f; }\nf\n" + loops).steps == ()

@@ -9,7 +9,7 @@ from ..launch import Link
 from ..programs import Programs, followed, link
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..schedulers.allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
-from ..shell_state import Place, Shell, Variable
+from ..shell_state import Place, Shell
 from ..text import Text, host, number, plain, token, unknown
 from .grammar import read
 from .srun_options import TABLE
@@ -243,7 +243,8 @@ def _exported(one: Link, child: Shell) -> None:
         kept = {item for item in items if b"=" not in item}
         for name in list(child.variables):
             if name not in kept and not name.startswith((b"SLURM_", b"SLURMD_")):
-                child.variables[name] = Variable()
+                del child.variables[name]
+        child.lost = b"export"  # what a task gets then differs by version and site
     for item in items:
         name, equals, value_raw = item.partition(b"=")
         if equals:

@@ -48,6 +48,9 @@ def gres_gpus(value: Optional[bytes]) -> Optional[int]:
     return gpus_in(b",".join(items)) if items else None
 
 
+_DERIVING = ("gpus-per-task", "ntasks-per-socket", "ntasks-per-core", "tres-per-task")
+
+
 def nodes_of(settings: Settings) -> Optional[int]:
     """Return the number of nodes, or None when the scheduler may choose."""
     said = settings.value("nodes")
@@ -71,6 +74,8 @@ def _tasks(settings: Settings, nodes: Optional[int]) -> Tuple[Optional[int], Opt
     """Return tasks, tasks per node, and whether anybody said a number of tasks."""
     tasks, per_node = count(settings.value("ntasks")), count(settings.value("ntasks-per-node"))
     per_gpu = count(settings.value("ntasks-per-gpu"))
+    if any(settings.value(name) is not None for name in _DERIVING) and "ntasks" not in settings and not per_node:
+        return None, None, True  # Slurm works the number of tasks out of these
     if settings.value("ntasks") is None and settings.value("ntasks-per-node") is None and per_gpu is None:
         return nodes, 1, False
     if per_gpu is not None and tasks is None:
@@ -158,6 +163,7 @@ def batch_environment(settings: Settings, given: Allocation) -> Dict[bytes, Opti
         b"SLURM_NODEID": first, b"SLURM_PROCID": first, b"SLURM_LOCALID": first, b"SLURMD_NODENAME": plain(host(0)),
         b"SLURM_SUBMIT_DIR": unknown(b"submitdir"), b"SLURM_SUBMIT_HOST": unknown(b"submithost"),
         b"SLURM_TASKS_PER_NODE": _layout(given), b"SLURM_STEP_NUM_TASKS": None, b"SLURM_STEP_NUM_NODES": None,
+        b"SLURM_EXPORT_ENV": _said(settings, "export"),
         b"SLURM_JOB_CPUS_PER_NODE": unknown(b"cpuspernode"), b"SLURM_CPUS_ON_NODE": unknown(b"cpusonnode"),
         b"SLURM_JOB_PARTITION": plain(given.partition.encode()) if given.partition else unknown(b"partition"),
         b"SLURM_JOB_NAME": _said(settings, "job-name") or unknown(b"jobname"),
