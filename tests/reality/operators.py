@@ -537,7 +537,9 @@ def renamed_variable(script: bytes, chance: random.Random) -> Optional[bytes]:
     if not own:
         return None
     old = chance.choice(own)
-    return re.sub(rb"(?<![\w-])" + old + rb"(?!\w)", b"my_" + old.lower() + b"_1", script)
+    # Only where it is a variable: `head` is a command as well.
+    return re.sub(rb"(?<=\$)" + old + rb"\b|(?<=\$\{)" + old + rb"\b|(?<=\$\{[#!])" + old + rb"\b|(?<![\w-])" + old + rb"(?=\+?=)",
+                  b"my_" + old.lower() + b"_1", script)  # fmt: skip
 
 
 _READ_BY_OTHERS = {

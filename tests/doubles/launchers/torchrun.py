@@ -205,7 +205,9 @@ def _endpoint(text, port):
         if colon:
             raise ValueError("The port number of the rendezvous endpoint '%s' must be an integer" % text)
         return text, port
-    return host.strip("[]") or "localhost", int(number)
+    if not host:
+        raise ValueError("The hostname of the rendezvous endpoint '%s' must be a dot-separated list of labels" % text)
+    return host.strip("[]"), int(number)
 
 
 def _is_me(name):
