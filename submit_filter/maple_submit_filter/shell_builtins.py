@@ -11,7 +11,7 @@ from .conditions import test
 from .expand import derive, matches, split, word
 from .scene import Trail
 from .shell import Simple
-from .shell_state import Shell, Variable, joined, open_value
+from .shell_state import Shell, Variable, bounded, joined, open_value
 from .text import EMPTY, NUL, Text, join, number, plain, show
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ def _set(
     for index, text in enumerate(argv[1:], 1):
         raw = text.raw
         if raw == b"--":
-            shell.positional = argv[index + 1 :]
+            shell.positional = list(bounded(tuple(argv[index + 1 :]), b"set"))
             return 0
         letters = {b"%c" % letter for letter in raw[1:]} if raw[:1] in (b"-", b"+") else set()
         if raw == b"-o" or raw == b"+o":

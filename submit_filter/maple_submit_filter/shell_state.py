@@ -8,6 +8,9 @@ from .shell import Command
 from .submission import is_watched, travels
 from .text import EMPTY, Text, join, plain, token, unknown
 
+MOST_ELEMENTS = 4096
+MOST_BYTES = 64 * 1024  # of one value; a longer one is taken for unknown, so that no script can fill the memory
+
 
 class Place(NamedTuple):
     """Where a process runs. *node* counts in the job's nodes, *task* in the step; None is unknown.
@@ -101,6 +104,8 @@ class Shell:
     def set(self, name: bytes, value: Text, exported: bool = False) -> None:
         """Assign a scalar; an export mark once given stays."""
         before = self.variables.get(name)
+        if sum(len(piece.text) for piece in value.pieces) > MOST_BYTES:
+            value = open_value(b"long." + name)
         self.variables[name] = Variable(
             value, None, exported or b"a" in self.options or bool(before and before.exported)
         )
@@ -163,3 +168,8 @@ def joined(texts: Tuple[Text, ...], by: bytes = b" ") -> Text:
     for text in texts:
         out += [plain(by), text] if out else [text]
     return join(out) if out else EMPTY
+
+
+def bounded(texts: Tuple[Text, ...], name: bytes) -> Tuple[Text, ...]:
+    """Return the elements of an array, one unknown in place of more than any sane script has."""
+    return texts if len(texts) <= MOST_ELEMENTS else (open_value(b"long." + name),)

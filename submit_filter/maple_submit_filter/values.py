@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Sequence, Union
+from typing import Iterable, List, Optional, Sequence, Union
 
 from . import arithmetic, outputs
 from .edits import Span
@@ -11,7 +11,7 @@ from .expand import arith, word, words
 from .questions import single
 from .scene import MOST_COMMANDS, Scene
 from .shell import AndOr, Assignment, Command, CommandSub, Group, Loop, Pipeline, ProcessSub, Program, Redirect, Simple
-from .shell_state import Shell, Variable, open_value
+from .shell_state import MOST_BYTES, Shell, Variable, bounded, open_value
 from .text import EMPTY, Text, join, number, plain
 
 COUNTED = re.compile(
@@ -43,13 +43,7 @@ class Values:
 
     def output(self, program: Program, shell: Shell, given: Optional[Text] = None) -> Optional[Text]:
         """Return what a program prints, or None when that is not known."""
-        out: List[Text] = []
-        for item in program.items:
-            text = self.print_of(item.command, shell, given)
-            if text is None:
-                return None
-            out.append(text)
-        return join(out)
+        return _bounded(self.print_of(item.command, shell, given) for item in program.items)
 
     def print_of(self, command: Command, shell: Shell, given: Optional[Text]) -> Optional[Text]:
         self.scene.commands += 1
@@ -74,14 +68,11 @@ class Values:
         items = self.rounds(loop, shell)
         if items is None or len(items) > 512:
             return None
-        out = []
-        for item in items:
-            shell.set(loop.variable, item)
-            text = self.output(loop.body, shell)
-            if text is None:
-                return None
-            out.append(text)
-        return join(out)
+        return _bounded(self._round_output(loop, item, shell) for item in items)
+
+    def _round_output(self, loop: Loop, item: Text, shell: Shell) -> Optional[Text]:
+        shell.set(loop.variable, item)
+        return self.output(loop.body, shell)
 
     def _simple_output(self, simple: Simple, shell: Shell, given: Optional[Text]) -> Optional[Text]:
         argv = words(shell, simple.words, self.substitute)
@@ -148,7 +139,7 @@ class Values:
         if assignment.array is not None:
             texts = tuple(words(shell, assignment.array, self.substitute))
             before = shell.get(name).texts() if assignment.append else ()
-            shell.variables[name] = Variable(None, before + texts)
+            shell.variables[name] = Variable(None, bounded(before + texts, name))
             return
         value = word(shell, assignment.value, self.substitute) if assignment.value else EMPTY
         if assignment.subscript is not None:
@@ -202,3 +193,15 @@ def plain_number(shell: Shell, expression: bytes) -> Optional[int]:
         texts = shell.get(found.group(1)).texts() if found else ()
         return None if not found or any(text.open for text in texts) else len(texts)
     return arithmetic.evaluate(names, lambda name: number(shell.value(name)))
+
+
+def _bounded(texts: Iterable[Optional[Text]]) -> Optional[Text]:
+    """Return the texts joined; None as soon as one is unknown or they grow beyond any sane output."""
+    out: List[Text] = []
+    size = 0
+    for text in texts:
+        size += len(text.raw) if text is not None else 0
+        if text is None or size > MOST_BYTES:
+            return None
+        out.append(text)
+    return join(out)

@@ -191,5 +191,8 @@ def test_the_plan_of_a_large_step_is_a_sample():
 
 def test_endless_scripts_end():
     """A script that would be played through for ever is cut, and says so."""
+    double = "A=0123456789\n" + "A=$A$A$A$A\n" * 40
+    assert planned(double + 'for i in $(seq 1 400); do for j in $(seq 1 400); do echo "$A"; done; done > f').steps == ()
+    assert planned("A=(x)\n" + 'A=("${A[@]}" "${A[@]}")\n' * 40 + "set -- x\n" + 'set -- "$@" "$@"\n' * 40).steps == ()
     loops = "for i in $(seq 1 500); do for j in $(seq 1 500); do echo $(seq 1 500); done; done"
     assert planned("f() { f; f; }\nf\n" + loops).steps == ()
