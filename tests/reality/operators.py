@@ -538,8 +538,8 @@ def renamed_variable(script: bytes, chance: random.Random) -> Optional[bytes]:
         return None
     old = chance.choice(own)
     # Only where it is a variable: `head` is a command as well.
-    return re.sub(rb"(?<=\$)" + old + rb"\b|(?<=\$\{)" + old + rb"\b|(?<=\$\{[#!])" + old + rb"\b|(?<![\w-])" + old + rb"(?=\+?=)",
-                  b"my_" + old.lower() + b"_1", script)  # fmt: skip
+    used = rb"(?<=\$)NAME\b|(?<=\$\{)NAME\b|(?<=\$\{[#!])NAME\b|(?<![\w-])NAME(?=\+?=)".replace(b"NAME", old)
+    return re.sub(used, b"my_" + old.lower() + b"_1", script)
 
 
 _READ_BY_OTHERS = {

@@ -18,9 +18,8 @@ KNOWN = 0.95  # of all values there are to know
 
 
 @pytest.fixture(scope="module")
-def compared() -> list[Compared]:
-    everything = [case for kind in ("right", "tricky", "wrong") for case in cases(kind) if case.runs]
-    rows = [_row(ran) for ran in run_all([Work(case) for case in everything], shape_of)]
+def compared(corpora: list[Ran]) -> list[Compared]:
+    rows = [_row(ran) for ran in corpora]
     print("\n" + table(rows))
     return rows
 

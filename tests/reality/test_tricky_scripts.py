@@ -7,8 +7,7 @@ from maple_submit_filter.launch import LaunchPlan
 
 from tests.reality.asked import Answer, ask
 from tests.reality.corpus import Case, cases
-from tests.reality.field import Work, lay_out, run_all
-from tests.reality.shapes import shape_of
+from tests.reality.field import Ran, Work, lay_out
 from tests.reality.verdict import why_broken
 
 RIGHT = [*cases("right"), *cases("tricky")]
@@ -43,11 +42,10 @@ def test_a_wrong_script_is_planned_without_a_crash(case: Case, tmp_path) -> None
     assert isinstance(answered(case, str(tmp_path / "job")).decision.plan, LaunchPlan)
 
 
-def test_what_is_called_right_runs_right_and_what_is_called_wrong_does_not() -> None:
+def test_what_is_called_right_runs_right_and_what_is_called_wrong_does_not(corpora: list[Ran]) -> None:
     """The corpora are held to reality first: their author may be mistaken."""
-    everything = [case for case in [*RIGHT, *cases("wrong")] if case.runs]
     mistaken = {}
-    for ran in run_all([Work(case) for case in everything], shape_of):
+    for ran in corpora:
         why = why_broken(ran)
         if why == NOTHING_TRAINS and ran.case.kind == "tricky":
             why = None
