@@ -83,8 +83,8 @@ def observe(
             reason = submitted.stderr.strip() or submitted.stdout.strip()
             return Observation("refused", (reason,), submitted, "", submitted.returncode, "", "", ())
         state, code = _ended(lab, submitted.id, timeout)
-        found = tuple(_facts(facts))
-        reasons = tuple(_reasons(state, code, found))
+        found = facts_in(facts)
+        reasons = tuple(reasons_against(state, code, found))
         return Observation(
             "broken" if reasons else "right", reasons, submitted, state, code, _tail(out), _tail(err), found
         )
@@ -101,15 +101,17 @@ def _ended(lab: Lab, job: int, timeout: float) -> tuple[str, int]:
     return ended.state, ended.exit_code or 128 * bool(ended.signal) + ended.signal
 
 
-def _facts(folder: str) -> list[Mapping[str, Any]]:
+def facts_in(folder: str) -> tuple[Mapping[str, Any], ...]:
+    """Return what the processes of one job wrote into the folder that MAPLE_FACTS named."""
     found = []
     for path in sorted(glob.glob(f"{folder}/*.json")):
         with open(path, encoding="utf-8") as file:
             found.append(json.load(file))
-    return found
+    return tuple(found)
 
 
-def _reasons(state: str, code: int, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+def reasons_against(state: str, code: int, facts: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return why the job was not right; [] when every process ended well with what it needs."""
     reasons = []
     if state != "COMPLETED" or code:
         reasons.append(f"the job ended {state} with exit code {code}")
