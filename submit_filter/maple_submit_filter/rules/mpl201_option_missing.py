@@ -1,0 +1,82 @@
+"""What the site wants to be told."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan
+from ..limits import asks_for_gpus, judged, text
+from ..saying import say
+from ..site import Demand, Site
+from . import rule
+
+
+@rule("MPL201", "an option that the site demands is missing")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Some sites refuse a job that leaves something unsaid, or give it a default that does not fit.
+
+    Wrong: #SBATCH --partition=gpu-a100, and no --time, on Lonestar6
+    Right: #SBATCH --time=02:00:00
+    Why:   the submit filter refuses it. The value is yours to give: none is invented. One is offered only where the
+           site itself names it for jobs of this kind, or where the script says it on a line that sbatch does not read.
+    """
+    if not judged(job):
+        return
+    for demand in site.demands:
+        if not _breached(demand, job) or demand.effect not in ("refused", "bad-default"):
+            continue
+        if demand.effect == "bad-default" and "mem" in demand.options:
+            continue  # MPL209 speaks of memory
+        yield _finding(demand, job, site)
+
+
+def _breached(demand: Demand, job: Job) -> bool:
+    if demand.applies == "gpu":
+        return not any(name in job.settings for name in demand.options) and asks_for_gpus(job.settings)
+    if demand.applies != "always" and demand.applies != text(job.settings, "partition"):
+        return False
+    return not any(name in job.settings for name in demand.options)
+
+
+def _finding(demand: Demand, job: Job, site: Site) -> Finding:
+    names = " or ".join("--" + name for name in demand.options)
+    proven = demand.effect == "refused"
+    says = "%s is missing, and the site refuses the job without it" if proven else "%s is missing"
+    fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
+    return Finding(
+        "MPL201",
+        says % names,
+        proven=proven,
+        asks_for=demand.slot,
+        fixes=(fix,) if fix is not None else (),
+        help=demand.says,
+        site_fact=demand.key,
+    )
+
+
+def _said_unread(demand: Demand, job: Job) -> Optional[Fix]:
+    """Return the fix that has sbatch read what stands on a line that it takes for a comment."""
+    from ..unread_directives import said_on
+
+    for oddity in job.script.oddities:
+        if oddity.kind not in ("late", "near-miss"):
+            continue
+        for name, words in said_on(job.source[oddity.span.start : oddity.span.end]):
+            if name in demand.options:
+                says = "say %s, as line %d does, which is not read" % (words.decode("utf-8", "replace"), oddity.line)
+                return say(job, words, "MPL201").fix(Safety.ASK, says)
+    return None
+
+
+def _named_by_site(demand: Demand, job: Job, site: Site) -> Optional[Fix]:
+    """Return the fix that says what the site's own form of a GPU request says."""
+    if not asks_for_gpus(job.settings):
+        return None
+    for word in site.gpu_request.form.split():
+        name, equals, value = word[2:].partition("=")
+        if name in demand.options and equals and "{" not in value:
+            return say(job, word.encode(), "MPL201").fix(Safety.ASK, "say %s" % word)
+    return None

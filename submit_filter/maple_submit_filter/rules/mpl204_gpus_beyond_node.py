@@ -1,0 +1,121 @@
+"""GPUs that no node has."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan
+from ..limits import judged, gpu_items, limit, most_gpus
+from ..saying import at, restate
+from ..schedulers import values
+from ..settings import Setting
+from ..site import Site
+from . import rule
+
+
+@rule("MPL204", "more GPUs than a node has, or of a type it has not")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A request for GPUs must fit the nodes that it may land on.
+
+    Wrong: #SBATCH --gpus-per-node=8, in a partition whose nodes have 4
+    Right: #SBATCH --gpus-per-node=4
+    Why:   Slurm 22.05 says: Requested node configuration is not available. Asks first: fewer GPUs mean fewer ranks, or
+           more nodes, and only you know which was meant.
+    """
+    if not judged(job):
+        return
+    most = most_gpus(plan, job, site)
+    if most is not None:
+        for found in (_per_node(job, most), _per_task(job, most), _total(job, site, most)):
+            if found is not None:
+                yield found
+                return
+    yield from _types(plan, job)
+
+
+def _count(job: Job, name: str) -> Optional[int]:
+    items = gpu_items(job.settings, name)
+    return sum(item.amount for item in items) if items else None
+
+
+def _per_node(job: Job, most: int) -> Optional[Finding]:
+    counts = {name: count for name in ("gpus-per-node", "gres") if (count := _count(job, name)) is not None}
+    if not counts or min(counts.values()) <= most:
+        return None  # of two that differ one wins
+    name = next(iter(counts))
+    return _finding(job.settings.get(name), "%d GPUs per node" % counts[name], "the nodes", most, most, job)
+
+
+def _per_task(job: Job, most: int) -> Optional[Finding]:
+    each, tasks = _count(job, "gpus-per-task"), values.whole(job.settings.value("ntasks-per-node") or b"")
+    if each is None or tasks is None or each * tasks <= most:
+        return None
+    says = "%d tasks per node with %d GPUs each" % (tasks, each)
+    fewer = most // tasks
+    return _finding(job.settings.get("gpus-per-task"), says, "the nodes", most, fewer, job)
+
+
+def _total(job: Job, site: Site, most: int) -> Optional[Finding]:
+    total = _count(job, "gpus")
+    if total is None:
+        return None
+    nodes = values.nodes(job.settings.value("nodes") or b"")
+    if nodes is not None and total > nodes[1] * most:
+        says = "%d GPUs on %d node%s" % (total, nodes[1], "s" if nodes[1] > 1 else "")
+        return _finding(job.settings.get("gpus"), says, "each", most, nodes[1] * most, job)
+    allowed = limit(job, site, "max_gpus")
+    if allowed is not None and total > allowed.most:
+        says = "%d GPUs" % total
+        found = _finding(
+            job.settings.get("gpus"), says, "a job in %s" % allowed.row.name, allowed.most, allowed.most, job
+        )
+        return found._replace(site_fact=allowed.key)
+    return None
+
+
+def _finding(setting: Optional[Setting], says: str, where: str, most: int, better: int, job: Job) -> Finding:
+    has = "has" if where != "the nodes" else "have"
+    where = "the nodes it may run on" if where == "the nodes" else where
+    sentence = "%s, but %s %s %s" % (says, where, has, "no GPU" if most == 0 else most)
+    fix = _fewer(setting, better, job) if better else None
+    return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (),
+                   help="ask for GPUs that one node has" if most else "name a partition that has GPUs")  # fmt: skip
+
+
+def _fewer(setting: Optional[Setting], count: int, job: Job) -> Optional[Fix]:
+    if setting is None or b"," in setting.value or b"(" in setting.value:
+        return None
+    head, colon, last = setting.value.rpartition(b":")
+    if not last.isdigit():
+        return None
+    value = head + colon + b"%d" % count
+    made = restate(job, setting, value, "MPL204")
+    says = "--%s=%s" % (setting.name, value.decode("utf-8", "replace"))
+    return made.fix(Safety.ASK, says) if made is not None else None
+
+
+def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Where the types of all nodes are known, one that none of them has is refused."""
+    kinds = [kind for kind in plan.allocation.node_kinds if kind.gpus != 0]
+    there = sorted({kind.gpu_type for kind in kinds})
+    if not there or "" in there:
+        return
+    for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task"):
+        for item in gpu_items(job.settings, name):
+            said = item.type.decode("utf-8", "replace")
+            if said and said.lower() not in [one.lower() for one in there]:
+                yield _wrong_type(job, job.settings.get(name), said, there)
+                return
+
+
+def _wrong_type(job: Job, setting: Optional[Setting], said: str, there: "list[str]") -> Finding:
+    near = [one for one in there if one.startswith(said) or said.startswith(one)]
+    fix = None
+    if len(near) == 1 and setting is not None and setting.value.count(said.encode()) == 1:
+        made = restate(job, setting, setting.value.replace(said.encode(), near[0].encode()), "MPL204")
+        fix = made.fix(Safety.ASK, "name the type %s" % near[0]) if made is not None else None
+    return Finding("MPL204", "no node it may run on has GPUs of type %s" % said, at(setting), True,
+                   fixes=(fix,) if fix is not None else (), help="there are %s" % ", ".join(there))  # fmt: skip

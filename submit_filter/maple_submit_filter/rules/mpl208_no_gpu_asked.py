@@ -1,0 +1,40 @@
+"""Ranks that want GPUs, and a job that asked for none."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan, Step
+from ..limits import asks_for_gpus, judged
+from ..site import Site
+from . import rule
+
+
+@rule("MPL208", "no GPU is asked for")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Where GPUs are given on request only, a partition with GPUs alone gives none.
+
+    Wrong: #SBATCH --partition=gpuA100x4, and torchrun --nproc-per-node=4, on Delta
+    Right: #SBATCH --gpus-per-node=4
+    Why:   the ranks would see no GPU. It is only said: they may be meant for CPUs.
+    """
+    wanted = site.gpu_request
+    if not judged(job) or not wanted.required or asks_for_gpus(job.settings) or "exclusive" in job.settings:
+        return
+    kinds = plan.allocation.node_kinds
+    if not kinds or not all(kind.gpus for kind in kinds):
+        return
+    for step in plan.steps:
+        if _takes_gpus(step) and not step.maybe:
+            workers = step.workers_per_task
+            form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
+            told = "ask for them: %s" % form if "{" not in form else "ask for them as the site wants it: %s" % form
+            yield Finding("MPL208", "ranks that take a GPU each, but the job asks for no GPU",
+                          step.links[-1].name_span or step.span, help=told, site_fact="gpu_request")  # fmt: skip
+            return
+
+
+def _takes_gpus(step: Step) -> bool:
+    return bool(step.links) and any(one.binds_gpu for group in step.groups for one in group.processes)
