@@ -64,7 +64,7 @@ def _said_unread(demand: Demand, job: Job) -> Optional[Fix]:
     for oddity in job.script.oddities:
         if oddity.kind not in ("late", "near-miss"):
             continue
-        for name, words in said_on(job.source[oddity.span.start : oddity.span.end]):
+        for name, _, words in said_on(job.source[oddity.span.start : oddity.span.end]):
             if name in demand.options:
                 says = "say %s, as line %d does, which is not read" % (words.decode("utf-8", "replace"), oddity.line)
                 return say(job, words, "MPL201").fix(Safety.ASK, says)

@@ -8,7 +8,7 @@ from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Link
-from ..limits import asks_for_gpus, judged, gpu_items, text
+from ..limits import asks_for_gpus, gpu_items, judged, text
 from ..repair import AGENTS
 from ..saying import at, unsay
 from ..schedulers import values

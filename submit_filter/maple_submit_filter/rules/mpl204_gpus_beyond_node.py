@@ -8,7 +8,7 @@ from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import judged, gpu_items, limit, most_gpus
+from ..limits import gpu_items, judged, limit, most_gpus
 from ..saying import at, restate
 from ..schedulers import values
 from ..settings import Setting

@@ -8,7 +8,7 @@ from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import judged, gpu_items
+from ..limits import gpu_items, judged
 from ..saying import at, unsay
 from ..schedulers.values import Gres
 from ..site import Site

@@ -1,0 +1,26 @@
+"""Paths that nobody expands."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan
+from ..saying import at
+from ..site import Site
+from . import rule
+
+
+@rule("MPL601", "a path with ~ is taken letter for letter")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """sbatch expands no ~ in the paths it is given.
+
+    Wrong: #SBATCH --output=~/logs/%j.out
+    Right: #SBATCH --output=logs/%j.out, which counts from the folder of submission
+    Why:   there is no folder called ~, and a job whose output cannot be opened fails without a word. It is only said.
+    """
+    for name in ("output", "error", "chdir", "input"):
+        setting = job.settings.get(name)
+        if setting is not None and setting.value.startswith(b"~"):
+            yield Finding("MPL601", "~ is not expanded in --%s" % name, at(setting), help="write the whole path")
