@@ -245,8 +245,9 @@ def _numbers(
 ) -> Dict[str, Optional[int]]:
     places = {start.place.node for start in starts}
     most: Optional[int] = max(_per_node(starts).values()) if None not in places else None
-    if shape is not None and shape.sampled:
-        most = max(shape.layout) if shape.layout else None
+    if shape is not None and (most is None or shape.sampled):
+        even = -(-total // shape.nodes) if shape.nodes else None  # however they are laid out, some node has that many
+        most = max(shape.layout) if shape.layout else even
     return {
         "agents": total,
         "nnodes": wanted,
