@@ -14,7 +14,7 @@ _HEAD = re.compile(rb"[ \t]*#[ \t]*[A-Za-z]{5,7}[ \t]*")
 
 
 def said_on(line: bytes) -> Iterator[Tuple[str, bytes, bytes]]:
-    """Yield (long name, value, words) of each option on a line such as `# SBATCH -t 1:00:00`; none where it has quotes."""
+    """Yield (long name, value, words) of each option on a line like `# SBATCH -t 1:00:00`; none where it has quotes."""
     match = _HEAD.match(line)
     words = (line[match.end() :] if match else b"").split(b" #")[0].split()
     if any(quote in line for quote in (b'"', b"'", b"\\")):

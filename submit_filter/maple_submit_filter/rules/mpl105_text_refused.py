@@ -29,7 +29,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            mark is left out by itself, for nothing else changes; everything else asks.
     """
     said = job.script.refused
-    if not said or job.submission.came == "wrap" or unknown_option(said):
+    if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
         return
     place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
     fix = _fix(job.source) if place is None else None
