@@ -200,8 +200,7 @@ class Compound(Values):
         status = negate(status) if loop.kind == b"until" else status
         if status != 1:
             forget(loop.body, shell)
-            asked = loop.condition is not None and any(asks(item.command) for item in loop.condition.items)
-            self._once(loop, shell, trail._replace(maybe=trail.maybe or (status is None and asked)))
+            self._once(loop, shell, trail._replace(maybe=trail.maybe or status is None))
         return None
 
     def case(self, case: Case, shell: Shell, trail: Trail) -> Optional[int]:

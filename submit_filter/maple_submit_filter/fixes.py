@@ -98,11 +98,14 @@ def once_a_node(step: Step, srun: Link, plan: LaunchPlan, why: str) -> Edits:
 def _cpus_of_one(step: Step, srun: Link, plan: LaunchPlan) -> Optional[int]:
     """Return what `--cpus-per-task` the one task needs, None where it needs none said."""
     own = srun.option("cpus-per-task")
-    if own is not None and own.value is not None and own.value.raw.isdigit() and step.tasks_per_node:
-        return int(own.value.raw) * step.tasks_per_node
     given = plan.allocation
-    if given.cpus_per_task is not None and step.tasks_per_node is not None:
-        return given.cpus_per_task * step.tasks_per_node
+    has = cpus_on_node(given)
+    each = given.cpus_per_task
+    if own is not None and own.value is not None and own.value.raw.isdigit():
+        each = int(own.value.raw)
+    if each is not None and step.tasks_per_node is not None:
+        together = each * step.tasks_per_node
+        return min(together, has) if has is not None else together
     # Nobody said how many: a job of N tasks a node has one CPU for each, unless the node is its own.
     return step.tasks_per_node if given.shared is not False and given.tasks_per_node == step.tasks_per_node else None
 

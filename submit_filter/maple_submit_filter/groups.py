@@ -393,12 +393,23 @@ def _set(start: Start, name: bytes) -> Optional[int]:
     return number(start.environment.get(name))
 
 
+def visible(value: Optional[Text], given: Optional[Tuple[bytes, ...]]) -> Optional[Tuple[bytes, ...]]:
+    """Return the devices a process sees: what the step gave, cut by CUDA_VISIBLE_DEVICES; None unknown."""
+    if value is None or value.raw == b"\0same:cvd\0":
+        return given
+    if not value.literal:
+        return None
+    entries = tuple(entry.strip() for entry in value.raw.split(b",") if entry.strip())
+    return entries if all(entry.isdigit() for entry in entries) else None
+
+
 def _program(start: Start, tasks: Optional[int]) -> Process:
     place = start.place
     rank = _set(start, b"RANK") if b"RANK" not in start.missing else place.task
     world = _set(start, b"WORLD_SIZE") if b"WORLD_SIZE" not in start.missing else tasks
     local = _set(start, b"LOCAL_RANK") if b"LOCAL_RANK" not in start.missing else place.local_task
     master, port = start.environment.get(b"MASTER_ADDR"), start.environment.get(b"MASTER_PORT")
+    gpus = visible(start.environment.get(b"CUDA_VISIBLE_DEVICES"), place.gpus)
     return Process(
         place.node,
         place.task,
@@ -407,7 +418,7 @@ def _program(start: Start, tasks: Optional[int]) -> Process:
         world,
         master.raw if master is not None and master.known else None,
         port.raw if port is not None and port.known else None,
-        place.gpus,
+        gpus,
         place.cpus,
         False,
     )

@@ -148,8 +148,18 @@ def _is_whole(group: Group) -> bool:
         return False
     if group.launcher not in AGENTS and {one.rank for one in group.processes} != set(range(group.world_size)):
         return False
+    if group.launcher not in AGENTS and not _locals_differ(group):
+        return False
     apart = group.nodes is None or group.nodes > 1
     return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:"))
+
+
+def _locals_differ(group: Group) -> bool:
+    """Return whether no two processes of a node have the same local rank, as far as both are known."""
+    known = [
+        (one.node, one.local_rank) for one in group.processes if one.node is not None and one.local_rank is not None
+    ]
+    return len(set(known)) == len(known)
 
 
 def edit_lines(edits: Sequence[Edit], argv_edits: Sequence[ArgvEdit], source: bytes) -> Tuple[Tuple[int, str], ...]:

@@ -11,7 +11,7 @@ from typing import Dict, List, Optional
 
 from ..launch import Link
 from ..programs import Programs, followed, link
-from ..scene import Agent, Trail
+from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
 from .accelerate_options import TABLE
@@ -51,7 +51,7 @@ def _record(programs: Programs, argv: List[Text], words: int, shell: Shell, trai
     config = _config(programs, one, shell)
     if config is None:
         trail = trail._replace(doubts=trail.doubts + ("accelerate's configuration file could not be read",))
-    programs.agent(_agent(one, shell, config, program), program, shell, trail)
+    programs.agent(_agent(one, shell, programs.scene, config, program), program, shell, trail)
 
 
 def _config(programs: Programs, one: Link, shell: Shell) -> Optional[Dict[bytes, bytes]]:
@@ -82,8 +82,8 @@ def _value(one: Link, config: Optional[Dict[bytes, bytes]], name: str, default: 
     return plain(raw) if raw is not None else None
 
 
-def _agent(one: Link, shell: Shell, config: Optional[Dict[bytes, bytes]], program: List[Text]) -> Agent:
-    visible = visible_devices(shell)
+def _agent(one: Link, shell: Shell, scene: Scene, config: Optional[Dict[bytes, bytes]], program: List[Text]) -> Agent:
+    visible = visible_devices(shell, scene)
     machines = number(_value(one, config, "num-machines", b"1"))
     alone = b"%d" % len(visible) if visible and machines == 1 else None
     total = number(_value(one, config, "num-processes", alone))

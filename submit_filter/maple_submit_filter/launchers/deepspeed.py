@@ -10,7 +10,7 @@ from typing import List, Optional, Tuple
 
 from ..launch import Link
 from ..programs import Programs, followed, link
-from ..scene import Agent, Trail
+from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
 from .deepspeed_options import DEFAULTS, TABLE
@@ -34,7 +34,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     if doubt:
         programs.scene.hidden = True
         trail = trail._replace(doubts=trail.doubts + (doubt,))
-    programs.agent(_agent(one, shell, hosts, program), program, shell, trail)
+    programs.agent(_agent(one, shell, programs.scene, hosts, program), program, shell, trail)
 
 
 def _hosts(programs: Programs, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:
@@ -65,8 +65,11 @@ def _text(one: Link, name: str) -> Optional[Text]:
     return None if one.open else plain(DEFAULTS[name])
 
 
-def _agent(one: Link, shell: Shell, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]) -> Agent:
-    visible = visible_devices(shell)
+def _agent(
+    one: Link, shell: Shell, scene: Scene, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
+) -> Agent:
+    told = one.option("include") or one.option("exclude")
+    visible = None if told else visible_devices(shell, scene)
     address, port = _text(one, "master-addr"), _text(one, "master-port")
     asked = number(_text(one, "num-gpus")) if one.option("num-gpus") else None
     slots = hosts[0][1] if hosts and len({count for _, count in hosts}) == 1 else None

@@ -39,7 +39,7 @@ def _shape(
         layout = (given.tasks_per_node,) * given.nodes
         return StepShape(given.nodes, given.tasks, layout, given.tasks > MOST_TASKS, "")
     if tasks is None or tasks > given.tasks or (offset_said and offset != 0):
-        return StepShape(None, tasks, None, False, "")
+        return StepShape(0 if offset_said else None, tasks, None, False, "")
     full, rest = divmod(tasks, given.tasks_per_node)
     layout = (given.tasks_per_node,) * full + ((rest,) if rest else ())
     return StepShape(len(layout), tasks, layout, tasks > MOST_TASKS, "")

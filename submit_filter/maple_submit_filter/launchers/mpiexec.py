@@ -19,6 +19,7 @@ from .mpi_options import makers, readings
 _PER_NODE = re.compile(rb"ppr:(\d{1,5}):node")
 _RANK = (b"PMI_RANK", b"PMIX_RANK", b"OMPI_COMM_WORLD_RANK")
 _SIZE = (b"PMI_SIZE", b"OMPI_COMM_WORLD_SIZE")
+_OF_SRUN = (b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURMD_NODENAME")
 _LOCAL = (b"MPI_LOCALRANKID", b"OMPI_COMM_WORLD_LOCAL_RANK", b"PALS_LOCAL_RANKID")
 
 
@@ -89,17 +90,19 @@ def run_in(
             for name in names:
                 text = plain(b"%d" % value) if value is not None else plain(token(b"vary", name + place.name))
                 child.set(name, text, exported=True)
+        for name in _OF_SRUN:  # whether srun starts the ranks' daemons, and these differ, depends on the maker
+            child.set(name, plain(token(b"vary", name + place.name)), exported=True)
         programs.execute(list(program), child, trail, given)
 
 
 def spots(shape: StepShape, shell: Shell) -> List[Place]:
-    """Return the places of the ranks, in the order of the nodes."""
+    """Return the places of the ranks, in the order of the nodes. *nodes* 0 in a shape: not even the first is known."""
     base = shell.place
     if shape.tasks is None:
         return [Place(None, None, None, base.name + b".any", base.gpus, None)]
     if shape.layout is None:
         return [
-            Place(0 if rank == 0 else None, rank, None, base.name + b".%d" % rank, base.gpus, None)
+            Place(0 if rank == 0 and shape.nodes != 0 else None, rank, None, base.name + b".%d" % rank, base.gpus, None)
             for rank in range(min(shape.tasks, MOST_TASKS))
         ]
     pairs = [(node, local) for node, tasks in enumerate(shape.layout) for local in range(tasks)]

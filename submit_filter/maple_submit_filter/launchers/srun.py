@@ -31,7 +31,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     trail = followed(trail, one, reading)
     shape = step_shape(one, shell, scene)
     scene.shapes[trail.key] = (trail, shape)
-    for place in places(shape, one, shell, scene):
+    for place in places(shape, one, shell, scene, trail.background):
         child = shell.spawn(place)
         _exported(one, child)
         _announce(child, place, shape, scene)
@@ -115,8 +115,12 @@ def _layout(
     return (least + 1,) * more + (least,) * (nodes - more)
 
 
-def places(shape: StepShape, one: Link, shell: Shell, scene: Scene) -> List[Place]:
-    """Return where the tasks run: all of them, samples of a large step, or one that stands for an unknown number."""
+def places(shape: StepShape, one: Link, shell: Shell, scene: Scene, beside: bool = False) -> List[Place]:
+    """Return where the tasks run: all of them, samples of a large step, or one that stands for an unknown number.
+
+    *beside*: other steps run at the same time, so a step of some of the nodes may get any of them.
+    """
+    beside = beside or any(one.option(name) for name in ("exclusive", "exact"))
     listed = _listed(one)
     first = number(_value(one, "relative")) or 0
     cyclic = (_raw(one, "distribution") or b"block").split(b":")[0].split(b",")[0]
@@ -133,8 +137,8 @@ def places(shape: StepShape, one: Link, shell: Shell, scene: Scene) -> List[Plac
         node: Optional[int] = position + first
         if listed is not None:
             node = listed[position] if position < len(listed) else None
-        elif shape.nodes != scene.allocation.nodes and not first and shape.nodes != 1:
-            node = None if scene.allocation.nodes is None else position
+        elif shape.nodes != scene.allocation.nodes and not first:
+            node = None if scene.allocation.nodes is None or beside else position
         out.append(_place(shell, task, node, local, one, scene, shape.layout[position]))
     return out
 

@@ -9,9 +9,10 @@ from __future__ import annotations
 import re
 from typing import List, Optional, Tuple
 
+from ..groups import visible
 from ..launch import Link
 from ..programs import Programs, followed, link
-from ..scene import Agent, Trail
+from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
 from .grammar import read
@@ -30,7 +31,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     reading = read(table, argv, words)
     one = link("torchrun", argv, reading, words)
     trail = followed(trail, one, reading)
-    programs.agent(agent(one, shell, argv[reading.program :]), argv[reading.program :], shell, trail)
+    programs.agent(agent(one, shell, programs.scene, argv[reading.program :]), argv[reading.program :], shell, trail)
 
 
 def said(one: Link, shell: Shell, name: str) -> Optional[Text]:
@@ -48,14 +49,14 @@ def said(one: Link, shell: Shell, name: str) -> Optional[Text]:
     return plain(DEFAULTS.get(name, b""))
 
 
-def agent(one: Link, shell: Shell, program: List[Text]) -> Agent:
+def agent(one: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
     """Return what this agent was told."""
     standalone = one.option("standalone") is not None
     backend = said(one, shell, "rdzv-backend")
     kind = b"c10d" if standalone else (backend.raw if backend is not None and backend.known else b"")
     master, port = _meeting(one, shell, kind)
     run_id = said(one, shell, "rdzv-id")
-    visible = visible_devices(shell)
+    visible = visible_devices(shell, scene)
     nnodes = nodes_range(said(one, shell, "nnodes"))
     return Agent(
         "torchrun",
@@ -117,18 +118,11 @@ def _last_colon(raw: bytes) -> int:
     return -1
 
 
-def visible_devices(shell: Shell) -> Optional[Tuple[bytes, ...]]:
-    """Return the devices a process started here would see: what the step gave, cut by CUDA_VISIBLE_DEVICES."""
-    value = shell.value(b"CUDA_VISIBLE_DEVICES")
-    given = shell.place.gpus
-    if value is None or not value.known:
-        return given
-    if not value.literal:
-        return None
-    entries = tuple(entry.strip() for entry in value.raw.split(b",") if entry.strip())
-    if not all(entry.isdigit() for entry in entries):
-        return None
-    return entries  # more entries than devices: CUDA stops at the first it does not know
+def visible_devices(shell: Shell, scene: Scene) -> Optional[Tuple[bytes, ...]]:
+    """Return the devices that a process started here would see. Intel's GPUs do not heed CUDA_VISIBLE_DEVICES."""
+    if any(kind.gpu_vendor == "intel" for kind in scene.allocation.node_kinds):
+        return shell.place.gpus
+    return visible(shell.value(b"CUDA_VISIBLE_DEVICES"), shell.place.gpus)
 
 
 def on_cpu(shell: Shell, program: List[Text]) -> bool:

@@ -44,7 +44,10 @@ def _ways(step: Step, breach: Breach, job: Job) -> Iterator[Optional[List[Edit]]
     rank = breach.texts.get("rank-text")
     where = rank.written() if rank is not None else None
     if where is not None:
-        yield from task_value(where, b"SLURM_PROCID", "MPL305")
+        local = breach.texts.get("local-text")
+        beside = local.written() if local is not None else None
+        for index, edits in enumerate(task_value(where, b"SLURM_PROCID", "MPL305")):
+            yield edits + (task_value(beside, b"SLURM_LOCALID", "MPL305")[index] if beside is not None else [])
     own = [b"RANK=$SLURM_PROCID"]
     if "local-text" in breach.texts:
         own.append(b"LOCAL_RANK=$SLURM_LOCALID")
