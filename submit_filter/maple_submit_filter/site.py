@@ -90,6 +90,20 @@ class GpuRequest(NamedTuple):
     form: str = ""
 
 
+class LaunchTemplate(NamedTuple):
+    """What starts *launcher* (or "python") on the nodes: the *words* of *over*, with {job.nodes} and other slots.
+
+    *verified*: a mini-app passed with this revision of the template on this revision of the site.
+    """
+
+    name: str
+    revision: int
+    launcher: str
+    over: str
+    words: str
+    verified: bool = False
+
+
 class Site(NamedTuple):
     """A cluster. `generic-slurm` and `generic-pbs` have empty tables: nothing about the site is known there."""
 
@@ -111,6 +125,7 @@ class Site(NamedTuple):
     srun_inherits_cpus: Optional[bool] = None
     mode: str = ""  # "" = repair
     kinds_complete: bool = False  # True: there is no kind of node but *kinds*
+    launch_templates: Tuple[LaunchTemplate, ...] = ()  # by which an absent launcher is replaced
 
     def kind(self, name: str) -> Optional[NodeKind]:
         """Return the node kind of that name."""

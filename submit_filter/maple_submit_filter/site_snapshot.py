@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Tuple
 
-from .site import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site
+from .site import Demand, GpuRequest, LauncherFact, LaunchTemplate, NodeKind, Partition, Site
 
 FORMAT = 1  # raised when an older reader could misunderstand a newer snapshot
 
@@ -116,6 +116,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
     Demand: _shape(Demand, options=_texts, values=_texts, except_values=_texts),
     LauncherFact: _shape(LauncherFact),
     GpuRequest: _shape(GpuRequest, required=_flag),
+    LaunchTemplate: _shape(LaunchTemplate, revision=_count, verified=_flag),
     Site: _shape(
         Site,
         version=_list(_count),
@@ -128,5 +129,6 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         launchers=_list(_of(LauncherFact)),
         srun_inherits_cpus=_maybe_flag,
         kinds_complete=_flag,
+        launch_templates=_list(_of(LaunchTemplate)),
     ),
 }

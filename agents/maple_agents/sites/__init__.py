@@ -55,11 +55,16 @@ def load(site_id: str) -> Site:
 
 
 def read(source: bytes, filename: str) -> Site:
-    """Return the site that the bytes of a site file describe. Raises `Mistakes`."""
-    from .facts import site_of  # pydantic: a quarter of a second
+    """Return the site that the bytes of a site file describe, with the launch templates that it can use.
+
+    Raises `Mistakes`, or another `ValueError` with a line for each mistake of a template.
+    """
+    from ..templates import for_site  # pydantic: a quarter of a second
+    from .facts import site_of
     from .files import parse
 
-    return site_of(parse(source, filename))
+    site = site_of(parse(source, filename))
+    return site._replace(launch_templates=for_site(site))
 
 
 def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None = None) -> str | None:
@@ -90,8 +95,9 @@ def _cache(site_id: str) -> str:
 
 
 def _checked_by_this(source: bytes) -> str:
-    """Return a hash of the file and of the code that checks it."""
-    code = sorted((one.name, one.stat().st_mtime_ns) for one in os.scandir(os.path.dirname(__file__)))
+    """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
+    folders = (os.path.dirname(__file__), *places.folders(os.path.join("templates", "launch")))
+    code = sorted((one.path, one.stat().st_mtime_ns) for folder in folders for one in os.scandir(folder))
     return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
 
 

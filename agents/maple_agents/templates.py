@@ -1,0 +1,127 @@
+"""Launch templates: what a right launch line looks like, read from `templates/launch/` and checked."""
+
+from __future__ import annotations
+
+import os
+import re
+from datetime import date
+from typing import Annotated, Literal
+
+import tomllib
+from maple_submit_filter import places
+from maple_submit_filter.site import LaunchTemplate, Site
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+FOLDER = os.path.join("templates", "launch")
+SLOTS = frozenset(("job.nodes", "job.tasks", "job.tasks_per_node", "job.ranks", "site.gpus_per_node"))
+_SLOT = re.compile(r"(?<!\$)\{([^{}]*)\}")
+
+
+class Table(BaseModel):
+    """A table of the file: only the keys named here, each with the type named here."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class When(Table):
+    """The exact slots that the template is for. *over*: the launcher that starts *launcher* on the nodes."""
+
+    scheduler: Literal["slurm", "pbs"]
+    launcher: Literal["torchrun", "accelerate", "deepspeed", "python"]
+    over: Literal["srun", "ibrun", "mpirun", "mpiexec"]
+
+
+class Verification(Table):
+    """One run of a mini-app with this template: where, at which revisions, when, and what came of it."""
+
+    site: str
+    site_revision: str
+    revision: Annotated[int, Field(ge=1)]
+    by: str
+    on: date
+    result: Literal["passed", "failed"]
+
+
+class LaunchFile(Table):
+    """A launch template. *launch*: words from outside in, with slots; first those of `when.over`."""
+
+    revision: Annotated[int, Field(ge=1)]
+    when: When
+    launch: Annotated[list[str], Field(min_length=2, max_length=2)]
+    why: Annotated[str, Field(min_length=1)]
+    verified: list[Verification] = []
+
+    @property
+    def name(self) -> str:
+        """The name of its file, without the ending."""
+        return "%s-over-%s" % (self.when.launcher, self.when.over)
+
+
+def paths() -> list[str]:
+    """Return the path of every template in force, sorted by name."""
+    found: dict[str, str] = {}
+    for folder in places.folders(FOLDER):
+        for name in os.listdir(folder):
+            if name.endswith(".toml"):
+                found.setdefault(name, os.path.join(folder, name))
+    return [found[name] for name in sorted(found)]
+
+
+def parse(source: bytes, filename: str) -> LaunchFile:
+    """Return the template that *source* is. Raises `ValueError`: a line for each mistake, with file and key path."""
+    try:
+        made = LaunchFile.model_validate(tomllib.loads(source.decode("utf-8")))
+    except ValidationError as error:
+        raise ValueError("\n".join(_mistakes(error, filename))) from None
+    except ValueError as error:
+        raise ValueError("%s: not TOML: %s" % (filename, error)) from None
+    for at, line in enumerate(made.launch):
+        wrong = sorted(set(_SLOT.findall(line)) - SLOTS)
+        if wrong:
+            raise ValueError("%s: launch[%d]: no such slot {%s}; there are %s" % (
+                filename, at, wrong[0], ", ".join(sorted(SLOTS))))  # fmt: skip
+    if os.path.basename(filename) != made.name + ".toml":
+        raise ValueError("%s: when: the file should be called %s.toml" % (filename, made.name))
+    return made
+
+
+def _mistakes(error: ValidationError, filename: str) -> list[str]:
+    return [
+        "%s: %s: %s" % (filename, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
+        for one in error.errors(include_url=False)
+    ]
+
+
+def load() -> list[LaunchFile]:
+    """Return every template. Raises `ValueError` with every mistake of the first file that is wrong."""
+    found = []
+    for path in paths():
+        with open(path, "rb") as file:
+            found.append(parse(file.read(), path))
+    return found
+
+
+def for_site(site: Site) -> tuple[LaunchTemplate, ...]:
+    """Return the templates whose outer launcher the site has, as its snapshot holds them."""
+    return tuple(
+        LaunchTemplate(
+            name=one.name,
+            revision=one.revision,
+            launcher=one.when.launcher,
+            over=one.when.over,
+            words=one.launch[0],
+            verified=_passed(one, site),
+        )
+        for one in load()
+        if one.when.scheduler == site.scheduler and site.launcher(one.when.over) in ("preferred", "present")
+    )
+
+
+def _passed(one: LaunchFile, site: Site) -> bool:
+    """Return whether the last run for this very revision of template and site passed."""
+    runs = [run for run in one.verified if (run.site, run.site_revision, run.revision) == _now(one, site)]
+    return bool(runs) and max(runs, key=lambda run: run.on).result == "passed"
+
+
+def _now(one: LaunchFile, site: Site) -> tuple[str, str, int]:
+    return site.id, site.revision, one.revision

@@ -1,0 +1,81 @@
+"""A launcher that the site does not have."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ..edits import Edit, Fix, Safety, Span
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan, Link, Step
+from ..limits import judged
+from ..repair import AGENTS
+from ..site import LauncherFact, LaunchTemplate, Site
+from . import rule
+
+
+@rule("MPL307", "the site has no such launcher")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A launch line can only begin with a launcher that is there.
+
+    Wrong: ibrun torchrun --nnodes=2 --nproc-per-node=4 train.py, on Delta
+    Right: srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Why:   ibrun is TACC's own: elsewhere the shell says command not found. The words that take its place come from the
+           launch templates; they are taken without asking where the template was verified for this site.
+    """
+    for step in plan.steps:
+        for index, link in enumerate(step.links):
+            fact = said_of(link, site)
+            if fact is not None and fact.state == "absent":
+                yield _finding(step, index, link, fact, plan, job, site)
+
+
+def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
+    """Return what the site file says of the launcher as it is written; None for one named by a path of its own."""
+    word = link.argv[0].raw if link.argv else b""
+    return next((one for one in site.launchers if one.name.encode() == word), None)
+
+
+def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
+    proven = judged(job) and not step.maybe and b"PATH" not in plan.assigned
+    fix = _replaced(step, index, link, site) if proven else None
+    there = [one.name for one in site.launchers if one.state == "preferred"]
+    return Finding("MPL307", "there is no %s at this site" % fact.name, link.name_span or step.span, proven,
+                   fixes=(fix,) if fix is not None else (),
+                   help="%s is the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
+
+
+def _replaced(step: Step, index: int, link: Link, site: Site) -> Optional[Fix]:
+    """Return the fix by the template whose slots are those of this line, the site's preferred launcher first."""
+    inner = step.links[index + 1].name if index + 1 < len(step.links) else "python"
+    span = _own_words(link)
+    if index > 0 or link.open or link.option("o") is not None or span is None:
+        return None
+    order = {"preferred": 0, "present": 1}
+    for one in sorted(site.launch_templates, key=lambda made: order.get(site.launcher(made.over), 2)):
+        words = _filled(one, step) if one.launcher == inner else None
+        if words is not None:
+            safety = Safety.SAFE if one.verified else Safety.ASK
+            because = "%s revision %d" % (one.name, one.revision)
+            return Fix((Edit(span, words, because),), safety, "start it by %s" % words.decode())
+    return None
+
+
+def _own_words(link: Link) -> Optional[Span]:
+    """Return where the launcher and its options stand, None where they do not stand in the script one for one."""
+    spans = [text.span() for text in link.argv]
+    first, last = (spans[0], spans[-1]) if spans else (None, None)
+    return Span(first.start, last.end) if first is not None and last is not None and None not in spans else None
+
+
+def _filled(one: LaunchTemplate, step: Step) -> Optional[bytes]:
+    """Return the template's words with the numbers of the step; None where one is not known, or the layout differs."""
+    if one.launcher in AGENTS and step.tasks != step.nodes:
+        return None  # it starts one task a node; whether that was meant is not for this rule to say
+    numbers = {"{job.nodes}": step.nodes, "{job.tasks}": step.tasks, "{job.tasks_per_node}": step.tasks_per_node}
+    words = one.words
+    for slot, number in numbers.items():
+        if slot in words and number is None:
+            return None
+        words = words.replace(slot, str(number))
+    return None if "{" in words else words.encode()
