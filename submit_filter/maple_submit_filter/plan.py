@@ -6,11 +6,11 @@ from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 
 from . import groups
 from .edits import Span
-from .launch import Breach, LaunchPlan, Step
+from .launch import Allocation, Breach, LaunchPlan, Step
 from .launchers.grammar import place
 from .programs import Programs
 from .scene import Read, Scene, Start, StepShape, Trail
-from .schedulers.allocation import allocate, batch_environment
+from .schedulers.allocation import WHOLE_NODE, allocate, batch_environment
 from .script import JobScript
 from .settings import Settings
 from .shell_state import Place, Shell, Variable
@@ -62,12 +62,17 @@ def _batch_shell(
         if equals:
             shell.set(name, plain(value), exported=True)
     for name, text in batch_environment(settings, given).items():
-        if name == b"CUDA_VISIBLE_DEVICES" and given.gpus_per_node is None and name in shell.variables:
-            continue  # without GPUs from the scheduler the user's own value may survive
+        if name == b"CUDA_VISIBLE_DEVICES" and _keeps_devices(scene, given, name in shell.variables):
+            continue
         shell.variables[name] = Variable(text, None, text is not None)
     shell.positional = [plain(word) for word in arguments]
     shell.cwd = plain(settings.value("chdir") or submission.cwd)
     return shell
+
+
+def _keeps_devices(scene: Scene, given: Allocation, said: bool) -> bool:
+    """Return whether the scheduler leaves CUDA_VISIBLE_DEVICES as the user has it: it counts no GPUs, or gave none."""
+    return scene.site.gpu_request.style == WHOLE_NODE or (given.gpus_per_node is None and said)
 
 
 def _steps(scene: Scene, source: bytes) -> List[Step]:

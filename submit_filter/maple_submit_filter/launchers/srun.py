@@ -34,7 +34,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     for place in places(shape, one, shell, scene, trail.background):
         child = shell.spawn(place)
         _exported(one, child)
-        _announce(child, place, shape, scene)
+        _announce(child, place, shape, scene, one)
         programs.execute(list(argv[reading.program :]), child, trail, given)
 
 
@@ -255,7 +255,7 @@ def _exported(one: Link, child: Shell) -> None:
             child.set(name, plain(value_raw), exported=True)
 
 
-def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene) -> None:
+def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: Link) -> None:
     """Set the variables that differ by task, and those of the step."""
     node = place.node if place.node is not None else None
     position = _position(place, shape)
@@ -274,7 +274,7 @@ def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene) -> Non
         child.set(name, plain(b"%d" % value) if value is not None else unknown(name), exported=True)
     name_text = plain(host(node)) if node is not None else plain(token(b"vary", b"node" + place.name))
     child.set(b"SLURMD_NODENAME", name_text, exported=True)
-    if scene.site.gpu_request.style != WHOLE_NODE:
+    if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(one) or one.option("gpu-bind"):
         child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
 
 
