@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+import re
+from typing import Iterator, Tuple
 
 from ..findings import Finding
 from ..job import Job
-from ..launch import LaunchPlan, Link, Step
+from ..launch import LaunchPlan, Step
 from ..limits import judged
 from ..site import Site
 from . import rule
 
 _FLAG = {"nvidia": ("nv", "nvccli"), "amd": ("rocm",)}
+_RUNNER = re.compile(rb"(?:^|[\s/])(?:apptainer|singularity)\s+(?:exec|run)\s")
 _SET = (b"APPTAINER_NV", b"SINGULARITY_NV", b"APPTAINER_NVCCLI", b"APPTAINER_ROCM", b"SINGULARITY_ROCM")
 
 
@@ -29,14 +31,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job) or wanted is None or any(name in job.source for name in _SET):
         return
     for step in plan.steps:
-        link = _container(step)
-        if link is None or link.open or link.option(*wanted) is not None or link.option("device") is not None:
-            continue
-        if any(one.binds_gpu for group in step.groups for one in group.processes):
-            yield Finding("MPL701", "the container does not get the GPUs of the node", link.name_span or step.span,
-                          help="%s exec --%s" % (link.argv[0].raw.decode("utf-8", "replace"), wanted[0]))  # fmt: skip
+        if _is_given_none(step, job.source, wanted):
+            yield Finding("MPL701", "the container does not get the GPUs of the node", step.span,
+                          help="say --%s behind exec" % wanted[0])  # fmt: skip
             return
 
 
-def _container(step: Step) -> Optional[Link]:
-    return next((link for link in step.links if link.name == "apptainer"), None)
+def _is_given_none(step: Step, source: bytes, wanted: Tuple[str, ...]) -> bool:
+    """Return whether ranks that take GPUs start in a container whose whole line stands there to be read."""
+    inner = step.links[-1] if step.links else None
+    if inner is None or inner.name_span is None or not any(one.binds_gpu for g in step.groups for one in g.processes):
+        return False
+    line = source[step.span.start : inner.name_span.start]
+    runner = _RUNNER.search(line)
+    if runner is None or any(byte in line[runner.start() :] for byte in b"$`"):
+        return False
+    return not any(b"--" + one.encode() in line for one in (*wanted, "device"))

@@ -1,0 +1,85 @@
+"""Every rule finds what its cases say, is silent where they say so, and its fix leaves it nothing to find."""
+
+from __future__ import annotations
+
+import pytest
+from maple_submit_filter.rules import Rule, rules
+from maple_submit_filter.site import GENERIC_SLURM
+
+from tests.reality.asked import ask
+from tests.reality.corpus import Case
+from tests.reality.corpus import cases as corpus
+from tests.submit_filter.rule_cases import RuleCase, cases, found, lines, mended
+
+CASES = cases()
+LEFT_ALONE = [*corpus("right"), *corpus("tricky")]
+
+
+@pytest.fixture(autouse=True)
+def a_rule_that_fails_is_heard(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MAPLE_RULES_RAISE", "1")
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_rule_finds_what_the_case_says(case: RuleCase) -> None:
+    assert lines(found(case), case.submission.script or b"") == case.expected
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if case.fixed or case.fixed_argv], ids=str)
+def test_a_fix_makes_the_expected_bytes_and_leaves_the_rule_silent(case: RuleCase) -> None:
+    """No line is added or removed, and doing it again changes nothing."""
+    after = mended(case)
+    assert after.script == (case.fixed or case.submission.script)
+    assert after.argv == (case.fixed_argv or case.submission.argv)
+    assert [one for one in found(case, after) if one.proven] == []
+    assert mended(case._replace(submission=after)) == after
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if not (case.fixed or case.fixed_argv)], ids=str)
+def test_a_case_without_a_fixed_file_has_no_fix(case: RuleCase) -> None:
+    assert mended(case) == case.submission
+
+
+@pytest.mark.parametrize("rule", rules(), ids=lambda rule: rule.code)
+def test_a_rule_explains_itself(rule: Rule) -> None:
+    for word in ("Wrong:", "Right:", "Why:"):
+        assert "\n    %s " % word in rule.page or "\n%s " % word in rule.page, word
+
+
+# The rules that read the breaches of a plan have their wrong and right scripts in tests/reality.
+@pytest.mark.parametrize("code", sorted({case.code for case in CASES}))
+def test_a_rule_with_cases_has_a_wrong_and_a_right_one(code: str) -> None:
+    mine = [case for case in CASES if case.code == code]
+    assert any(case.expected for case in mine)
+    assert any(not case.expected for case in mine)
+
+
+def test_every_rule_about_the_request_has_cases() -> None:
+    about = {rule.code for rule in rules() if rule.code[:4] in ("MPL1", "MPL2", "MPL6", "MPL7")} - {"MPL203"}
+    assert about - {case.code for case in CASES} == set()
+
+
+BY_SITE = [
+    case for case in CASES if case.site is not GENERIC_SLURM and (case.code[:4] == "MPL2" or case.code == "MPL307")
+]
+
+
+@pytest.mark.parametrize("case", BY_SITE, ids=str)
+def test_nothing_is_held_against_a_request_for_another_cluster(case: RuleCase) -> None:
+    """What the site file says is not true there."""
+    argv = (case.submission.argv[0], b"--clusters=elsewhere", *case.submission.argv[1:])
+    assert [one for one in found(case, case.submission._replace(argv=argv)) if one.proven] == []
+
+
+def test_advice_is_rare_on_right_scripts(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    """Advice that shows on many right scripts is noise."""
+    told: dict[str, int] = {}
+    for case in LEFT_ALONE:
+        for code in {one.code for one in _asked(case, str(tmp_path)) if not one.proven}:
+            told[code] = told.get(code, 0) + 1
+    print("advice on %d right scripts: %s" % (len(LEFT_ALONE), told))
+    assert all(count <= len(LEFT_ALONE) // 10 for count in told.values())
+
+
+def _asked(case: Case, folder: str) -> tuple:  # type: ignore[type-arg]
+    return ask(case, folder).decision.findings
