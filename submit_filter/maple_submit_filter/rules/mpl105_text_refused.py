@@ -14,8 +14,8 @@ from ..unread_directives import unknown_option
 from . import rule
 
 _BOM = b"\xef\xbb\xbf"
-_SHEBANG = re.compile(rb"(?:\xef\xbb\xbf|[ \t]+)(?=#!)")
-_NEARLY = re.compile(rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)")
+_SHEBANG = rb"(?:\xef\xbb\xbf|[ \t]+)(?=#!)"  # compiled only when wanted, for every submission reads this module
+_NEARLY = rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)"
 WHY = "MPL105"
 
 
@@ -56,11 +56,11 @@ def _returns(source: bytes) -> List[int]:
 
 def _begin(source: bytes) -> Optional[Tuple[Edit, str, str]]:
     """Return what gives the script its first line, no line added."""
-    blank = _SHEBANG.match(source)
+    blank = re.match(_SHEBANG, source)
     if blank is not None:
         says = "leave out the byte order mark" if blank.group() == _BOM else "begin with #!"
         return Edit(Span(0, blank.end()), b"", WHY), Safety.SAFE if blank.group() == _BOM else Safety.ASK, says
-    nearly = _NEARLY.match(source)
+    nearly = re.match(_NEARLY, source)
     if nearly is not None:
         return Edit(Span(0, nearly.end()), b"#!", WHY), Safety.ASK, "begin with #!"
     if source[:1] == b"\n" and source.strip():

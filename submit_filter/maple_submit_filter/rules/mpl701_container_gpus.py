@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Iterator, Tuple
 
 from ..findings import Finding
@@ -13,7 +12,7 @@ from ..site import Site
 from . import rule
 
 _FLAG = {"nvidia": ("nv", "nvccli"), "amd": ("rocm",)}
-_RUNNER = re.compile(rb"(?:^|[\s/])(?:apptainer|singularity)\s+(?:exec|run)\s")
+_RUNNERS = (b"apptainer", b"singularity")
 _SET = (b"APPTAINER_NV", b"SINGULARITY_NV", b"APPTAINER_NVCCLI", b"APPTAINER_ROCM", b"SINGULARITY_ROCM")
 
 
@@ -43,7 +42,8 @@ def _is_given_none(step: Step, source: bytes, wanted: Tuple[str, ...]) -> bool:
     if inner is None or inner.name_span is None or not any(one.binds_gpu for g in step.groups for one in g.processes):
         return False
     line = source[step.span.start : inner.name_span.start]
-    runner = _RUNNER.search(line)
-    if runner is None or any(byte in line[runner.start() :] for byte in b"$`"):
+    words = line.split()
+    runs = [word.rpartition(b"/")[2] in _RUNNERS and verb in (b"exec", b"run") for word, verb in zip(words, words[1:])]
+    if True not in runs or any(b"$" in word or b"`" in word for word in words[runs.index(True) :]):
         return False
     return not any(b"--" + one.encode() in line for one in (*wanted, "device"))
