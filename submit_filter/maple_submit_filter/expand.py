@@ -55,7 +55,7 @@ def fields(shell: Shell, one: Word, substitute: Substitute) -> List[Text]:
                 done.append(join(current))
                 current = []
             current.append(piece)
-            begun = True
+            begun = begun or bool(piece.raw)
     if begun:
         done.append(join(current))
     return [_settled(text) for text in done]
@@ -87,7 +87,7 @@ def _split(shell: Shell, part: Part, substitute: Substitute) -> Tuple[List[Text]
     text = _joined(shell, part, substitute)
     if part.quoted if not isinstance(part, ProcessSub) else True:
         return [_closed(text)], True
-    pieces = split(text)
+    pieces = split(text) or ([text] if text.pieces else [])  # an empty one leaves no field, but its place is kept
     # A blank at either end breaks the word from its neighbours; scripts that lean on that are rare enough to skip.
     return pieces, False
 

@@ -192,6 +192,13 @@ def task_value(span: Span, variable: bytes, why: str) -> Tuple[List[Edit], ...]:
     return ([Edit(span, b"$" + variable, why)], [Edit(span, b"\\$" + variable, why)])
 
 
+def later(texts: Sequence[Optional[Text]], source: bytes, why: str) -> List[Edit]:
+    """Have expansions inside double quotes made by the task's shell: a backslash in front of each `$`."""
+    spans = [text.written() for text in texts if text is not None]
+    starts = [span.start for span in spans if span is not None and source[span.start : span.start + 1] == b"$"]
+    return [Edit(Span(start, start), b"\\", why) for start in starts]
+
+
 def exec_in_task(source: bytes, at: Optional[Span], settings: Sequence[bytes], why: str) -> Edits:
     """Have variables set in the task, in front of a program: `bash -c 'export RANK=$SLURM_PROCID; exec "$@"' bash`."""
     if at is None:

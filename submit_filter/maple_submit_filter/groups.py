@@ -424,18 +424,25 @@ def _program(start: Start, tasks: Optional[int]) -> Process:
     )
 
 
+def _is_empty(text: Optional[Text]) -> bool:
+    return text is not None and text.known and not text.raw
+
+
 def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> List[Breach]:
     """Return what is wrong where the script itself hands every task RANK, WORLD_SIZE and MASTER_ADDR."""
     tasks = shape.tasks if shape is not None else 1
     ranks = [_set(start, b"RANK") for start in starts]
+    if all(_is_empty(start.environment.get(b"RANK")) for start in starts):
+        ranks = [-1] * len(starts)
     worlds = {_set(start, b"WORLD_SIZE") for start in starts}
     if tasks is None or tasks < 2 or None in ranks or len(worlds) != 1 or not all(start.python for start in starts):
         return []
     world = next(iter(worlds))
-    numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": world, "rank": _same(ranks)}
+    same = _same(ranks)
+    numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": world, "rank": None if same == -1 else same}
     numbers["nodes"] = shape.nodes if shape is not None else 1
     texts = {name: starts[0].environment[raw] for name, raw in _NAMED if raw in starts[0].environment}
-    if world == tasks and len(set(ranks)) == 1:
+    if (world == tasks or same == -1) and len(set(ranks)) == 1:
         return [Breach("env-rank", numbers, texts)]
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
         return []

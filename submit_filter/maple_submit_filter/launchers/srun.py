@@ -72,6 +72,11 @@ def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
     if one.open:
         return StepShape(None, None, None, False, "")
     allocation = scene.allocation
+    for name in ("ntasks", "ntasks-per-node", "cpus-per-task"):
+        value = _value(one, name)
+        if value is not None and value.literal and value.raw and not value.raw.strip().isdigit():
+            refusal = 'Invalid numeric value "%s" for --%s' % (value.raw.decode("ascii", "replace"), name)
+            return StepShape(None, None, None, False, refusal)
     _, nodes, nodes_here = _said(one, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
     tasks_said, tasks, _ = _said(one, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
     per_said, per_node, _ = _said(one, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")

@@ -6,7 +6,7 @@ from typing import Iterator, List, Optional
 
 from ..edits import Edit, Fix, Safety
 from ..findings import Finding
-from ..fixes import exec_in_task, task_value
+from ..fixes import exec_in_task, later, task_value
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -29,7 +29,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 
 def _finding(step: Step, breach: Breach, job: Job) -> Finding:
-    says = "all %s tasks get RANK=%s" % (breach.numbers["tasks"], breach.numbers["rank"])
+    same = breach.numbers["rank"]
+    says = "all %s tasks get %s RANK" % (breach.numbers["tasks"], "an empty" if same is None else "%d as" % same)
     rank = breach.texts.get("rank-text")
     fixes = []
     if step.links and step.links[0].name == "srun":
@@ -43,6 +44,10 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
 def _ways(step: Step, breach: Breach, job: Job) -> Iterator[Optional[List[Edit]]]:
     rank = breach.texts.get("rank-text")
     where = rank.written() if rank is not None else None
+    if where is not None and job.source[where.start : where.start + 1] == b"$":
+        early = [rank, breach.texts.get("local-text")]
+        world = breach.texts.get("world-text")
+        yield later(early + ([world] if world is not None and not world.raw else []), job.source, "MPL305")
     if where is not None:
         local = breach.texts.get("local-text")
         beside = local.written() if local is not None else None

@@ -7,7 +7,7 @@ from typing import Iterator, Tuple
 
 from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import exported
+from ..fixes import exported, first_node, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -25,17 +25,20 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "master-empty":
-                yield _finding(step, breach, plan, job)
+                yield _finding(step, breach, plan, job, site)
 
 
-def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = _read_by(step, breach.names, job)
     shown = ", ".join(name.decode("ascii", "replace") for name in names)
     says = "%s is empty in the tasks: it is set but not exported" % shown if names else "the master's address is empty"
     edits = exported(plan, names, "MPL402") if names else None
-    fixes = (Fix(tuple(edits), Safety.SAFE, "export " + shown),) if edits else ()
+    fixes = [Fix(tuple(edits), Safety.SAFE, "export " + shown)] if edits else []
+    if not names:
+        ways = replacements(breach.texts.get("master"), first_node(site), "MPL402")
+        fixes = [Fix(tuple(one), Safety.SAFE, "the master is the job's first node") for one in ways]
     at = edits[0].span if edits else step.span
-    return Finding("MPL402", says, at, True, fixes=fixes, help="export it")
+    return Finding("MPL402", says, at, True, fixes=tuple(fixes), help="export it" if names else "name the first node")
 
 
 def _read_by(step: Step, names: Tuple[bytes, ...], job: Job) -> Tuple[bytes, ...]:
