@@ -45,14 +45,14 @@ class RuleCase(NamedTuple):
         return "%s/%s" % (self.code, self.name)
 
 
-def cases() -> list[RuleCase]:
+def cases(folder: str = FOLDER) -> list[RuleCase]:
     """Return every case, sorted by rule and name."""
-    found = [(code, name) for code in os.listdir(FOLDER) for name in os.listdir(os.path.join(FOLDER, code))]
-    return [_read(code, name) for code, name in sorted(found)]
+    found = [(code, name) for code in os.listdir(folder) for name in os.listdir(os.path.join(folder, code))]
+    return [_read(folder, code, name) for code, name in sorted(found)]
 
 
-def _read(code: str, name: str) -> RuleCase:
-    folder = os.path.join(FOLDER, code, name)
+def _read(folder: str, code: str, name: str) -> RuleCase:
+    folder = os.path.join(folder, code, name)
     script = _file(folder, "job.sh")
     assert script is not None, "%s has no job.sh" % folder
     environment = dict(line.split(b"=", 1) for line in (_file(folder, "environment") or b"").splitlines())

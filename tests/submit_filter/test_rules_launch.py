@@ -1,0 +1,70 @@
+"""The rules about launch lines, and what repair makes of them.
+
+The cases are files as in `rule_cases`, under `tests/cases/launch/`; `repaired.sh` is what would be submitted.
+"""
+
+from __future__ import annotations
+
+import os
+
+import pytest
+from maple_submit_filter.bash_check import parses
+from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.report import safety
+from maple_submit_filter.script import line_of
+
+from tests.submit_filter import rule_cases
+
+LAUNCH = ("MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL310", "MPL401", "MPL402", "MPL501",
+          "MPL502", "MPL503", "MPL504")  # fmt: skip
+FOLDER = os.path.join(os.path.dirname(rule_cases.FOLDER), "launch")
+CASES = rule_cases.cases(FOLDER)
+
+
+def decided(case: rule_cases.RuleCase) -> Decision:
+    """What Maple decides, without a look at the disk."""
+    return decide(case.submission, case.site, None)
+
+
+def wanted(case: rule_cases.RuleCase) -> bytes | None:
+    """The repaired script that the case expects, None where nothing is to be changed."""
+    path = os.path.join(FOLDER, case.code, case.name, "repaired.sh")
+    if not os.path.exists(path):
+        return None
+    with open(path, "rb") as file:
+        return file.read()
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_the_rule_finds_what_the_case_says(case: rule_cases.RuleCase) -> None:
+    """At that line, proven or not, with that safety; and nothing where the case says nothing."""
+    source = case.submission.script or b""
+    found = [
+        "%d %s %s" % (line_of(source, one.at.start) if one.at else 0, "proven" if one.proven else "tell", safety(one))
+        for one in decided(case).findings
+        if one.code == case.code
+    ]
+    assert tuple(found) == case.expected
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_repair_submits_what_the_case_says(case: rule_cases.RuleCase) -> None:
+    """Byte for byte; and where the user has to decide, nothing is changed."""
+    repaired = decided(case).repaired
+    assert (repaired.script if repaired else None) == wanted(case)
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if wanted(case) is not None], ids=str)
+def test_a_repaired_script_is_left_alone_the_second_time(case: rule_cases.RuleCase) -> None:
+    """It parses, has as many lines as before, and nothing is proven of it."""
+    new = wanted(case) or b""
+    again = decide(case.submission._replace(script=new), case.site, None)
+    assert parses(new) and new.count(b"\n") == (case.submission.script or b"").count(b"\n")
+    assert not again.repaired and not any(one.proven for one in again.findings)
+
+
+def test_every_rule_about_launch_lines_has_a_wrong_and_a_right_case() -> None:
+    """So that none can be silent, or speak, always."""
+    spoken = {case.code for case in CASES if case.expected}
+    silent = {case.code for case in CASES if not case.expected}
+    assert spoken == silent == set(LAUNCH)
