@@ -10,7 +10,6 @@ from typing import FrozenSet, List, NamedTuple, Optional, Tuple
 
 from .features import kinds_with
 from .job import Job
-from .launch import LaunchPlan
 from .schedulers import values
 from .settings import Settings
 from .site import NodeKind, Partition, Site
@@ -84,16 +83,6 @@ def _within(site: Site, featured: Optional[FrozenSet[str]], constraint: str) -> 
     return featured is not None and meant is not None and featured <= meant
 
 
-def most_gpus(plan: LaunchPlan, job: Job, site: Site) -> Optional[int]:
-    """Return the most GPUs that the request may have on one node, wherever it lands; None unknown."""
-    counts = [kind.gpus for kind in plan.allocation.node_kinds]
-    known = [count for count in counts if count is not None]
-    if not counts or len(known) < len(counts):
-        return None
-    row = limit(job, site, "gpus_per_node")
-    return min(max(known), row.most) if row is not None else max(known)
-
-
 def most_of(kinds: Tuple[NodeKind, ...], field: str) -> Optional[int]:
     """Return the most of "memory_gib" (or another count) that any of *kinds* has, None where one is not known."""
     counts = [getattr(kind, field) for kind in kinds]
@@ -107,6 +96,12 @@ def gpu_items(settings: Settings, name: str) -> Tuple[values.Gres, ...]:
         return ()
     items = values.gres(value) if name == "gres" else values.gpus(value)
     return tuple(one for one in items or () if one.name == b"gpu")
+
+
+def gpu_count(settings: Settings, name: str) -> Optional[int]:
+    """Return how many GPUs one option asks for, None where it asks for none."""
+    items = gpu_items(settings, name)
+    return sum(item.amount for item in items) if items else None
 
 
 GPU_OPTIONS = ("gpus-per-node", "gres", "gpus", "gpus-per-task", "gpus-per-socket")

@@ -8,7 +8,7 @@ from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import gpu_items, judged, limit, most_gpus
+from ..limits import gpu_count, gpu_items, judged, most_of
 from ..saying import at, restate
 from ..schedulers import values
 from ..settings import Setting
@@ -27,59 +27,45 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if not judged(job):
         return
-    most = most_gpus(plan, job, site)
+    most = most_of(plan.allocation.node_kinds, "gpus")
     if most is not None:
-        for found in (_per_node(job, most), _per_task(job, most), _total(job, site, most)):
+        for found in (_per_node(job, most), _per_task(job, most), _total(job, most)):
             if found is not None:
                 yield found
                 return
     yield from _types(plan, job)
 
 
-def _count(job: Job, name: str) -> Optional[int]:
-    items = gpu_items(job.settings, name)
-    return sum(item.amount for item in items) if items else None
-
-
 def _per_node(job: Job, most: int) -> Optional[Finding]:
-    counts = {name: count for name in ("gpus-per-node", "gres") if (count := _count(job, name)) is not None}
+    counts = {name: count for name in ("gpus-per-node", "gres") if (count := gpu_count(job.settings, name)) is not None}
     if not counts or min(counts.values()) <= most:
         return None  # of two that differ one wins
     name = next(iter(counts))
-    return _finding(job.settings.get(name), "%d GPUs per node" % counts[name], "the nodes", most, most, job)
+    return _finding(job.settings.get(name), "%d GPUs per node" % counts[name], most, most, job)
 
 
 def _per_task(job: Job, most: int) -> Optional[Finding]:
-    each, tasks = _count(job, "gpus-per-task"), values.whole(job.settings.value("ntasks-per-node") or b"")
+    each, tasks = gpu_count(job.settings, "gpus-per-task"), values.whole(job.settings.value("ntasks-per-node") or b"")
     if each is None or tasks is None or each * tasks <= most:
         return None
     says = "%d tasks per node with %d GPUs each" % (tasks, each)
     fewer = most // tasks
-    return _finding(job.settings.get("gpus-per-task"), says, "the nodes", most, fewer, job)
+    return _finding(job.settings.get("gpus-per-task"), says, most, fewer, job)
 
 
-def _total(job: Job, site: Site, most: int) -> Optional[Finding]:
-    total = _count(job, "gpus")
+def _total(job: Job, most: int) -> Optional[Finding]:
+    total = gpu_count(job.settings, "gpus")
     if total is None:
         return None
     nodes = values.nodes(job.settings.value("nodes") or b"")
     if nodes is not None and total > nodes[1] * most:
         says = "%d GPUs on %d node%s" % (total, nodes[1], "s" if nodes[1] > 1 else "")
-        return _finding(job.settings.get("gpus"), says, "each", most, nodes[1] * most, job)
-    allowed = limit(job, site, "max_gpus")
-    if allowed is not None and total > allowed.most:
-        says = "%d GPUs" % total
-        found = _finding(
-            job.settings.get("gpus"), says, "a job in %s" % allowed.row.name, allowed.most, allowed.most, job
-        )
-        return found._replace(site_fact=allowed.key)
+        return _finding(job.settings.get("gpus"), says, most, nodes[1] * most, job)
     return None
 
 
-def _finding(setting: Optional[Setting], says: str, where: str, most: int, better: int, job: Job) -> Finding:
-    has = "has" if where != "the nodes" else "have"
-    where = "the nodes it may run on" if where == "the nodes" else where
-    sentence = "%s, but %s %s %s" % (says, where, has, "no GPU" if most == 0 else most)
+def _finding(setting: Optional[Setting], says: str, most: int, better: int, job: Job) -> Finding:
+    sentence = "%s, but the nodes it may run on have %s" % (says, most if most else "no GPU")
     fix = _fewer(setting, better, job) if better else None
     return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (),
                    help="ask for GPUs that one node has" if most else "name a partition that has GPUs")  # fmt: skip
