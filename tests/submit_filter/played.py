@@ -1,4 +1,4 @@
-"""Plays a piece of bash through Maple and through bash itself, and gives both argument lists of the command `capture`."""
+"""Plays a piece of bash through Maple and through bash itself: the argument lists of the command `capture`, twice."""
 
 from __future__ import annotations
 
