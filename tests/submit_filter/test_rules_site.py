@@ -1,4 +1,4 @@
-"""Every rule about the request, and all advice, finds what its cases say, is silent where they say so, and its fix leaves it nothing to find."""
+"""The rules about the request, and all advice: they find what their cases say, and a fix leaves nothing to find."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def test_a_rule_with_cases_has_a_wrong_and_a_right_one(code: str) -> None:
 
 
 def test_every_rule_has_cases() -> None:
-    assert {rule.code for rule in rules()} - {case.code for case in cases()} == set()
+    assert {rule.code for rule in rules()} - set(LAUNCH) - {case.code for case in CASES} == set()
 
 
 BY_SITE = [
