@@ -154,7 +154,7 @@ def test_what_is_not_known_is_a_question_mark():
     assert tree[1:] == [
         "  line 7: srun ▸ torchrun ▸ train.py --lr=1 &, only if a condition holds",
         "    world of ?, master <unknown>",
-        "      node ?: 1 process, ranks settled at the rendezvous",
+        "      node ?: 1 process, ranks not known",
         "        rank ?, local ?",
         "      these are samples; ? nodes in all",
         "    not known: the value of $N",

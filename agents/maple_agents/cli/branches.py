@@ -108,7 +108,8 @@ def _ranks(processes: Sequence[Process]) -> str:
     known = [one.rank for one in processes if one.rank is not None]
     said = _count(len(processes), "process", "processes")
     if len(known) < len(processes):
-        return f"{said}, ranks settled at the rendezvous" if not known else said
+        meets = any(one.world_size is not None for one in processes)
+        return f"{said}, ranks settled at the rendezvous" if meets and not known else f"{said}, ranks not known"
     repeated = ", some more than once" if len(set(known)) < len(known) else ""
     return f"{said}, rank{'s' if len(set(known)) > 1 else ''} {_ranges(known)}{repeated}"
 
