@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence, Tuple
+from typing import Callable, Dict, List, Optional, Sequence
 
 from .interpreter import Interpreter
-from .launch import Link
-from .launchers.grammar import Reading, place
 from .launchers.python_options import PythonCall, python_program
 from .launchers.wrappers import Unwrapped, unwrap
 from .scene import Agent, Scene, Start, Trail
-from .shell_state import Place, Shell
+from .shell_state import Shell
 from .text import NUL, Text, host, plain
 
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
@@ -189,44 +187,3 @@ class Programs:
             ("an unknown word among the options of " + wrapper.name,) if wrapper.open and not wrapper.split_only else ()
         )
         self.execute(rest, shell, trail._replace(doubts=trail.doubts + doubts), given)
-
-
-def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
-    """Return the link of a launcher whose own name takes the first *words* words of *argv*."""
-    first, last = place(argv[0]), place(argv[words - 1])
-    span = (
-        type(first)(first.start, last.end)
-        if first is not None and last is not None and first.start <= last.end
-        else None
-    )
-    return Link(
-        name,
-        tuple(argv[: reading.program]),
-        reading.options,
-        span,
-        span.end if span else None,
-        reading.open and not reading.split_only,
-    )
-
-
-def followed(trail: Trail, one: Link, reading: Reading) -> Trail:
-    """Return the trail one link further, with what was doubtful about it."""
-    doubts = trail.doubts
-    if one.open:
-        doubts += ("unknown words stand among the options of " + one.name,)
-    if reading.problem:
-        doubts += (one.name + ": " + reading.problem,)
-    return trail._replace(links=trail.links + (one,), doubts=doubts)
-
-
-def child_of(place: Place, index: int, **more: object) -> Place:
-    """Return a place for the *index*th process started from *place*."""
-    return place._replace(name=place.name + b".%d" % index, **more)  # type: ignore[arg-type]
-
-
-def option_number(one: Link, *names: str) -> Tuple[bool, Optional[int]]:
-    """Return whether an option was given, and its number (None unknown)."""
-    from .text import number
-
-    found = one.option(*names)
-    return (False, None) if found is None else (True, number(found.value))

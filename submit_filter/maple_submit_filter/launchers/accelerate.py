@@ -7,10 +7,10 @@ comes from a configuration file (--config_file, or the user's default), so witho
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional
 
 from ..launch import Link
-from ..programs import Programs, followed, link
+from ..links import followed, link
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
@@ -18,6 +18,9 @@ from .accelerate_options import TABLE
 from .grammar import read
 from .python_options import python_program
 from .torchrun import empty_options, on_cpu, visible_devices
+
+if TYPE_CHECKING:
+    from ..programs import Programs
 
 _KEYS = {
     "num-processes": b"num_processes",

@@ -6,10 +6,10 @@ Its other ways to reach nodes (pdsh, openmpi, slurm ...) are not followed.
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from ..launch import Link
-from ..programs import Programs, followed, link
+from ..links import followed, link
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
@@ -17,6 +17,9 @@ from .deepspeed_options import DEFAULTS, TABLE
 from .grammar import read
 from .python_options import python_program
 from .torchrun import empty_options, on_cpu, visible_devices
+
+if TYPE_CHECKING:
+    from ..programs import Programs
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
 

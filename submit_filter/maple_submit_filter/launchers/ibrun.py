@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
-from typing import List, Optional
+from typing import TYPE_CHECKING, List, Optional
 
-from ..programs import Programs, followed, link, option_number
+from ..links import followed, link, option_number
 from ..scene import MOST_TASKS, StepShape, Trail
 from ..shell_state import Shell
 from ..text import Text
 from .grammar import read
 from .ibrun_options import TABLE
 from .mpiexec import run_in
+
+if TYPE_CHECKING:
+    from ..programs import Programs
 
 
 def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:

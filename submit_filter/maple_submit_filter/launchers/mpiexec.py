@@ -6,15 +6,18 @@ Which maker's it is, is often not known: a value counts only where all that take
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, List, Optional, Set, Tuple
 
 from ..launch import Link
-from ..programs import Programs, followed, link
+from ..links import followed, link
 from ..scene import MOST_TASKS, StepShape, Trail
 from ..shell_state import Place, Shell
 from ..text import Text, number, plain, token
 from .grammar import Reading
 from .mpi_options import makers, readings
+
+if TYPE_CHECKING:
+    from ..programs import Programs
 
 _PER_NODE = re.compile(rb"ppr:(\d{1,5}):node")
 _RANK = (b"PMI_RANK", b"PMIX_RANK", b"OMPI_COMM_WORLD_RANK")

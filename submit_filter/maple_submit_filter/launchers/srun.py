@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from ..launch import Link
-from ..programs import Programs, followed, link
+from ..links import followed, link
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..schedulers.allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..shell_state import Place, Shell
 from ..text import Text, host, number, plain, token, unknown
 from .grammar import read
 from .srun_options import TABLE
+
+if TYPE_CHECKING:
+    from ..programs import Programs
 
 _HOST = re.compile(rb"\0host:(\d+)\0")
 

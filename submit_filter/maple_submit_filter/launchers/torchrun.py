@@ -7,17 +7,20 @@ at the endpoint and agree on ranks themselves, so --node_rank does nothing (meas
 from __future__ import annotations
 
 import re
-from typing import List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from ..groups import visible
 from ..launch import Link
-from ..programs import Programs, followed, link
+from ..links import followed, link
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
 from .grammar import read
 from .python_options import python_program
 from .torchrun_options import DEFAULTS, LAUNCH_TABLE, TABLE, environment_name
+
+if TYPE_CHECKING:
+    from ..programs import Programs
 
 _RANGE = re.compile(rb"(\d{1,6})(?::(\d{1,6}))?")
 _ON_CPU = re.compile(rb"(^|[ =])(gloo|cpu|--cpu|--no[-_]cuda)( |$)")

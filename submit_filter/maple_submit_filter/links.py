@@ -1,0 +1,41 @@
+"""Launch lines as links: a launcher's words read, and what is doubtful about them carried along."""
+
+from __future__ import annotations
+
+from typing import Optional, Sequence, Tuple
+
+from .edits import Span
+from .launch import Link
+from .launchers.grammar import Reading, place
+from .scene import Trail
+from .text import Text, number
+
+
+def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
+    """Return the link of a launcher whose own name takes the first *words* words of *argv*."""
+    first, last = place(argv[0]), place(argv[words - 1])
+    span = Span(first.start, last.end) if first is not None and last is not None and first.start <= last.end else None
+    return Link(
+        name,
+        tuple(argv[: reading.program]),
+        reading.options,
+        span,
+        span.end if span else None,
+        reading.open and not reading.split_only,
+    )
+
+
+def followed(trail: Trail, one: Link, reading: Reading) -> Trail:
+    """Return the trail one link further, with what was doubtful about it."""
+    doubts = trail.doubts
+    if one.open:
+        doubts += ("unknown words stand among the options of " + one.name,)
+    if reading.problem:
+        doubts += (one.name + ": " + reading.problem,)
+    return trail._replace(links=trail.links + (one,), doubts=doubts)
+
+
+def option_number(one: Link, *names: str) -> Tuple[bool, Optional[int]]:
+    """Return whether an option was given, and its number (None unknown)."""
+    found = one.option(*names)
+    return (False, None) if found is None else (True, number(found.value))
