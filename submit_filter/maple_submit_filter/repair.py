@@ -122,6 +122,8 @@ def _key(finding: Finding, state: State) -> Tuple[str, int]:
 
 def _no_worse(before: State, after: State) -> bool:
     """Return whether what was understood still is: the same launch lines, no new doubt."""
+    if before.job.script.refused:
+        return True  # a text that sbatch does not take was not understood to begin with
     return len(after.plan.steps) == len(before.plan.steps) and len(after.plan.unread) <= len(before.plan.unread)
 
 

@@ -404,3 +404,13 @@ def test_any_bytes_are_a_script_or_refused(text):
             span = setting.origin.value_span
             assert span is None or 0 <= span.start <= span.end <= len(source)
     slurm.read_argv((b"sbatch", *text.split()))
+
+
+def test_an_option_of_a_plug_in_does_not_hide_what_follows():
+    """sbatch knows options that a site's plug-in adds; with or without a separate value, the rest still counts."""
+    script = slurm.read_script(
+        b"#!/bin/bash\n#SBATCH --image=docker:torch:24 -N2\n#SBATCH --module gpu,nccl\n#SBATCH --ntasks-per-node=4\n"
+    )
+    said = slurm.settings(slurm.read_argv([b"sbatch", b"job.sh"]), {}, script)
+    assert (said.value("nodes"), said.value("ntasks-per-node")) == (b"2", b"4")
+    assert script.refused.startswith("unrecognized option --image")

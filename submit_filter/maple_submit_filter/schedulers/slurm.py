@@ -11,11 +11,12 @@ from ..submission import Submission, travels
 from .directives import DirectiveLine, DirectiveWord, directives, origin
 from .foreign import TABLES, translated
 from .oddities import late, near_misses, variables
-from .options import NO, read_options
+from .options import NO, Said, read_options
 from .sbatch_options import ENVIRONMENT, SBATCH
 from .script_lines import foreign_lines, head, interpreter, lines_of, own_lines, refusal
 
 READ_WITH = {b"#SBATCH": SBATCH, **TABLES}
+UNKNOWN_OPTION = "unrecognized option"
 HET_WORDS = (b"hetjob", b"packjob")
 WRAPPED = b"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n%s\n"
 
@@ -109,22 +110,43 @@ def _own_settings(lines: Tuple[DirectiveLine, ...]) -> Tuple[Tuple[Setting, ...]
 
 def _read(words: List[DirectiveWord], prefix: bytes) -> Tuple[Tuple[Setting, ...], List[Oddity]]:
     all_words = tuple(words)
-    reading = read_options(READ_WITH[prefix], [word.text for word in all_words], 0)
+    said, end, problem, oddities = _all_said(all_words, prefix)
     settings: List[Setting] = []
-    for one in reading.said:
+    for one in said:
         place = origin(all_words, one)
         if prefix == b"#SBATCH":
             settings.append(Setting(one.name, one.value, place))
             continue
         for name, value, as_it_is in translated(prefix, one):
             settings.append(Setting(name, value, place if as_it_is else place._replace(value_span=None)))
-    if reading.problem:
-        return tuple(settings), [_refused(all_words[reading.end], reading.problem)]
-    if reading.end < len(all_words):
-        word = all_words[reading.end]
-        says = "Invalid directive found in batch script: %s" % word.text.decode("utf-8", "backslashreplace")
-        return tuple(settings), [_refused(word, says)]
-    return tuple(settings), []
+    if not problem and end < len(all_words):
+        problem = "Invalid directive found in batch script: %s" % all_words[end].text.decode(
+            "utf-8", "backslashreplace"
+        )
+    if problem:
+        oddities.append(_refused(all_words[end], problem))
+    return tuple(settings), oddities
+
+
+def _all_said(words: Tuple[DirectiveWord, ...], prefix: bytes) -> Tuple[List[Said], int, str, List[Oddity]]:
+    """Return the options, where reading ended and why, and the options that are not in the table.
+
+    A site's plug-in (SPANK) may add options, `--image` or `--container-image` say, so one that is not known is passed
+    over, with the word behind it where that may be its value, and the rest still counts.
+    """
+    texts = [word.text for word in words]
+    said: List[Said] = []
+    oddities: List[Oddity] = []
+    start = 0
+    while True:
+        reading = read_options(READ_WITH[prefix], texts, start)
+        said += reading.said
+        if not reading.problem.startswith(UNKNOWN_OPTION):
+            return said, reading.end, reading.problem, oddities
+        oddities.append(_refused(words[reading.end], reading.problem))
+        start = reading.end + 1
+        if b"=" not in texts[reading.end] and start < len(texts) and not texts[start].startswith(b"-"):
+            start += 1
 
 
 def _refused(word: DirectiveWord, says: str) -> Oddity:
