@@ -8,7 +8,7 @@ from typing import Callable, List, Optional, Sequence, Union
 
 from .conditions import negate, test
 from .expand import arith, derive, matches, word
-from .questions import asks, assigned, file_written, first, only_open
+from .questions import asks, assigned, file_written, first, only_open, only_prints
 from .scene import Trail
 from .shell import (
     AndOr,
@@ -72,7 +72,7 @@ class Compound(Values):
     def _piped_to_file(self, pipeline: Pipeline, shell: Shell) -> bool:
         """Remember `scontrol ... | sed ... > hostfile`; return whether it was one."""
         last = pipeline.commands[-1]
-        target = file_written(last.redirects) if isinstance(last, Simple) else None
+        target = file_written(last.redirects) if isinstance(last, (Simple, Loop)) else None
         name = b""
         if target is None and isinstance(last, Simple) and len(last.words) == 2 and first(last.words[0]) == b"tee":
             name = first(last.words[1])
@@ -81,6 +81,8 @@ class Compound(Values):
         bare = (
             last._replace(redirects=(), words=last.words if not name else last.words[:1])
             if isinstance(last, Simple)
+            else last._replace(redirects=())
+            if isinstance(last, Loop)
             else last
         )
         text = self.print_of(pipeline._replace(commands=pipeline.commands[:-1] + (bare,)), shell.fork(), None)
@@ -193,7 +195,25 @@ class Compound(Values):
         forget(loop.body, shell)
         self._more_rounds(before)
 
+    def _lines_written(self, loop: Loop, shell: Shell) -> bool:
+        """Follow `while read NAME` that only writes lines to a file; return whether it was one."""
+        many = self.read_rounds(loop, shell, None) if loop.kind == b"while" and only_prints(loop.body) else None
+        if many is None or len(many) > 512:
+            return False
+        target = file_written(loop.redirects)
+        text = self.print_of(loop, shell.fork(), None) if target is not None else None
+        if target is not None and target.target is not None:
+            path = word(shell, target.target, self.substitute)
+            self.scene.write(path, shell.cwd, text, b">>" in target.op)
+            return True
+        for line in many:
+            self.read_names(loop, line, shell)
+            self.program(loop.body, shell, Trail())
+        return True
+
     def _while(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
+        if self._lines_written(loop, shell):
+            return None
         for redirect in loop.redirects:
             self.given(redirect, shell)
         status = self.program(loop.condition, shell, trail) if loop.condition else None

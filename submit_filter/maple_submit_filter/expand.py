@@ -13,6 +13,9 @@ from .text import EMPTY, NUL, Piece, Text, join, number, plain, token
 
 Substitute = Callable[[Union[CommandSub, ProcessSub], Shell], Text]
 _BLANK = re.compile(rb"[^ \t\n]+")
+_USUAL = b" \t\n"
+_BLANKS = re.compile(rb"[ \t\n]")
+_OTHERS = re.compile(rb"[^ \t\n]")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
 _BRACE = re.compile(rb"^([^{}]*)\{([^{}]*)\}([^{}]*)$")
 
@@ -76,7 +79,7 @@ def _split(shell: Shell, part: Part, substitute: Substitute) -> Tuple[List[Text]
         texts = list(parameter(shell, part, substitute))
         if part.quoted:
             return texts, False
-        return [piece for text in texts for piece in split(text)], False
+        return [piece for text in texts for piece in _fields_of(shell, text)], False
     if (
         isinstance(part, Param)
         and part.arg is not None
@@ -87,7 +90,9 @@ def _split(shell: Shell, part: Part, substitute: Substitute) -> Tuple[List[Text]
     text = _joined(shell, part, substitute)
     if part.quoted if not isinstance(part, ProcessSub) else True:
         return [_closed(text)], True
-    pieces = split(text) or ([text] if text.pieces else [])  # an empty one leaves no field, but its place is kept
+    pieces = _fields_of(shell, text) or (
+        [text] if text.pieces else []
+    )  # an empty one leaves no field, but its place is kept
     # A blank at either end breaks the word from its neighbours; scripts that lean on that are rare enough to skip.
     return pieces, False
 
@@ -107,6 +112,35 @@ def split(text: Text) -> List[Text]:
     """Return the words between blanks; a text of unknown words stays one open text."""
     raw = text.raw
     return [text.slice(found.start(), found.end()) for found in _BLANK.finditer(raw)]
+
+
+def _fields_of(shell: Shell, text: Text) -> List[Text]:
+    """Return the words that IFS cuts a text into; blanks are the rule."""
+    by = separators(shell)
+    if by is None:
+        return split(text)
+    if not by.literal:
+        return [Text(text.pieces, True)] if text.raw else []
+    if not by.raw or NUL in text.raw and any(mark in text.raw for mark in (b"\0nodelist", b"\0same:", b"\0vary:")):
+        return [text] if text.raw else []
+    blanks, others = b"".join(_BLANKS.findall(by.raw)), b"".join(_OTHERS.findall(by.raw))
+    raw = text.raw.strip(blanks) if blanks else text.raw
+    offset = text.raw.find(raw) if raw else 0
+    inner = b"[" + re.escape(blanks) + b"]" if blanks else b"(?!)"
+    mark = b"[" + re.escape(others) + b"]" if others else b"(?!)"
+    cut = re.compile(b"%s*%s%s*|%s+" % (inner, mark, inner, inner) if blanks else mark)
+    out, at = [], 0
+    for found in cut.finditer(raw):
+        out.append(text.slice(offset + at, offset + found.start()))
+        at = found.end()
+    return out + ([text.slice(offset + at, offset + len(raw))] if at < len(raw) else [])
+
+
+def separators(shell: Shell) -> Optional[Text]:
+    """Return IFS where a script set it, None where it is blank, tab and newline."""
+    set_to = shell.variables.get(b"IFS")  # bash takes none from its environment
+    texts = set_to.texts() if set_to is not None else ()
+    return texts[0] if texts and texts[0].raw != _USUAL else None
 
 
 def _closed(text: Text) -> Text:
@@ -166,10 +200,17 @@ def _joined(shell: Shell, part: Part, substitute: Substitute) -> Text:
         return _literal(shell, part)
     cover = shell.base.span(part.span.start, part.span.end)
     if isinstance(part, Param):
-        return joined(parameter(shell, part, substitute)).covered(cover)
+        texts = parameter(shell, part, substitute)
+        return joined(texts, _between(shell, part)).covered(cover)
     if isinstance(part, Arith):
         return arith(shell, word(shell, part.text, substitute)).covered(cover)
     return substitute(part, shell).covered(cover)
+
+
+def _between(shell: Shell, part: Param) -> bytes:
+    """Return what stands between the elements of `"${list[*]}"`: the first byte of IFS."""
+    by = separators(shell) if part.quoted and (part.name == b"*" or _flat(part.subscript) == b"*") else None
+    return b" " if by is None or not by.literal else by.raw[:1]
 
 
 def arith(shell: Shell, expression: Text) -> Text:
@@ -210,7 +251,32 @@ def parameter(shell: Shell, part: Param, substitute: Substitute) -> Tuple[Text, 
         return tuple(plain(b"%d" % index) for index in range(len(texts)))
     if not part.op:
         return texts
+    if part.op == b":" and _every(part):
+        return _slice_of(shell, part, texts, substitute)
     return _operate(shell, part, texts, substitute)
+
+
+def _every(part: Param) -> bool:
+    """Return whether all elements of a list are meant."""
+    return part.name in (b"@", b"*") or _flat(part.subscript) in (b"@", b"*")
+
+
+def _slice_of(shell: Shell, part: Param, texts: Tuple[Text, ...], substitute: Substitute) -> Tuple[Text, ...]:
+    """Return the elements that `${list[@]:offset:length}` names; the first argument is number 1."""
+    first = _signed(arith(shell, word(shell, part.arg, substitute))) if part.arg else None
+    count = _signed(arith(shell, word(shell, part.arg2, substitute))) if part.arg2 else len(texts)
+    of_arguments = part.name in (b"@", b"*")
+    if first is None or count is None or any(text.open for text in texts) or (of_arguments and first < 1):
+        return (open_value(b"slice%d" % part.span.start),)
+    if of_arguments:
+        first -= 1
+    first = max(len(texts) + first, 0) if first < 0 else first
+    return texts[first : first + count] if count >= 0 else (open_value(b"slice%d" % part.span.start),)
+
+
+def _signed(text: Text) -> Optional[int]:
+    raw = text.raw.strip() if text.literal else b""
+    return int(raw) if re.fullmatch(rb"-?\d{1,9}", raw) else None
 
 
 def _variable(shell: Shell, name: bytes) -> Variable:
@@ -228,6 +294,8 @@ def _special(shell: Shell, name: bytes) -> Optional[Variable]:
         return Variable(shell.positional[index]) if index < len(shell.positional) else Variable()
     if name in (b"?", b"!", b"-", b"_", b"0", b"$", b"PPID", b"BASHPID", b"SECONDS", b"BASH_SOURCE", b"LINENO"):
         return Variable(shell.mix(b"special%02x" % name[0]))
+    if name == b"IFS" and name not in shell.variables:
+        return Variable(plain(_USUAL))
     if name in (b"RANDOM", b"SRANDOM", b"EPOCHREALTIME"):
         return Variable(shell.draw(name))
     return None

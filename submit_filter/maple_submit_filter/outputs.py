@@ -13,6 +13,7 @@ from .shell_state import Shell, joined
 from .text import EMPTY, NUL, Text, host, join, number, plain, token
 
 NEWLINE = plain(b"\n")
+_PROGRAM = re.compile(rb"[A-Za-z_][\w.+-]*")
 _TOKEN = re.compile(rb"\0(host|addr):(\d+)\0")
 
 
@@ -119,8 +120,12 @@ def _uuid(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
 
 
 def _echo(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    escapes = False
     while argv and argv[0].raw in (b"-n", b"-e", b"-E", b"-en", b"-ne"):
+        escapes = escapes or b"e" in argv[0].raw
         argv = argv[1:]
+    if escapes and any(b"\\" in text.raw for text in argv):
+        return None
     return join([joined(tuple(argv)), NEWLINE])
 
 
@@ -144,6 +149,17 @@ def _printf(argv: List[Text], given: Optional[Text], shell: Shell, machine: Mach
         rest = rest[slots:]
         if not rest or len(out) > 4096:
             return join(out)
+
+
+def _which(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    """The folder of a program is not known, its name is; and there may be no such program."""
+    if len(argv) != 1 or not argv[0].literal or not _PROGRAM.fullmatch(argv[0].raw):
+        return None
+    return plain(token(b"same", b"which") + b"/" + argv[0].raw + b"\n")
+
+
+def _command(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return _which(argv[1:], given, shell, machine) if argv and argv[0].raw == b"-v" else None
 
 
 def _cat(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -298,8 +314,11 @@ def _wc(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine)
     return None
 
 
+_ASCENDING = re.compile(rb"-[bfhnsuVg]+|--unique|--version-sort|--numeric-sort")
+
+
 def _sort(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
-    if given is None or given.open or any(not text.raw.startswith(b"-") for text in argv):
+    if given is None or given.open or any(not _ASCENDING.fullmatch(text.raw) for text in argv):
         return None
     many = sorted(lines(given), key=lambda line: line.raw)
     if any(b"u" in text.raw for text in argv):
@@ -340,6 +359,19 @@ def _paste(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machi
     return join([joined(tuple(lines(given)), by), NEWLINE])
 
 
+def _tac(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return None if argv or given is None or given.open else unlines(lines(given)[::-1])
+
+
+def _xargs(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    """Without a command of its own xargs prints its input on one line, or one word a line."""
+    raw = b" ".join(text.raw for text in argv)
+    if given is None or given.open or raw not in (b"", b"echo", b"-n1", b"-n 1", b"-n1 echo", b"-n 1 echo"):
+        return None
+    many = split(given)
+    return unlines(many) if raw.startswith(b"-n") else join([joined(tuple(many)), NEWLINE])
+
+
 def _same(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     return given
 
@@ -349,7 +381,8 @@ _COMMANDS: Dict[bytes, Output] = {
     b"hostname": _hostname, b"uname": _uname, b"scontrol": _scontrol, b"nodeset": _nodeset, b"getent": _getent,
     b"shuf": _shuf, b"uuidgen": _uuid, b"echo": _echo, b"printf": _printf, b"cat": _cat, b"seq": _seq, b"expr": _expr,
     b"head": _head, b"tail": _tail, b"sed": _sed, b"awk": _awk, b"gawk": _awk, b"cut": _cut, b"wc": _wc, b"sort": _sort,
-    b"uniq": _uniq, b"tr": _tr, b"paste": _paste, b"tee": _same, b"xargs": _same,
+    b"uniq": _uniq, b"tr": _tr, b"paste": _paste, b"tee": _same, b"xargs": _xargs, b"tac": _tac,
+    b"which": _which, b"command": _command,
 }  # fmt: skip
 
 

@@ -66,6 +66,13 @@ def only_open(loop: Loop) -> bool:
     return not any(isinstance(part, Literal) for one in loop.words or () for part in one.parts)
 
 
+def only_prints(body: Program) -> bool:
+    """Return whether a loop's body does nothing but `echo` and `printf`."""
+    commands = [item.command for item in body.items]
+    simple = [one for one in commands if isinstance(one, Simple) and one.words]
+    return len(simple) == len(commands) and all(first(one.words[0]) in (b"echo", b"printf") for one in simple)
+
+
 def assigned(body: Program) -> List[bytes]:
     """Return the names that a loop's body may change."""
     out: List[bytes] = []

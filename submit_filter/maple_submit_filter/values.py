@@ -7,11 +7,11 @@ from typing import Iterable, List, Optional, Sequence, Union
 
 from . import arithmetic, outputs
 from .edits import Span
-from .expand import arith, word, words
-from .questions import single
+from .expand import arith, separators, split, word, words
+from .questions import first, single
 from .scene import MOST_COMMANDS, Scene
 from .shell import AndOr, Assignment, Command, CommandSub, Group, Loop, Pipeline, ProcessSub, Program, Redirect, Simple
-from .shell_state import MOST_BYTES, Shell, Variable, bounded, open_value
+from .shell_state import MOST_BYTES, Shell, Variable, bounded, joined, open_value
 from .text import EMPTY, Text, join, number, plain
 
 COUNTED = re.compile(
@@ -61,14 +61,46 @@ class Values:
         if isinstance(command, Group):
             return self.output(command.body, shell.fork(), given)
         if isinstance(command, Loop):
-            return self._loop_output(command, shell)
+            return self._loop_output(command, shell, given)
         return self._simple_output(command, shell, given) if isinstance(command, Simple) else None
 
-    def _loop_output(self, loop: Loop, shell: Shell) -> Optional[Text]:
+    def _loop_output(self, loop: Loop, shell: Shell, given: Optional[Text]) -> Optional[Text]:
+        if loop.kind == b"while":
+            many = self.read_rounds(loop, shell, given)
+            return None if many is None else _bounded(self._read_output(loop, one, shell) for one in many)
         items = self.rounds(loop, shell)
         if items is None or len(items) > 512:
             return None
         return _bounded(self._round_output(loop, item, shell) for item in items)
+
+    def read_rounds(self, loop: Loop, shell: Shell, given: Optional[Text]) -> Optional[List[Text]]:
+        """Return the lines that a `while read NAME ...` goes through, or None when it is none or they are not known."""
+        items = loop.condition.items if loop.condition is not None else ()
+        command = items[0].command if len(items) == 1 else None
+        given = self.stdin(loop.redirects, shell) or given
+        if not isinstance(command, Simple) or not command.words or first(command.words[0]) != b"read":
+            return None
+        plain_names = all(first(one) and first(one)[:1] != b"-" or first(one) == b"-r" for one in command.words[1:])
+        blank = all(one.name == b"IFS" for one in command.assignments)
+        if given is None or given.open or not plain_names or not blank or separators(shell) is not None:
+            return None
+        many = outputs.lines(given)
+        return many if len(many) <= 512 and all(line.known for line in many) else None
+
+    def read_names(self, loop: Loop, line: Text, shell: Shell) -> None:
+        """Set the names of a `while read`'s condition from one line."""
+        assert loop.condition is not None
+        command = loop.condition.items[0].command
+        assert isinstance(command, Simple)
+        names = [first(one) for one in command.words[1:] if first(one) != b"-r"] or [b"REPLY"]
+        parts = split(line) if not command.assignments else [line]
+        for index, name in enumerate(names):
+            rest = parts[index:] if index == len(names) - 1 else parts[index : index + 1]
+            shell.set(name, joined(tuple(rest)))
+
+    def _read_output(self, loop: Loop, line: Text, shell: Shell) -> Optional[Text]:
+        self.read_names(loop, line, shell)
+        return self.output(loop.body, shell)
 
     def _round_output(self, loop: Loop, item: Text, shell: Shell) -> Optional[Text]:
         shell.set(loop.variable, item)

@@ -6,13 +6,13 @@ from .grammar import GETOPT, Table, table
 
 _VALUES = """
 -A --account|--acctg-freq|--accel-bind|--bb|--bbf|--bcast-exclude|-b --begin|-D --chdir|--cluster-constraint
--M --clusters|--comment|-C --constraint|--container|--container-id|--cores-per-socket|--cpu-bind
+-M --clusters|--comment|-C --constraint|--container|--container-id|--cores-per-socket
 --cpu-freq|-c --cpus-per-task|--cpus-per-gpu|--deadline|--delay-boot|-d --dependency|-m --distribution|--environment
 --epilog|-e --error|-x --exclude|--export|--extra|-B --extra-node-info|--gid|--gpu-bind|--gpu-freq|-G --gpus
 --gpus-per-node|--gpus-per-socket|--gpus-per-task|--gres|--gres-flags|--het-group|--hint|-i --input|-J --job-name
 --jobid|-L --licenses|--mail-type|--mail-user|--mcs-label|--mem|--mem-bind|--mem-per-cpu|--mem-per-gpu|--mincpus
 --mpi|--msg-timeout|--multi-prog-file|--network|-w --nodelist|-F --nodefile|-N --nodes|-n --ntasks
---ntasks-per-core|--ntasks-per-gpu|--ntasks-per-node|--ntasks-per-socket|--ntasks-per-tres|--open-mode|-o --output
+--ntasks-per-core|--ntasks-per-gpu|--ntasks-per-socket|--ntasks-per-tres|--open-mode|-o --output
 -p --partition|--power|--prefer|--priority|--profile|--prolog|-q --qos|-r --relative|--reservation
 --segment|--signal|--slurmd-debug|--sockets-per-node|--switches|--task-epilog|--task-prolog
 --thread-spec|--threads-per-core|-t --time|--time-min|--tmp|--tres-bind|--tres-per-task|--tree-width
@@ -38,6 +38,8 @@ def _rows(names: str, values: str) -> str:
 
 
 _AS_LONG = """
+--cpu-bind --cpu_bind 1
+--ntasks-per-node --tasks-per-node 1
 -S --core-spec 1
 -T --threads 1
 -X --disable-status 0

@@ -296,6 +296,9 @@ _PODMAN = """
     --cgroupns, --cpus, --cpuset-cpus, --annotation, --hooks-dir 1
     --pull, --platform, --tmpfs, --ip, --dns, --add-host, --log-driver, --log-opt, --runtime, --stop-signal 1
     --env-host 0
+    --cidfile, --restart, --env-merge, --unsetenv, --systemd 1
+    --cgroup-parent, --memory-swap, --memory-reservation, --cpu-shares, --device-cgroup-rule, --link, --volumes-from 1
+    --sig-proxy, --no-healthcheck, --oom-kill-disable, --tls-verify ?
     """
 
 
@@ -513,6 +516,7 @@ BY_VERB: Dict[bytes, Tuple[Table, Dict[bytes, Wrapper]]] = {
                 b"shared-run": _podman(KEEP_RANKS),
             },
         ),
+        (b"podman", "--log-level, --root, --runroot, --storage-opt, --connection 1\n--remote 0", {b"run": _podman()}),
         (
             b"nsys",
             "",
