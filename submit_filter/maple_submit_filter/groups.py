@@ -445,7 +445,7 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     if (world == tasks or same == -1) and len(set(ranks)) == 1:
         return [Breach("env-rank", numbers, texts)]
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
-        return []
+        return [Breach("env-rank", numbers, texts, (b"repeated",))] if world == tasks else []
     if world is not None and world != tasks:
         return [Breach("world-size", numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
@@ -468,6 +468,9 @@ def _master_breaches(
     if all(master is None for master in masters):
         names = tuple(name for name in starts[0].dropped if name == b"MASTER_ADDR")
         return [Breach("master-empty", numbers, texts, names)] if names else []
+    lost = tuple(name for name in starts[0].dropped if name == b"MASTER_PORT" and name in starts[0].missing)
+    if lost:
+        return [Breach("master-empty", numbers, texts, lost)]
     if None in nodes or len(nodes) < 2 or any(master is None or not master.known for master in masters):
         return []
     if all(is_local(master) for master in masters):

@@ -41,7 +41,9 @@ def _shape(
     if not asked:
         layout = (given.tasks_per_node,) * given.nodes
         return StepShape(given.nodes, given.tasks, layout, given.tasks > MOST_TASKS, "")
-    if tasks is None or tasks > given.tasks or (offset_said and offset != 0):
+    if tasks is not None and tasks > given.tasks:
+        return StepShape(None, None, None, False, "")  # what ibrun does with more than the job has is not documented
+    if tasks is None or (offset_said and offset != 0):
         return StepShape(0 if offset_said else None, tasks, None, False, "")
     full, rest = divmod(tasks, given.tasks_per_node)
     layout = (given.tasks_per_node,) * full + ((rest,) if rest else ())

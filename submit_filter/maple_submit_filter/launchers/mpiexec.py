@@ -10,11 +10,12 @@ from typing import TYPE_CHECKING, List, Optional, Set, Tuple
 
 from ..launch import Link
 from ..links import followed, link
-from ..scene import MOST_TASKS, StepShape, Trail
+from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..shell_state import Place, Shell
-from ..text import Text, number, plain, token
+from ..text import Text, number, plain, show, token
+from . import srun_options
 from .grammar import Reading
-from .mpi_options import makers, readings
+from .mpi_options import TABLES, makers, readings
 
 if TYPE_CHECKING:
     from ..programs import Programs
@@ -31,9 +32,9 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     scene = programs.scene
     takers = readings(argv, 1, makers(argv[0].raw))
     if not takers:
-        reading = Reading((), len(argv), True, "no mpiexec takes these options")
-        scene.note(trail.span.start if trail.span else -1, reading.problem)
+        scene.note(trail.span.start if trail.span else -1, "no mpiexec takes these options")
         scene.hidden = True
+        _refuse(argv, trail, scene)
         return
     reading = next(iter(takers.values()))
     if len({one.program for one in takers.values()}) > 1 or reading.contexts or reading.program >= len(argv):
@@ -45,6 +46,24 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     shape = _shape(one, programs)
     scene.shapes[trail.key] = (trail, shape)
     run_in(programs, argv[reading.program :], shell, trail, shape, given)
+
+
+def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
+    """Say so where the line holds an option of srun that no maker's mpiexec has: then none would start it."""
+    for word in argv[1:]:
+        name = word.raw.split(b"=")[0]
+        if not word.literal or name[:2] != b"--" or name not in srun_options.TABLE.rows:
+            continue
+        if any(name in TABLES[maker].rows for maker in makers(argv[0].raw)):
+            continue
+        launcher = show(argv[0].raw)
+        refused = "%s does not take %s, which is an option of srun" % (launcher, show(name))
+        one = link(launcher, argv, Reading((), 1, False, ""))
+        scene.shapes[trail.key] = (
+            trail._replace(links=trail.links + (one,)),
+            StepShape(None, None, None, False, refused),
+        )
+        return
 
 
 def _shape(one: Link, programs: Programs) -> StepShape:

@@ -63,7 +63,7 @@ def _fixes(
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, "start it on all %d nodes of the job" % wanted)
     edits = put(link, [(name.replace("-", "_") if link.name == "accelerate" else name, b"%d" % started)], "MPL303")
-    if edits:
+    if edits and started <= (plan.allocation.nodes or started):
         yield Fix(tuple(edits), Safety.ASK if typed else Safety.SAFE, "wait for %d nodes" % started)
     for edits, says in _more_nodes(step, wanted, plan, job):
         yield Fix(tuple(edits), Safety.ASK, says)

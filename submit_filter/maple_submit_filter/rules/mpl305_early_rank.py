@@ -30,7 +30,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     same = breach.numbers["rank"]
-    says = "all %s tasks get %s RANK" % (breach.numbers["tasks"], "an empty" if same is None else "%d as" % same)
+    if breach.names:
+        says = "the RANKs of the %s tasks are not one each" % breach.numbers["tasks"]
+    else:
+        says = "all %s tasks get %s RANK" % (breach.numbers["tasks"], "an empty" if same is None else "%d as" % same)
     rank = breach.texts.get("rank-text")
     fixes = []
     if step.links and step.links[0].name == "srun":
