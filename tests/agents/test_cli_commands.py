@@ -84,3 +84,11 @@ def test_every_command_shows_examples(maple, name):
 def test_called_without_anything_it_shows_its_help(maple):
     said = maple()
     assert "Usage: maple" in said.out + said.err and "Commands:" in said.out + said.err
+
+
+def test_every_rule_that_is_run_has_a_page() -> None:
+    """Pages are read from the source and rules by import; neither may miss what the other has."""
+    from maple_agents.cli.rule_pages import pages
+    from maple_submit_filter.rules import rules
+
+    assert [(page.code, page.title) for page in pages()] == [(rule.code, rule.title) for rule in rules()]

@@ -19,7 +19,7 @@ _NEARLY = rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)"
 WHY = "MPL105"
 
 
-@rule(WHY, "sbatch refuses the text of the script")
+@rule("MPL105", "sbatch refuses the text of the script")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """sbatch looks at the text before anything else, and refuses what does not look like a batch script.
 
