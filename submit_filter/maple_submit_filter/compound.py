@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import re
-from typing import Callable, List, Optional, Sequence, Union
+from typing import Callable, Iterable, List, Optional, Sequence, Union
 
 from .conditions import negate, test
 from .expand import arith, derive, matches, word
@@ -26,6 +26,7 @@ from .shell import (
     Unread,
 )
 from .shell_state import Shell, Variable
+from .shell_variables import Layer
 from .text import Text, number, plain
 from .values import COUNTED, Values
 
@@ -285,9 +286,17 @@ def forget(body: Program, shell: Shell) -> None:
         )
 
 
+def changed(end: Shell, shell: Shell) -> Iterable[bytes]:
+    """Return the variables in which a fork of *shell* may differ from it."""
+    layer = end.variables
+    if isinstance(layer, Layer) and layer.below is shell.variables:
+        return layer.changed()
+    return {*shell.variables, *layer}
+
+
 def merge(shell: Shell, ends: List[Shell]) -> None:
     """Take over what all ends agree on; the rest is unknown."""
-    names = {name for end in ends for name in end.variables}
+    names = {name for end in ends for name in changed(end, shell)}
     first = ends[0]
     for name in names:
         values = [end.get(name) for end in ends]

@@ -218,9 +218,13 @@ def exported(plan: LaunchPlan, names: Sequence[bytes], why: str) -> Edits:
     return edits
 
 
-def replacements(text: Optional[Text], news: Sequence[bytes], why: str) -> List[List[Edit]]:
-    """Return ways to write new bytes for a value: where its bytes stand, or where it is used."""
+def replacements(text: Optional[Text], news: Sequence[bytes], why: str, source: bytes) -> List[List[Edit]]:
+    """Return ways to write new bytes for a value: where its bytes stand, or where it is used.
+
+    Behind a backslash the place is in the double quotes of a text for another shell, which new quotes would end.
+    """
     if text is None:
         return []
     spans = [span for span in dict.fromkeys((text.span() if text.raw else None, text.written())) if span is not None]
-    return [[Edit(span, new, why)] for span in spans for new in news]
+    escaped = {span for span in spans if source[span.start - 1 : span.start] == b"\\"}
+    return [[Edit(span, new, why)] for span in spans for new in news if span not in escaped or b'"' not in new]

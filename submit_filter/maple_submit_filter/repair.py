@@ -71,28 +71,57 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
 def _best(
     state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[bytes]
 ) -> Optional[Tuple[str, Fix, State]]:
-    """Return the fix that leaves fewest contradictions, keeps the world sizes, changes fewest bytes."""
-    found: List[Tuple[Tuple[int, int, int, int], str, Fix, State]] = []
+    """Return a fix for the first finding that has one: of its ways the one that leaves fewest contradictions.
+
+    Of equals, the one that keeps the world sizes and changes fewest bytes. What may be done unasked is tried first.
+    """
+    for safety in safeties:
+        for finding in state.proven():
+            chosen = _of_finding(finding, safety, state, start, again, held, seen)
+            if chosen is not None:
+                return chosen
     for finding in state.proven():
         if not finding.fixes:
             held.append((finding.code, "no fix is known"))
-        for order, fix in enumerate(finding.fixes):
-            if fix.safety not in safeties:
-                held.append((finding.code, "it is for you to decide: " + fix.says))
-                continue
-            after = tried(state, fix, again)
-            if after is None or not _better(finding, state, after) or after.job.source in seen:
-                held.append((finding.code, "the plan would not hold with it: " + fix.says))
-                continue
-            if not after.proven() and not shown(after, start):
-                held.append((finding.code, "the repaired plan cannot be shown to hold: " + fix.says))
-                continue
-            changed = sum(abs(len(edit.new)) + edit.span.end - edit.span.start for edit in fix.edits)
-            found.append(((len(after.proven()), _worlds_lost(start, after), order, changed), finding.code, fix, after))
+        others = (fix for fix in finding.fixes if fix.safety not in safeties)
+        held.extend((finding.code, "it is for you to decide: " + fix.says) for fix in others)
+    return None
+
+
+def _of_finding(
+    finding: Finding,
+    safety: str,
+    state: State,
+    start: State,
+    again: Again,
+    held: List[Tuple[str, str]],
+    seen: Set[bytes],
+) -> Optional[Tuple[str, Fix, State]]:
+    """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
+    found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
+    for order, fix in enumerate(finding.fixes):
+        if fix.safety != safety or any(fix.says == other.says for _, other, _ in found):
+            continue
+        after = tried(state, fix, again)
+        why = _refused(finding, state, start, after, seen)
+        if after is None or why:
+            held.append((finding.code, why + ": " + fix.says))
+            continue
+        changed = sum(len(edit.new) + edit.span.end - edit.span.start for edit in fix.edits)
+        found.append(((len(after.proven()), _worlds_lost(start, after), order, changed), fix, after))
     if not found:
         return None
-    _, code, fix, after = min(found, key=lambda one: one[0])
-    return code, fix, after
+    _, fix, after = min(found, key=lambda one: one[0])
+    return finding.code, fix, after
+
+
+def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[bytes]) -> str:
+    """Return why a fix is not to be used, "" when it may be."""
+    if after is None or not _better(finding, state, after) or after.job.source in seen:
+        return "the plan would not hold with it"
+    if not after.proven() and not shown(after, start):
+        return "the repaired plan cannot be shown to hold"
+    return ""
 
 
 def tried(state: State, fix: Fix, again: Again) -> Optional[State]:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
 
 from .shell import Command
+from .shell_variables import Layer  # whose home that is
+from .shell_variables import Variable as Variable
 from .submission import is_watched, travels
 from .text import EMPTY, Text, join, plain, token, unknown
 
@@ -27,28 +29,14 @@ class Place(NamedTuple):
     cpus: Optional[int] = None
 
 
-class Variable(NamedTuple):
-    """A variable: a scalar *value* or an *array*; both None means surely unset."""
-
-    value: Optional[Text] = None
-    array: Optional[Tuple[Text, ...]] = None
-    exported: bool = False
-
-    def texts(self) -> Tuple[Text, ...]:
-        """Return the elements: one for a scalar, none when unset."""
-        if self.array is not None:
-            return self.array
-        return (self.value,) if self.value is not None else ()
-
-
 class Shell:
     """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
 
-    __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth", "mentioned",
-                 "options", "dropped", "scopes")  # fmt: skip
+    __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
+                 "mentioned", "shared", "options", "parents", "scopes")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
-        self.variables: Dict[bytes, Variable] = {}
+        self.variables: MutableMapping[bytes, Variable] = {}
         self.functions: Dict[bytes, Tuple[Command, Text]] = {}
         self.positional: List[Text] = []
         self.place = place
@@ -59,29 +47,34 @@ class Shell:
         self.depth = 0
         self.mentioned = mentioned  # names in these bytes were looked up in the submit environment
         self.options: set[bytes] = set()
-        self.dropped: Tuple[bytes, ...] = ()  # what the parent had and did not export
+        self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
 
     def fork(self, place: Optional[Place] = None) -> "Shell":
         """Return a copy for a subshell."""
         other = Shell(place or self.place, self.base, self.mentioned)
-        other.variables = dict(self.variables)
+        other.variables = Layer(self.variables)
         other.functions = dict(self.functions)
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
         other.options = set(self.options)
-        other.dropped = self.dropped
+        other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]
         return other
 
     def spawn(self, place: Optional[Place] = None) -> "Shell":
         """Return what a program started from here would see: exported variables only."""
         other = self.fork(place)
-        other.variables = {name: kept(variable) for name, variable in self.variables.items()}
-        other.dropped += tuple(name for name, one in self.variables.items() if one.texts() and not one.exported)
+        other.variables = Layer(self.variables, spawned=True)
+        other.parents += (self.variables,)
         other.functions = {}
         other.positional = []
         return other
+
+    @property
+    def dropped(self) -> Tuple[bytes, ...]:
+        """What a parent had and did not export."""
+        return tuple(name for seen in self.parents for name, one in seen.items() if one.texts() and not one.exported)
 
     def get(self, name: bytes) -> Variable:
         """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
@@ -150,11 +143,6 @@ class Shell:
         """Return a random value of this process."""
         place = self.place.name
         return plain(token(b"task", name + b"." + place)) if place else unknown(name)
-
-
-def kept(variable: Variable) -> Variable:
-    """Return what a child process sees of a variable."""
-    return variable if variable.exported and variable.array is None else Variable()
 
 
 def open_value(name: bytes) -> Text:

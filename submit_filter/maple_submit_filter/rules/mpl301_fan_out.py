@@ -42,17 +42,14 @@ def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: J
 
 def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
     why = "MPL301"
-    edits = []
-    if outer.name == "srun":
-        edits.append(once_a_node(step, outer, plan, why))
-    if outer.name == "ibrun" and outer.option("n", "np") is not None and step.nodes:
-        edits.append(None)
+    line = once_a_node(step, outer, plan, why) if outer.name == "srun" else None
     if outer.name == "mpiexec" and step.nodes:
-        edits.append(_mpiexec(outer, step.nodes))
-    edits.append(by_directive(job, plan, step, why))
-    for one in edits:
-        if one:
-            yield Fix(tuple(one), Safety.SAFE, "one %s on each node" % step.links[-1].name)
+        line = _mpiexec(outer, step.nodes)
+    if line:
+        yield Fix(tuple(line), Safety.SAFE, "one %s on each node" % step.links[-1].name)
+    asked = by_directive(job, plan, step, why)
+    if asked:
+        yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, on each node" % step.links[-1].name)
 
 
 def _mpiexec(outer: Link, nodes: int) -> List:  # type: ignore[type-arg]

@@ -6,7 +6,7 @@ from typing import Iterator, List, Optional
 
 from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
-from ..fixes import in_task, task_value
+from ..fixes import in_task, put, task_value
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Link, Step
 from ..site import Site
@@ -56,6 +56,9 @@ def _fixes(step: Step, link: Link, job: Job) -> Iterator[Fix]:
     for edits in _ways(link, variable, job):
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
+    met = _by_meeting(link, job.source)
+    if met:
+        yield Fix(tuple(met), Safety.SAFE, "the nodes meet by c10d, which gives out the node ranks")
 
 
 def _ways(link: Link, variable: bytes, job: Job) -> Iterator[Optional[List[Edit]]]:
@@ -69,3 +72,16 @@ def _ways(link: Link, variable: bytes, job: Job) -> Iterator[Optional[List[Edit]
             yield [Edit(Span(link.options_at, link.options_at), said, why)]
     if option is None or option.span is not None:
         yield in_task(job.source, link, name, _SPELT[link.name], b"$" + variable, why)
+
+
+def _by_meeting(link: Link, source: bytes) -> Optional[List[Edit]]:
+    """Where no task's shell can be put in between: torchrun's other rendezvous, at the same master and port."""
+    master, port = link.option("master-addr"), link.option("master-port")
+    if link.name != "torchrun" or master is None or master.value_span is None:
+        return None
+    where = source[master.value_span.start : master.value_span.end]
+    at = port.value_span if port is not None else None
+    number = source[at.start : at.end] if at is not None else b"29500"
+    if any(byte in where + number for byte in b"'\" \t\n") or (port is not None and at is None):
+        return None
+    return put(link, [("rdzv-backend", b"c10d"), ("rdzv-endpoint", where + b":" + number)], "MPL304")

@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "world-size":
-                yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach)
+                yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job)
 
 
 def _shared_out(step: Step, breach: Breach) -> Finding:
@@ -42,10 +42,10 @@ def _shared_out(step: Step, breach: Breach) -> Finding:
     return Finding("MPL306", says, at, True, fixes=tuple(fixes), help="--num_processes is the total of all machines")
 
 
-def _exported(step: Step, breach: Breach) -> Finding:
+def _exported(step: Step, breach: Breach, job: Job) -> Finding:
     tasks, world = breach.numbers["tasks"], breach.numbers["world size"]
     text = breach.texts.get("world-text")
-    ways = replacements(text, (b"$SLURM_NTASKS", b"%d" % (tasks or 0)), "MPL306")
+    ways = replacements(text, (b"$SLURM_NTASKS", b"%d" % (tasks or 0)), "MPL306", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.ASK, "the world size is the number of tasks") for edits in ways)
     at = (text.written() or text.span() if text is not None else None) or step.span
     says = "WORLD_SIZE is %s, but %s processes start" % (world, tasks)

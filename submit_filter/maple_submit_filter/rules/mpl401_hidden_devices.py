@@ -24,10 +24,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "gpus-visible" and b"CUDA_VISIBLE_DEVICES" in plan.assigned:
-                yield _finding(step, breach, plan)
+                yield _finding(step, breach, plan, job)
 
 
-def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     workers, visible = breach.numbers["workers"] or 0, breach.numbers["visible"]
     says = "%d ranks per node, but CUDA_VISIBLE_DEVICES shows %s GPU%s" % (
         workers,
@@ -37,7 +37,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     text = breach.texts.get("devices")
     has = plan.allocation.gpus_per_node
     every = b",".join(b"%d" % index for index in range(workers))
-    ways = replacements(text, (every,), "MPL401") if has is not None and has >= workers else []
+    ways = replacements(text, (every,), "MPL401", job.source) if has is not None and has >= workers else []
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "show as many GPUs as there are ranks") for edits in ways)
     at = (text.written() or text.span() if text is not None else None) or step.span
     return Finding("MPL401", says, at, True, fixes=fixes, help="leave it to the scheduler, or list every device")

@@ -35,7 +35,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     edits = exported(plan, names, "MPL402") if names else None
     fixes = [Fix(tuple(edits), Safety.SAFE, "export " + shown)] if edits else []
     if not names:
-        ways = replacements(breach.texts.get("master"), first_node(site), "MPL402")
+        ways = replacements(breach.texts.get("master"), first_node(site), "MPL402", job.source)
         fixes = [Fix(tuple(one), Safety.SAFE, "the master is the job's first node") for one in ways]
     at = edits[0].span if edits else step.span
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help="export it" if names else "name the first node")

@@ -25,16 +25,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "master-local":
-                yield _finding(step, breach, site)
+                yield _finding(step, breach, site, job)
 
 
-def _finding(step: Step, breach: Breach, site: Site) -> Finding:
+def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     at = master.span() if master is not None and master.raw else None
     said = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master of a run on %s nodes is %s, which every node takes for itself" % (nodes, said)
-    ways = replacements(master, first_node(site), "MPL501") + _said(step, site)
+    ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
     fixes = [Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways]
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
     return Finding("MPL501", says, where, True, fixes=tuple(fixes), help="use the job's first node")

@@ -24,12 +24,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "master-differs":
-                yield _finding(step, breach, site)
+                yield _finding(step, breach, site, job)
 
 
-def _finding(step: Step, breach: Breach, site: Site) -> Finding:
+def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
-    ways = replacements(master, first_node(site), "MPL502")
+    ways = replacements(master, first_node(site), "MPL502", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways)
     at = (master.written() or master.span() if master is not None else None) or step.span
     return Finding("MPL502", "each node names itself as the master", at, True, fixes=fixes, help="name the first node")

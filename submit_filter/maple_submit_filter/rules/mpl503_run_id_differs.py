@@ -24,12 +24,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "run-id-differs":
-                yield _finding(step, breach)
+                yield _finding(step, breach, job)
 
 
-def _finding(step: Step, breach: Breach) -> Finding:
+def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     run_id = breach.texts.get("run-id")
-    ways = replacements(run_id, (b"$SLURM_JOB_ID",), "MPL503")
+    ways = replacements(run_id, (b"$SLURM_JOB_ID",), "MPL503", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the job id names the rendezvous") for edits in ways)
     at = (run_id.written() or run_id.span() if run_id is not None else None) or step.span
     return Finding("MPL503", "each node gives the rendezvous another id", at, True, fixes=fixes, help="use the job id")
