@@ -196,6 +196,7 @@ def later(texts: Sequence[Optional[Text]], source: bytes, why: str) -> List[Edit
     """Have expansions inside double quotes made by the task's shell: a backslash in front of each `$`."""
     spans = [text.written() for text in texts if text is not None]
     starts = [span.start for span in spans if span is not None and source[span.start : span.start + 1] == b"$"]
+    starts = [start for start in starts if source[start - 1 : start] != b"\\"]
     return [Edit(Span(start, start), b"\\", why) for start in starts]
 
 

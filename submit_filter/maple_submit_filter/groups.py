@@ -10,8 +10,9 @@ from typing import Dict, Hashable, List, NamedTuple, Optional, Sequence, Tuple
 
 from .launch import Breach, Group, Process
 from .scene import Agent, Scene, Start, StepShape
-from .text import EMPTY, Text
+from .text import EMPTY, Text, plain
 
+_MASTERS = {"master-addr", "rdzv-endpoint", "main-process-ip"}
 LOCAL = (b"localhost", b"127.0.0.1", b"::1", b"0.0.0.0", b"localhost.localdomain", b"ip6-localhost")
 
 
@@ -152,8 +153,9 @@ def _agent_breaches(
     out: List[Breach] = []
     empty = tuple(dict.fromkeys(name for start in starts for name in _agent(start).empty))
     if empty:
-        texts = {"master": _agent(starts[0]).master or EMPTY}
-        return [Breach("master-empty", {"options": len(empty)}, texts, starts[0].dropped)]
+        texts = {"master": _agent(starts[0]).master or EMPTY, "option": plain(empty[0].encode())}
+        kind = "master-empty" if set(empty) & _MASTERS else "option-empty"
+        return [Breach(kind, {"options": len(empty)}, texts, starts[0].dropped)]
     if not any(_unclear(start) for start in starts):
         out += _meeting_breaches(starts, parts, shape, scene)
         for part in parts:
@@ -424,6 +426,13 @@ def _program(start: Start, tasks: Optional[int]) -> Process:
     )
 
 
+def _locals_early(starts: Sequence[Start]) -> bool:
+    """Return whether one LOCAL_RANK for all is a mistake: where each task sees one GPU, 0 is right for every task."""
+    several = all(start.place.gpus is not None and len(start.place.gpus) > 1 for start in starts)
+    raws = {start.environment[b"LOCAL_RANK"].raw for start in starts if b"LOCAL_RANK" in start.environment}
+    return several and len(raws) == 1
+
+
 def _is_empty(text: Optional[Text]) -> bool:
     return text is not None and text.known and not text.raw
 
@@ -442,6 +451,8 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": world, "rank": None if same == -1 else same}
     numbers["nodes"] = shape.nodes if shape is not None else 1
     texts = {name: starts[0].environment[raw] for name, raw in _NAMED if raw in starts[0].environment}
+    if not _locals_early(starts):
+        texts.pop("local-text", None)
     if (world == tasks or same == -1) and len(set(ranks)) == 1:
         return [Breach("env-rank", numbers, texts)]
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):

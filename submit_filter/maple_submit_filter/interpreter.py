@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Optional, Tuple
 
 from .compound import Compound, Leave
-from .expand import word, words
+from .expand import fields, word
 from .questions import file_written
 from .scene import MOST_COMMANDS, Scene, Trail
 from .shell import (
@@ -17,6 +17,7 @@ from .shell import (
     Group,
     If,
     Loop,
+    Param,
     Pipeline,
     Program,
     Simple,
@@ -82,7 +83,9 @@ class Interpreter(Compound):
         return _RUN[type(command)](self, command, shell, trail)
 
     def simple(self, simple: Simple, shell: Shell, trail: Trail) -> Optional[int]:
-        argv = words(shell, simple.words, self.substitute)
+        argv, vanished = self._words(simple, shell)
+        if vanished:
+            trail = trail._replace(vanished=trail.vanished + vanished)
         if not argv:
             for assignment in simple.assignments:
                 self.assign(assignment, shell)
@@ -96,6 +99,17 @@ class Interpreter(Compound):
         if self.written(simple, argv, shell, given):
             return None
         return self._start(simple, argv, shell, trail, given)
+
+    def _words(self, simple: Simple, shell: Shell) -> Tuple[List[Text], Tuple[bytes, ...]]:
+        """Return the words of a command, and the names of unquoted variables that left none."""
+        argv: List[Text] = []
+        vanished: Tuple[bytes, ...] = ()
+        for one in simple.words:
+            got = fields(shell, one, self.substitute)
+            if not got and len(one.parts) == 1 and isinstance(one.parts[0], Param):
+                vanished += (one.parts[0].name,)
+            argv += got
+        return argv, vanished
 
     def _start(
         self, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]

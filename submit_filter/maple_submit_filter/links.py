@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Optional, Sequence, Tuple
 
 from .edits import Span
@@ -9,6 +10,8 @@ from .launch import Link
 from .launchers.grammar import Reading, place
 from .scene import Trail
 from .text import Text, number
+
+_WANTS = re.compile(r"option -*(\S+) wants a value")
 
 
 def link(name: str, argv: Sequence[Text], reading: Reading, words: int = 1) -> Link:
@@ -30,9 +33,15 @@ def followed(trail: Trail, one: Link, reading: Reading) -> Trail:
     doubts = trail.doubts
     if one.open:
         doubts += ("unknown words stand among the options of " + one.name,)
-    if reading.problem:
+    if reading.problem and not lost_value(reading, trail):
         doubts += (one.name + ": " + reading.problem,)
     return trail._replace(links=trail.links + (one,), doubts=doubts)
+
+
+def lost_value(reading: Reading, trail: Trail) -> Tuple[str, ...]:
+    """Return the option whose value, an unquoted variable, came out empty: the next option stands there."""
+    found = _WANTS.match(reading.problem) if trail.vanished else None
+    return (found.group(1).replace("_", "-"),) if found else ()
 
 
 def option_number(one: Link, *names: str) -> Tuple[bool, Optional[int]]:

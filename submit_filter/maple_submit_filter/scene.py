@@ -45,6 +45,7 @@ class Trail(NamedTuple):
     maybe: bool = False
     phase: int = 0
     doubts: Tuple[str, ...] = ()
+    vanished: Tuple[bytes, ...] = ()  # unquoted variables of the line that were empty and so left no word
 
 
 class Start(NamedTuple):

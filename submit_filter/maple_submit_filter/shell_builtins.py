@@ -34,6 +34,9 @@ def _declare(
     flags = b"".join(text.raw for text in argv[1:] if text.raw[:1] == b"-")
     hides = command == b"local" or (command in (b"declare", b"typeset") and b"g" not in flags)
     exported = (command == b"export" and b"n" not in flags) or b"x" in flags
+    if exported and b"f" in flags:
+        shell.shared = shell.shared.union(text.raw for text in argv[1:] if text.raw[:1] != b"-")
+        return 0
     for one in simple.words[1:]:
         text = word(shell, one, run.substitute)
         raw = text.raw

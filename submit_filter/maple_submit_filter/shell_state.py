@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
+from typing import Dict, FrozenSet, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
 
 from .shell import Command
 from .shell_variables import Layer  # whose home that is
@@ -46,6 +46,7 @@ class Shell:
         self.cwd: Optional[Text] = None
         self.depth = 0
         self.mentioned = mentioned  # names in these bytes were looked up in the submit environment
+        self.shared: FrozenSet[bytes] = frozenset()  # functions marked for children (`export -f`)
         self.options: set[bytes] = set()
         self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
@@ -57,6 +58,7 @@ class Shell:
         other.functions = dict(self.functions)
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
+        other.shared = self.shared
         other.options = set(self.options)
         other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]
@@ -67,7 +69,7 @@ class Shell:
         other = self.fork(place)
         other.variables = Layer(self.variables, spawned=True)
         other.parents += (self.variables,)
-        other.functions = {}
+        other.functions = {name: one for name, one in self.functions.items() if name in self.shared}
         other.positional = []
         return other
 
@@ -81,7 +83,7 @@ class Shell:
         found = self.variables.get(name)
         if found is not None:
             return found
-        if self.lost:
+        if self.lost and not name.startswith(b"PET_"):  # torchrun's own defaults, which no other file would set
             return Variable(open_value(b"lost." + self.lost + b"." + name))
         if is_watched(name):
             return Variable()

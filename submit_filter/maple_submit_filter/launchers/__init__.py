@@ -15,6 +15,7 @@ def registry() -> Dict[bytes, Launch]:
     return {
         b"srun": srun.start,
         b"torchrun": torchrun.start,
+        b"torchrun_jsc": torchrun.start,
         b"torch.distributed.launch": torchrun.start,
         b"accelerate": accelerate.start,
         b"accelerate-launch": accelerate.start_direct,

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING, Dict, List, Optional
 
 from ..launch import Link
-from ..links import followed, link
+from ..links import followed, link, lost_value
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
@@ -54,7 +54,9 @@ def _record(programs: Programs, argv: List[Text], words: int, shell: Shell, trai
     config = _config(programs, one, shell)
     if config is None:
         trail = trail._replace(doubts=trail.doubts + ("accelerate's configuration file could not be read",))
-    programs.agent(_agent(one, shell, programs.scene, config, program), program, shell, trail)
+    told = _agent(one, shell, programs.scene, config, program)
+    told = told._replace(empty=told.empty + lost_value(reading, trail))
+    programs.agent(told, program, shell, trail)
 
 
 def _config(programs: Programs, one: Link, shell: Shell) -> Optional[Dict[bytes, bytes]]:

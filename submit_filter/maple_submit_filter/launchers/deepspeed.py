@@ -9,7 +9,7 @@ import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from ..launch import Link
-from ..links import followed, link
+from ..links import followed, link, lost_value
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
@@ -37,7 +37,9 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     if doubt:
         programs.scene.hidden = True
         trail = trail._replace(doubts=trail.doubts + (doubt,))
-    programs.agent(_agent(one, shell, programs.scene, hosts, program), program, shell, trail)
+    told = _agent(one, shell, programs.scene, hosts, program)
+    told = told._replace(empty=told.empty + lost_value(reading, trail))
+    programs.agent(told, program, shell, trail)
 
 
 def _hosts(programs: Programs, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from ..groups import visible
 from ..launch import Link
-from ..links import followed, link
+from ..links import followed, link, lost_value
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
@@ -34,7 +34,9 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     reading = read(table, argv, words)
     one = link("torchrun", argv, reading, words)
     trail = followed(trail, one, reading)
-    programs.agent(agent(one, shell, programs.scene, argv[reading.program :]), argv[reading.program :], shell, trail)
+    told = agent(one, shell, programs.scene, argv[reading.program :])
+    told = told._replace(empty=told.empty + lost_value(reading, trail))
+    programs.agent(told, argv[reading.program :], shell, trail)
 
 
 def said(one: Link, shell: Shell, name: str) -> Optional[Text]:

@@ -64,7 +64,9 @@ def _fixes(
             yield Fix(tuple(edits), Safety.SAFE, "start it on all %d nodes of the job" % wanted)
     edits = put(link, [(name.replace("-", "_") if link.name == "accelerate" else name, b"%d" % started)], "MPL303")
     if edits and started <= (plan.allocation.nodes or started):
-        yield Fix(tuple(edits), Safety.ASK if typed else Safety.SAFE, "wait for %d nodes" % started)
+        # Nobody typed a number, and each GPU that was asked for gets its rank: no other world would fit the job.
+        fits = not typed and step.workers_per_task in (None, plan.allocation.gpus_per_node)
+        yield Fix(tuple(edits), Safety.SAFE if fits else Safety.ASK, "wait for %d nodes" % started)
     for edits, says in _more_nodes(step, wanted, plan, job):
         yield Fix(tuple(edits), Safety.ASK, says)
 

@@ -43,7 +43,9 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
             "every node gets node rank %s" % rank if rank is not None else "the node ranks do not tell the nodes apart"
         )
         value = option.value.raw if option.value is not None else b""
-        if value == b"0" and option.value is not None and option.value.span() is None:
+        where = option.span
+        own = where is not None and b"LOCALID" in job.source[where.start : where.end]
+        if value == b"0" and option.value is not None and option.value.span() is None and not own:
             says += ": the batch shell expands it before the tasks start"
     at = (option.span if option is not None else None) or link.name_span
     return Finding("MPL304", says, at, True, fixes=tuple(_fixes(step, link, job)), help="let each task expand it")

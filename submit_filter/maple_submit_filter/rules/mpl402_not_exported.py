@@ -26,11 +26,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind == "master-empty":
                 yield _finding(step, breach, plan, job, site)
+            if breach.kind == "option-empty":
+                yield _empty(step, breach, plan, job)
 
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = _read_by(step, breach.names, job)
-    shown = ", ".join(name.decode("ascii", "replace") for name in names)
+    shown = _listed(names)
     says = "%s is empty in the tasks: it is set but not exported" % shown if names else "the master's address is empty"
     edits = exported(plan, names, "MPL402") if names else None
     fixes = [Fix(tuple(edits), Safety.SAFE, "export " + shown)] if edits else []
@@ -39,6 +41,27 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
         fixes = [Fix(tuple(one), Safety.SAFE, "the master is the job's first node") for one in ways]
     at = edits[0].span if edits else step.span
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help="export it" if names else "name the first node")
+
+
+def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+    """An option other than the master's address came out empty."""
+    name = breach.texts["option"].raw.decode()
+    option = step.links[-1].option(name) if step.links else None
+    span = option.span if option is not None else None
+    names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
+    edits = exported(plan, names, "MPL402") if names else None
+    fixes = (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
+    says = "--%s is empty in the tasks" % name + (": %s is set but not exported" % _listed(names) if names else "")
+    return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="see where its value comes from")
+
+
+def _listed(names: Tuple[bytes, ...]) -> str:
+    return ", ".join(name.decode("ascii", "replace") for name in names)
+
+
+def _names_in(written: bytes, names: Tuple[bytes, ...]) -> Tuple[bytes, ...]:
+    used = set(re.findall(rb"\$\{?([A-Za-z_]\w*)", written))
+    return tuple(dict.fromkeys(name for name in names if name in used))
 
 
 def _read_by(step: Step, names: Tuple[bytes, ...], job: Job) -> Tuple[bytes, ...]:
