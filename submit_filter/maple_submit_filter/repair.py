@@ -108,7 +108,10 @@ def _of_finding(
             held.append((finding.code, why + ": " + fix.says))
             continue
         changed = sum(len(edit.new) + edit.span.end - edit.span.start for edit in fix.edits)
-        found.append(((len(after.proven()), _worlds_lost(start, after), order, changed), fix, after))
+        rank = (len(after.proven()), _worlds_lost(start, after), order, changed)
+        found.append((rank, fix, after))
+        if rank[:2] == (0, 0):
+            break  # no later one can do better
     if not found:
         return None
     _, fix, after = min(found, key=lambda one: one[0])

@@ -40,6 +40,8 @@ class Text(NamedTuple):
     @property
     def raw(self) -> bytes:
         """The bytes, tokens included."""
+        if len(self.pieces) == 1:
+            return self.pieces[0].text
         return b"".join(piece.text for piece in self.pieces)
 
     @property
@@ -86,6 +88,8 @@ class Text(NamedTuple):
 
     def slice(self, start: int, end: Optional[int] = None) -> "Text":
         """Return bytes *start*:*end* of this text, origins kept."""
+        if len(self.pieces) == 1 and self.pieces[0].text and 0 <= start:
+            return self._of_one(start, len(self.pieces[0].text) if end is None else end)
         out = []
         at = 0
         size = sum(len(piece.text) for piece in self.pieces)
@@ -98,6 +102,16 @@ class Text(NamedTuple):
                 out.append(piece if whole else Piece(piece.text[low:high], begin))
             at += len(piece.text)
         return Text(tuple(out), self.open)
+
+    def _of_one(self, start: int, end: int) -> "Text":
+        """The usual case of `slice`: one piece."""
+        piece = self.pieces[0]
+        end = min(end, len(piece.text))
+        if start == 0 and end == len(piece.text):
+            return self
+        if start >= end:
+            return Text((), self.open)
+        return Text((Piece(piece.text[start:end], piece.start + start if piece.start >= 0 else -1),), self.open)
 
     def covered(self, cover: Optional[Span]) -> "Text":
         """Return this text as what an expansion at *cover* became."""
