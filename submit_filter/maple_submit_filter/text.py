@@ -88,7 +88,7 @@ class Text(NamedTuple):
 
     def slice(self, start: int, end: Optional[int] = None) -> "Text":
         """Return bytes *start*:*end* of this text, origins kept."""
-        if len(self.pieces) == 1 and self.pieces[0].text and 0 <= start:
+        if len(self.pieces) == 1 and self.pieces[0].text and start >= 0:
             return self._of_one(start, len(self.pieces[0].text) if end is None else end)
         out = []
         at = 0
