@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 
-from . import groups
+from . import groups, program_groups
 from .edits import Span
 from .launch import Allocation, Breach, LaunchPlan, Step
 from .launchers.grammar import place
@@ -140,7 +140,7 @@ def _step(
     first = starts[0]
     shape = _shape(key, scene)
     if verdict is None:
-        verdict = groups.of_programs(starts, shape, scene, _sure(starts, scene))
+        verdict = program_groups.of_programs(starts, shape, scene, _sure(starts, scene))
     span = first.trail.span or Span(0, 0)
     layout = set(shape.layout or ()) if shape is not None else set()
     doubts = tuple(dict.fromkeys(doubt for start in starts for doubt in start.trail.doubts))

@@ -76,7 +76,8 @@ def advice(finding: Finding, applied: str, reason: str) -> str:
 
 def _fate(fix: Fix, applied: str, reason: str) -> str:
     if reason:
-        return ", not applied: " + printable(reason)
+        said = ": " + fix.says
+        return ", not applied: " + printable(reason[: -len(said)] if reason.endswith(said) else reason)
     if fix.safety == Safety.SAFE:
         return ", " + applied if applied else ""
     return ", not applied: it waits for your word" if fix.safety == Safety.ASK else ""

@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
-from ..groups import visible
 from ..launch import Link
 from ..links import followed, link, lost_value
+from ..meetings import visible
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
