@@ -94,7 +94,7 @@ def test_whole_nodes_refuse_gpu_options_in_the_clusters_own_words(lab_of):
     assert "say the number of nodes with -N" in lab.sbatch("-p", "gpu-a100", "--wrap", "true").stderr
     refused = lab.sbatch("-N1", "--gres=gpu:3", "--wrap", "true")
     assert refused.id is None
-    assert lab.sbatch("-N1", "-p", "gpu-a100", "--wrap", "true").id
+    assert lab.sbatch("-N1", "-p", "gpu-a100", "-o", "/dev/null", "--wrap", "true").id
 
 
 def test_a_limit_of_a_partition_is_refused_at_once(lab):
