@@ -24,7 +24,8 @@ def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) ->
     decision = decide(submission, site)
     findings = heard(decision, submission.script)
     repaired = _usable(request, submission, decision.repaired)
-    offered = _usable(request, submission, decision.offered) if request.may_ask else None
+    more = decision.offered if decision.offered != decision.repaired else None  # what is done unasked is no question
+    offered = _usable(request, submission, more) if request.may_ask else None
     reply = unchanged._replace(say=_say(submission, findings, decision, mode) if request.terminal else b"")
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
     allowed = for_rules(policy, mode, codes)

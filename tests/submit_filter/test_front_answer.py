@@ -177,6 +177,12 @@ def test_an_offer_is_made_only_to_who_can_answer(decided: Any) -> None:
     assert decided(decision, Policy("warn")).offer is None
 
 
+def test_what_is_repaired_unasked_is_not_asked_about(decided: Any) -> None:
+    """Where every fix accepted gives the repair itself, there is no question."""
+    reply = decided(Decision("repaired", (), None, REPAIRED, REPAIRED))
+    assert reply.change is not None and reply.offer is None
+
+
 def test_nothing_found_means_nothing_said_and_nothing_kept(decided: Any) -> None:
     """The reply is empty but for what names the question."""
     assert decided(Decision("clean")) == Reply(bytes(range(16)), b"h" * 32)
