@@ -74,7 +74,8 @@ def _agent(
     one: Link, shell: Shell, scene: Scene, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
 ) -> Agent:
     told = one.option("include") or one.option("exclude")
-    visible = None if told else visible_devices(shell, scene)
+    # Told how many, the runner makes CUDA_VISIBLE_DEVICES itself; what it may then use depends on the site's cgroups.
+    visible = None if told or one.option("num-gpus") else visible_devices(shell, scene)
     address, port = _text(one, "master-addr"), _text(one, "master-port")
     asked = number(_text(one, "num-gpus")) if one.option("num-gpus") else None
     slots = hosts[0][1] if hosts and len({count for _, count in hosts}) == 1 else None

@@ -104,6 +104,14 @@ def _all_of_a_node(kinds: Tuple[NodeKind, ...]) -> Optional[int]:
 
 
 def _gpus(settings: Settings, site: Site, nodes: Optional[int], per_node: Optional[int]) -> Optional[int]:
+    """Return how many GPUs the job has on a node. A job that has the node to itself may have more than it asked for."""
+    asked = _asked_gpus(settings, site, nodes, per_node)
+    if asked is not None and shared(settings, site) is False and asked != _all_of_a_node(where(settings, site)):
+        return None
+    return asked
+
+
+def _asked_gpus(settings: Settings, site: Site, nodes: Optional[int], per_node: Optional[int]) -> Optional[int]:
     kinds = where(settings, site)
     whole = _all_of_a_node(kinds)
     if settings.value("gpus-per-node") is not None:
