@@ -74,12 +74,14 @@ def _agent(
     one: Link, shell: Shell, scene: Scene, hosts: Optional[List[Tuple[bytes, int]]], program: List[Text]
 ) -> Agent:
     told = one.option("include") or one.option("exclude")
-    # Told how many, the runner makes CUDA_VISIBLE_DEVICES itself; what it may then use depends on the site's cgroups.
-    visible = None if told or one.option("num-gpus") else visible_devices(shell, scene)
+    visible = None if told else visible_devices(shell, scene)
     address, port = _text(one, "master-addr"), _text(one, "master-port")
     asked = number(_text(one, "num-gpus")) if one.option("num-gpus") else None
     slots = hosts[0][1] if hosts and len({count for _, count in hosts}) == 1 else None
     workers = asked if asked is not None else slots if hosts else len(visible) if visible else None
+    if workers is not None and not told and (asked is not None or slots is not None):
+        # Told how many, the runner makes CUDA_VISIBLE_DEVICES itself; whether they are there the site's cgroups say.
+        visible = tuple(b"%d" % index for index in range(min(workers, 64)))
     nodes = len(hosts) if hosts is not None and len(hosts) > 1 else 1 if hosts is not None else None
     if nodes == 1 and address is not None and not address.raw:
         address = plain(b"127.0.0.1")
