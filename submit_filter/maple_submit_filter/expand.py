@@ -9,7 +9,7 @@ from typing import Callable, List, Optional, Sequence, Tuple, Union
 from . import arithmetic
 from .shell import Arith, CommandSub, Literal, Param, Part, ProcessSub, Word
 from .shell_state import Shell, Variable, joined, open_value
-from .text import EMPTY, NUL, Piece, Text, join, number, plain, token
+from .text import EMPTY, NUL, Text, join, number, plain, token
 
 Substitute = Callable[[Union[CommandSub, ProcessSub], Shell], Text]
 _BLANK = re.compile(rb"[^ \t\n]+")
@@ -436,8 +436,3 @@ def _replace(op: bytes, raw: bytes, pattern: bytes, new: bytes) -> bytes:
         return re.sub(regex, lambda _: new, raw, count=0 if op == b"//" else 1, flags=re.DOTALL) if pattern else raw
     except re.error:
         return raw
-
-
-def literal_piece(raw: bytes, start: int) -> Text:
-    """Return script bytes that stand one for one at *start*."""
-    return Text((Piece(raw, start),))

@@ -8,9 +8,10 @@ from __future__ import annotations
 
 from typing import List, Optional, Sequence, Tuple
 
-from .edits import Edit, Span
+from .edits import Edit, Fix, Safety, Span
 from .job import Job
 from .launch import Allocation, LaunchPlan, Link, Option, Step
+from .launchers.grammar import place
 from .settings import Setting
 from .site import Site
 from .text import Text
@@ -229,3 +230,18 @@ def replacements(text: Optional[Text], news: Sequence[bytes], why: str, source: 
     spans = [span for span in dict.fromkeys((text.span() if text.raw else None, text.written())) if span is not None]
     escaped = {span for span in spans if source[span.start - 1 : span.start] == b"\\"}
     return [[Edit(span, new, why)] for span in spans for new in news if span not in escaped or b'"' not in new]
+
+
+def first_node_fixes(text: Optional[Text], site: Site, why: str, source: bytes) -> Tuple[Fix, ...]:
+    """Return fixes that make the job's first node the master, where *text* names another."""
+    return as_first_node(replacements(text, first_node(site), why, source))
+
+
+def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:
+    """Return ways to name the first node as fixes: it says who leads, and changes nothing else about the run."""
+    return tuple(Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways)
+
+
+def pointed_at(text: Optional[Text], step: Step) -> Span:
+    """Return the place to show for a value: where it is written, else its launch line."""
+    return (place(text) if text is not None else None) or step.span

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from .edits import ArgvEdit, Conflict, Edit, Fix, Safety, apply, apply_argv
+from .edits import Conflict, Fix, apply, apply_argv
 from .findings import Finding
 from .job import Job
 from .launch import Group, LaunchPlan
@@ -194,14 +194,3 @@ def _locals_differ(group: Group) -> bool:
         (one.node, one.local_rank) for one in group.processes if one.node is not None and one.local_rank is not None
     ]
     return len(set(known)) == len(known)
-
-
-def edit_lines(edits: Sequence[Edit], argv_edits: Sequence[ArgvEdit], source: bytes) -> Tuple[Tuple[int, str], ...]:
-    """Return (line, because) of edits; line 0 is the command line."""
-    lines = [(line_of(source, edit.span.start), edit.because) for edit in edits]
-    return tuple(dict.fromkeys(lines + [(0, edit.because) for edit in argv_edits]))
-
-
-def safe_only() -> Tuple[str, ...]:
-    """Return the safeties that may be applied unasked."""
-    return (Safety.SAFE,)

@@ -6,7 +6,7 @@ from typing import Iterator, List, Optional
 
 from ..edits import Edit, Fix, Safety
 from ..findings import Finding
-from ..fixes import exec_in_task, later, task_value
+from ..fixes import exec_in_task, later, pointed_at, task_value
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -40,7 +40,7 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
         fixes = [
             Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in _ways(step, breach, job) if edits
         ]
-    at = (rank.written() or rank.span() if rank is not None else None) or step.span
+    at = pointed_at(rank, step)
     return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set it in the task")
 
 

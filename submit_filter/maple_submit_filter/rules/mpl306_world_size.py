@@ -6,7 +6,7 @@ from typing import Iterator, List
 
 from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import put, replacements
+from ..fixes import pointed_at, put, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -47,6 +47,6 @@ def _exported(step: Step, breach: Breach, job: Job) -> Finding:
     text = breach.texts.get("world-text")
     ways = replacements(text, (b"$SLURM_NTASKS", b"%d" % (tasks or 0)), "MPL306", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.ASK, "the world size is the number of tasks") for edits in ways)
-    at = (text.written() or text.span() if text is not None else None) or step.span
+    at = pointed_at(text, step)
     says = "WORLD_SIZE is %s, but %s processes start" % (world, tasks)
     return Finding("MPL306", says, at, True, fixes=fixes, help="let it be $SLURM_NTASKS")

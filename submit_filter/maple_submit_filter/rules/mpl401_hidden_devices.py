@@ -6,7 +6,7 @@ from typing import Iterator
 
 from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import replacements
+from ..fixes import pointed_at, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -39,5 +39,5 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     every = b",".join(b"%d" % index for index in range(workers))
     ways = replacements(text, (every,), "MPL401", job.source) if has is not None and has >= workers else []
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "show as many GPUs as there are ranks") for edits in ways)
-    at = (text.written() or text.span() if text is not None else None) or step.span
+    at = pointed_at(text, step)
     return Finding("MPL401", says, at, True, fixes=fixes, help="leave it to the scheduler, or list every device")

@@ -7,7 +7,7 @@ from typing import Iterator, Tuple
 
 from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import exported, first_node, replacements
+from ..fixes import exported, first_node_fixes
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -37,8 +37,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     edits = exported(plan, names, "MPL402") if names else None
     fixes = [Fix(tuple(edits), Safety.SAFE, "export " + shown)] if edits else []
     if not names:
-        ways = replacements(breach.texts.get("master"), first_node(site), "MPL402", job.source)
-        fixes = [Fix(tuple(one), Safety.SAFE, "the master is the job's first node") for one in ways]
+        fixes = list(first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source))
     at = edits[0].span if edits else step.span
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help="export it" if names else "name the first node")
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional
 
-from ..edits import Edit, Fix, Safety, Span
+from ..edits import Edit, Span
 from ..findings import Finding
-from ..fixes import first_node, put, replacements
+from ..fixes import as_first_node, first_node, put, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -35,9 +35,9 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master of a run on %s nodes is %s, which every node takes for itself" % (nodes, said)
     ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
-    fixes = [Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways]
+    fixes = as_first_node(ways)
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
-    return Finding("MPL501", says, where, True, fixes=tuple(fixes), help="use the job's first node")
+    return Finding("MPL501", says, where, True, fixes=fixes, help="use the job's first node")
 
 
 def _said(step: Step, site: Site) -> List[List[Edit]]:

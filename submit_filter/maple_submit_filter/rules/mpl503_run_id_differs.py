@@ -6,7 +6,7 @@ from typing import Iterator
 
 from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import replacements
+from ..fixes import pointed_at, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -31,5 +31,5 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     run_id = breach.texts.get("run-id")
     ways = replacements(run_id, (b"$SLURM_JOB_ID",), "MPL503", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the job id names the rendezvous") for edits in ways)
-    at = (run_id.written() or run_id.span() if run_id is not None else None) or step.span
+    at = pointed_at(run_id, step)
     return Finding("MPL503", "each node gives the rendezvous another id", at, True, fixes=fixes, help="use the job id")

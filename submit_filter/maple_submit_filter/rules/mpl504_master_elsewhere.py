@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import first_node, replacements
+from ..fixes import first_node_fixes, pointed_at
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
@@ -29,8 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
-    ways = replacements(master, first_node(site), "MPL504", job.source)
-    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways)
-    at = (master.written() or master.span() if master is not None else None) or step.span
+    fixes = first_node_fixes(master, site, "MPL504", job.source)
+    at = pointed_at(master, step)
     return Finding("MPL504", "rank 0 does not run on the node that is named as the master", at, True, fixes=fixes,
                    help="name the job's first node")  # fmt: skip
