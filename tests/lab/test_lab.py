@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import pathlib
 import signal
 import subprocess
 import sys
@@ -183,6 +184,9 @@ def test_the_next_lab_sweeps_what_a_dead_one_left(tmp_path):
     (tmp_path / "dead" / "etc").mkdir(parents=True)
     conf = str(tmp_path / "dead" / "etc" / "slurm.conf")
     daemon = subprocess.Popen(["sleep", "600"], env={"SLURM_CONF": conf, "PATH": os.environ["PATH"]})
+    own = pathlib.Path(f"/proc/{daemon.pid}/environ")
+    while conf.encode() not in own.read_bytes():  # shortly after exec the kernel shows none yet
+        time.sleep(0.01)
     (tmp_path / "living").mkdir()
     lock = cleanup.locked(str(tmp_path / "living"))
     cleanup.sweep(str(tmp_path))
