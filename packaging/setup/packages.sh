@@ -5,16 +5,16 @@ set -eu
 
 wanted="bash gcc libc6-dev make python3 python3-venv
     munge slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins
-    hostname iproute2 procps util-linux"
+    hostname iproute2 mpich procps util-linux"
 
 if ! command -v dpkg-query >/dev/null || ! command -v apt-get >/dev/null; then
     missing=
-    for command in gcc make munged slurmctld slurmd sbatch ip unshare; do
+    for command in gcc make munged slurmctld slurmd sbatch mpiexec.hydra ip unshare nsenter; do
         PATH="$PATH:/usr/sbin:/sbin" command -v "$command" >/dev/null || missing="$missing $command"
     done
     [ -z "$missing" ] && exit 0
     echo "make packages: this is no Debian, and these commands are missing:$missing" >&2
-    echo "help: install Slurm, munge, gcc, iproute2 and util-linux with your own package manager, then run make again" >&2
+    echo "help: install Slurm, munge, MPICH, gcc, iproute2 and util-linux with your own package manager, then run make again" >&2
     exit 1
 fi
 
