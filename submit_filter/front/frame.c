@@ -52,15 +52,15 @@ static unsigned number_at(const unsigned char *at) {
     return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | (unsigned)at[3];
 }
 
-void build_request(struct buffer *to, const struct arguments *arguments, const struct source *source, char *const *argv,
-                   char *const *environment, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE],
-                   unsigned flags) {
+void build_request(struct buffer *to, const char *scheduler, const struct arguments *arguments,
+                   const struct source *source, char *const *argv, char *const *environment,
+                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags) {
     static const char *const ways[] = {"none", "file", "stdin", "wrap", "fd"};
     char cwd[PATH_MAX];
     add(to, "MPQ1\0\0\0\0", 8);
     add_field(to, Q_NONCE, nonce, NONCE_SIZE);
     add_field(to, Q_HASH, hash, HASH_SIZE);
-    add_text(to, Q_SCHEDULER, "slurm");
+    add_text(to, Q_SCHEDULER, scheduler);
     for (size_t i = 0; argv[i] != NULL; i++) add_text(to, Q_ARGV, argv[i]);
     add_text(to, Q_CWD, getcwd(cwd, sizeof cwd) != NULL ? cwd : "");
     add_number(to, Q_UID, getuid());

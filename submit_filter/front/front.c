@@ -62,13 +62,13 @@ static bool replace(const struct source *source, const struct slice *script) {
 }
 
 /* Make the submission what the answer says; return the argv to run, or NULL to run as written. */
-static char **carry_out(const struct source *source, const struct arguments *arguments, char **argv, char **changed,
-                        const struct slice *script) {
+static char **carry_out(const struct command *command, const struct source *source, const struct arguments *arguments,
+                        char **argv, char **changed, const struct slice *script) {
     static char path[PATH_MAX];
     struct arguments now = *arguments;
     size_t count = 0;
     if (changed != NULL) {
-        now = read_arguments(changed);
+        now = command->read(changed);
         if (!same_form(arguments, argv, &now, changed)) return NULL;
         argv = changed;
     }
@@ -86,8 +86,8 @@ static char **carry_out(const struct source *source, const struct arguments *arg
 }
 
 /* Ask about the script and return the argv to run; NULL: as written. */
-static char **consult(const struct config *config, const struct arguments *arguments, const struct source *source,
-                      char **argv, char **environment, int64_t started) {
+static char **consult(const struct command *command, const struct config *config, const struct arguments *arguments,
+                      const struct source *source, char **argv, char **environment, int64_t started) {
     static const char silent[] = "maple: no answer in time; submitted as written\n";
     static const char unable[] = "maple: cannot hand over the repaired script; submitted as written\n";
     bool verbose = user_said("verbose");
@@ -97,7 +97,7 @@ static char **consult(const struct config *config, const struct arguments *argum
     unsigned flags = (may_ask() ? MAY_ASK : 0) | (isatty(STDERR_FILENO) || verbose ? STDERR_IS_TERMINAL : 0);
     if (getrandom(nonce, sizeof nonce, GRND_NONBLOCK) != (ssize_t)sizeof nonce) return NULL;
     sha256(source->script.at, source->script.size, hash);
-    build_request(&request, arguments, source, argv, environment, nonce, hash, flags);
+    build_request(&request, command->scheduler, arguments, source, argv, environment, nonce, hash, flags);
     if (request.broken || config->path[0] == '\0') return NULL;
     if (!ask(config, &request, &reply, nonce, hash)) {
         say(silent, sizeof silent - 1, verbose);
@@ -111,7 +111,8 @@ static char **consult(const struct config *config, const struct arguments *argum
     }
     bool has_script = taken ? reply.offer_has_script : reply.has_script;
     const struct slice *script = taken ? &reply.offer_script : &reply.script;
-    char **result = carry_out(source, arguments, argv, taken ? reply.offer_argv : reply.argv, has_script ? script : NULL);
+    char **changed = taken ? reply.offer_argv : reply.argv;
+    char **result = carry_out(command, source, arguments, argv, changed, has_script ? script : NULL);
     if (result != NULL) write_audit(config, taken ? &reply.offer_audit : &reply.audit, started);
     else say(unable, sizeof unable - 1, verbose);
     return result;
@@ -119,18 +120,18 @@ static char **consult(const struct config *config, const struct arguments *argum
 
 int main(int argc, char **argv, char **environment) {
     const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-    const char *command = argc > 0 ? (slash != NULL ? slash + 1 : argv[0]) : "sbatch";
+    const char *called = argc > 0 ? (slash != NULL ? slash + 1 : argv[0]) : "";
+    const struct command *command = strcmp(called, QSUB.name) == 0 ? &QSUB : &SBATCH;
     int64_t started = now_ms();
     struct config config;
     struct source source;
     char **result = NULL;
-    if (strcmp(command, "qsub") != 0) command = "sbatch";
-    read_config(&config, command);
-    if (strcmp(command, "sbatch") == 0 && !config.off && !user_said("off")) {
-        struct arguments arguments = read_arguments(argv);
+    read_config(&config, command->name);
+    if (!config.off && !user_said("off")) {
+        struct arguments arguments = command->read(argv);
         if (arguments.came != LEFT && read_source(&arguments, argv, &source) && is_worth_asking(&source.script))
-            result = consult(&config, &arguments, &source, argv, environment, started);
+            result = consult(command, &config, &arguments, &source, argv, environment, started);
     }
-    if (result != NULL) (void)try_real(&config, command, result, environment);
-    return become_real(&config, command, argv, environment);
+    if (result != NULL) (void)try_real(&config, command->name, result, environment);
+    return become_real(&config, command->name, argv, environment);
 }

@@ -45,6 +45,13 @@ struct arguments {
     int word;         /* which word of argv names the script or holds the --wrap command */
     size_t offset;    /* where in that word the --wrap command begins */
     const char *chdir;
+    bool as_named; /* a file is opened by the name as it is, and must be a regular one */
+};
+
+/* A command that the front stands in for. */
+struct command {
+    const char *name, *scheduler;
+    struct arguments (*read)(char *const *argv);
 };
 
 /* The script as it will be read by the real command. */
@@ -81,8 +88,8 @@ int try_real(const struct config *config, const char *command, char **argv, char
 /* The same; says why it failed and returns the exit status to use. */
 int become_real(const struct config *config, const char *command, char **argv, char **environment);
 
-/* arguments.c */
-struct arguments read_arguments(char *const *argv);
+/* words_sbatch.c, words_qsub.c */
+extern const struct command SBATCH, QSUB;
 
 /* source.c */
 bool read_source(const struct arguments *arguments, char *const *argv, struct source *source);
@@ -90,9 +97,9 @@ bool read_source(const struct arguments *arguments, char *const *argv, struct so
 bool give_bytes(int target, const void *bytes, size_t size);
 
 /* frame.c */
-void build_request(struct buffer *to, const struct arguments *arguments, const struct source *source, char *const *argv,
-                   char *const *environment, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE],
-                   unsigned flags);
+void build_request(struct buffer *to, const char *scheduler, const struct arguments *arguments,
+                   const struct source *source, char *const *argv, char *const *environment,
+                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags);
 /* Read one whole reply frame; false if it is not exactly what was agreed or answers something else. */
 bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
 

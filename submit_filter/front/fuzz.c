@@ -1,9 +1,11 @@
 /* Feeds bytes to the parsers of frames and argv, under sanitizers. With clang and -DLIBFUZZER it is a libFuzzer target;
- * else `fuzz SEED SECONDS` mutates sound inputs by itself, the same way for the same seed. */
+ * else `fuzz SEED SECONDS` mutates sound inputs by itself, the same way for the same seed. `fuzz words COMMAND` reads
+ * command lines (words end with a NUL, lines with a newline behind it) and prints how each one's script comes. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "front.h"
 
@@ -46,9 +48,24 @@ static void try_reply(const uint8_t *data, size_t size, bool whole) {
     free(reply.frame.at);
 }
 
+/* The C library's getopt is the judge of qsub's words: the script is the one word behind the options, or stdin. */
+static void judge_qsub(int count, char **argv, const struct arguments *seen) {
+    int letter, before = 1;
+    bool left = false;
+    opterr = optind = 0; /* 0: begin anew */
+    while ((letter = getopt(count, argv, "+a:A:c:C:e:fhIj:J:k:l:m:M:N:o:p:q:r:R:S:u:v:VW:XzP:")) != -1) {
+        left = left || strchr("?Iu", letter) != NULL;
+        before = optind;
+    }
+    left = left || optind > before || count - optind > 1; /* the last call passed over "--" */
+    const char *script = optind < count ? argv[optind] : "-";
+    enum coming came = left || script[0] == '\0' ? LEFT : strcmp(script, "-") == 0 ? BY_STDIN : BY_FILE;
+    check(seen->came == came && (came != BY_FILE || seen->word == optind), "getopt finds another script");
+}
+
 /* Whatever the words, the script is one of them and lies behind the options. */
-static void try_argv(const uint8_t *data, size_t size) {
-    char text[INPUT_SIZE + 1], *argv[MAX_ARGV + 2] = {"sbatch"}, *rest = text, *word;
+static void try_argv(const struct command *command, const uint8_t *data, size_t size) {
+    char text[INPUT_SIZE + 1], name[8], *argv[MAX_ARGV + 2] = {strcpy(name, command->name)}, *rest = text, *word;
     struct buffer request = {NULL, 0, 0, false};
     struct source source = {BY_WRAP, "", -1, -1, {NULL, 0, 0, false}};
     char *environment[] = {"SLURM_X=1", "OTHER=1", NULL};
@@ -58,11 +75,12 @@ static void try_argv(const uint8_t *data, size_t size) {
     text[size] = '\0';
     while (count <= MAX_ARGV && (word = strsep(&rest, "\n")) != NULL) argv[count++] = word;
     argv[count] = NULL;
-    struct arguments seen = read_arguments(argv);
+    struct arguments seen = command->read(argv);
+    if (command == &QSUB) judge_qsub(count, argv, &seen);
     check(seen.word >= 0 && seen.word < count, "a word that is not there");
     if (seen.came == BY_FILE) check(seen.word > 0 && argv[seen.word][0] != '\0', "a script without a name");
     if (seen.came == BY_WRAP) check(seen.word > 0 && seen.offset < strlen(argv[seen.word]), "a command that is not there");
-    build_request(&request, &seen, &source, argv, environment, NONCE, HASH, 0);
+    build_request(&request, command->scheduler, &seen, &source, argv, environment, NONCE, HASH, 0);
     check(!request.broken && memcmp(request.at, "MPQ1", 4) == 0, "a request that cannot be built");
     free(request.at);
 }
@@ -71,7 +89,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size) {
     if (size == 0) return 0;
     if (data[0] % 4 == 0) try_reply(data + 1, size - 1, false);
     else if (data[0] % 4 == 1) try_reply(data + 1, size - 1, true);
-    else try_argv(data + 1, size - 1);
+    else try_argv(data[0] % 4 == 2 ? &SBATCH : &QSUB, data + 1, size - 1);
     return 0;
 }
 
@@ -103,9 +121,10 @@ static size_t sound_reply(unsigned char *to) {
 static size_t sound_argv(unsigned char *to) {
     static const char *const words[] = {"-N2", "-N", "2", "--nodes", "--nodes=2", "--wrap", "--wrap=srun x", "--no", "--t",
                                         "job.sh", "--", "-", ":", "-k", "-QHv", "-D", "/tmp", "--chdir=x", "", "--exclusive",
-                                        "--exclusive=user", "-h", "--ti", "--uid", "/dev/stdin", "--=", "---", "-J=x"};
+                                        "--exclusive=user", "-h", "--ti", "--uid", "/dev/stdin", "--=", "---", "-J=x", "-lselect=2", "-l", "-hz", "-W", "block=true", "-Wblock=true", "-I",
+                                        "-u", "bob", "-v", "A=1,B", "-C", "#X", "-P", "-hN", "--version", "-J1-4", "-q:"};
     size_t size = 1;
-    to[0] = 2;
+    to[0] = (unsigned char)(2 + draw(2));
     for (unsigned i = 0; i < 1 + draw(8); i++) {
         const char *word = words[draw(sizeof words / sizeof *words)];
         memcpy(to + size, word, strlen(word));
@@ -132,7 +151,24 @@ static size_t mutate(unsigned char *bytes, size_t size) {
     return size;
 }
 
+static int print_words(const struct command *command) {
+    static const char *const ways[] = {"left", "file", "stdin", "wrap", "fd"};
+    char *line = NULL, name[8];
+    size_t room = 0;
+    ssize_t size;
+    while ((size = getline(&line, &room, stdin)) > 0) {
+        char *argv[MAX_ARGV + 2] = {strcpy(name, command->name)};
+        int count = 1;
+        for (ssize_t at = 0; at < size - 1 && count <= MAX_ARGV; at += (ssize_t)strlen(line + at) + 1) argv[count++] = line + at;
+        struct arguments seen = command->read(argv);
+        printf("%s %d\n", ways[seen.came], seen.word);
+    }
+    free(line);
+    return 0;
+}
+
 int main(int argc, char **argv) {
+    if (argc == 3 && strcmp(argv[1], "words") == 0) return print_words(strcmp(argv[2], "qsub") == 0 ? &QSUB : &SBATCH);
     unsigned char *bytes = malloc(INPUT_SIZE);
     unsigned long count = 0;
     int64_t until = now_ms() + 1000 * (argc > 2 ? atoi(argv[2]) : 5);

@@ -1,4 +1,4 @@
-/* The script, read just as sbatch will read it: found the same way, and still there for sbatch when we are done. */
+/* The script, read just as the real command will read it: found the same way, and still there for it when we are done. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -140,11 +140,12 @@ static bool read_regular(const char *path, struct buffer *script) {
     return done;
 }
 
-/* /dev/fd/N opens a pipe where it stands, and a regular file anew from its beginning. */
-static bool read_descriptor(struct source *source) {
+/* /dev/fd/N opens a pipe where it stands, and a regular file anew from its beginning. qsub refuses the pipe: given back
+ * from memory it would be a regular file. */
+static bool read_descriptor(struct source *source, bool as_named) {
     struct stat file;
     if (fstat(source->target, &file) != 0) return false;
-    if (S_ISFIFO(file.st_mode)) return drain(source->target, &source->script);
+    if (S_ISFIFO(file.st_mode)) return !as_named && drain(source->target, &source->script);
     return read_regular(source->path, &source->script);
 }
 
@@ -200,7 +201,8 @@ bool read_source(const struct arguments *arguments, char *const *argv, struct so
     source->target = named_descriptor(source->path);
     if (source->target >= 0) {
         source->came = BY_FD;
-        return read_descriptor(source);
+        return read_descriptor(source, arguments->as_named);
     }
+    if (arguments->as_named) return read_regular(source->path, &source->script);
     return find(source->path, arguments->chdir, path) && read_regular(path, &source->script);
 }

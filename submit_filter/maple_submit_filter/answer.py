@@ -57,9 +57,13 @@ def unwrapped(script: bytes) -> Optional[bytes]:
 
 
 def partitions(submission: Submission, policy: Policy) -> Tuple[str, ...]:
-    """Return every partition that the submission names anywhere, in force or not, if the policy speaks of any."""
+    """Return every partition or queue that is named anywhere, in force or not, if the policy speaks of any."""
     if not policy.partitions:
         return ()
+    if submission.scheduler == "pbs":
+        from .qsub_words import queues
+
+        return tuple(one.decode("utf-8", "replace") for one in queues(submission))
     words = list(submission.argv)
     for line in (submission.script or b"").split(b"\n"):
         words += line.split() if line.startswith(b"#SBATCH") else []
@@ -102,8 +106,8 @@ def _usable(request: Request, submission: Submission, rewritten: Optional[Rewrit
 
 
 def _asks_for_its_path(script: bytes) -> bool:
-    """A copy changes what the job sees as its Command."""
-    return b"scontrol" in script and b"Command" in script
+    """A copy changes what the job sees as its Command (Slurm) or its Submit_arguments (PBS)."""
+    return (b"scontrol" in script and b"Command" in script) or b"Submit_arguments" in script
 
 
 def _codes(rewritten: Rewritten) -> Tuple[str, ...]:
@@ -124,13 +128,22 @@ def _change(request: Request, site: Site, submission: Submission, made: Rewritte
     script, argv = made.script, list(made.argv)
     codes = _codes(made)
     if script is not None:
-        script = close(script, codes, record_id(request), request.hash.hex())
+        script = close(script, codes, record_id(request), request.hash.hex(), *_spoken_to(submission))
     if script is not None and submission.came == "wrap":
         argv = _rewrap(request, argv, unwrapped(script) or b"")
         script = None
     same = tuple(argv) == submission.argv
     audit = _audit(request, site, verdict, mode, codes, _new(made))
     return Change(script, None if same else tuple(argv), audit)
+
+
+def _spoken_to(submission: Submission) -> Tuple[str, bytes]:
+    """Return the command that submits, and what begins its directives where the caller may choose that."""
+    if submission.scheduler != "pbs":
+        return "sbatch", b""
+    from .qsub_words import directive_prefix
+
+    return "qsub", directive_prefix(submission.argv, submission.environment)
 
 
 def _rewrap(request: Request, argv: List[bytes], command: bytes) -> List[bytes]:

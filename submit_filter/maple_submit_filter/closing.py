@@ -7,13 +7,19 @@ from typing import Iterable, List, Optional, Tuple
 _BLANK = b" \t"
 
 
-def close(source: bytes, codes: Iterable[str], record: str, original: str) -> bytes:
-    """Return *source* with the comment as its last line, or *source* itself where another line there could be data."""
-    if not may_close(source):
+def close(
+    source: bytes, codes: Iterable[str], record: str, original: str, command: str = "sbatch", prefix: bytes = b""
+) -> bytes:
+    """Return *source* with the comment as its last line, or *source* itself where another line there could be data.
+
+    *command* is the one that submits it; *prefix*, if any, is what its directives begin with: a comment that begins so
+    would be one (`qsub -C '#'`).
+    """
+    text = "# maple: repaired (%s); record %s; original sha256 %s; MAPLE=off %s ... submits as written\n"
+    comment = (text % (" ".join(codes), record, original, command)).encode()
+    if not may_close(source) or (prefix and comment.startswith(prefix)):
         return source
-    newline = b"" if source.endswith(b"\n") else b"\n"
-    comment = "# maple: repaired (%s); record %s; original sha256 %s; MAPLE=off sbatch ... submits as written\n"
-    return source + newline + (comment % (" ".join(codes), record, original)).encode()
+    return source + (b"" if source.endswith(b"\n") else b"\n") + comment
 
 
 def may_close(source: bytes) -> bool:
@@ -38,7 +44,7 @@ def _has_payload(lines: List[bytes]) -> bool:
 def _reads_itself(lines: List[bytes]) -> bool:
     """Whether a line reads the script as data (`tail -n +9 "$0"`)."""
     readers = (b"tail", b"sed", b"awk", b"head", b"cat", b"grep", b"perl", b"python")
-    own = (b"$0", b"${0}", b"BASH_SOURCE", b"slurm_script", b"batch_script")
+    own = (b"$0", b"${0}", b"BASH_SOURCE", b"slurm_script", b"batch_script", b"mom_priv")
     return any(any(name in line for name in own) and any(reader in line for reader in readers) for line in lines)
 
 

@@ -1,4 +1,4 @@
-"""In place of sbatch where the front could not be compiled: `#!/path/to/python3 -IS`, by the name of the command.
+"""In place of sbatch and qsub where the front has no compiler: `#!/path/to/python3 -IS`, by the name of the command.
 
 It gives back what Python took: environment and signals. What it cannot give back is the time Python takes to start.
 """
@@ -83,7 +83,7 @@ def main() -> int:
     command = "qsub" if os.path.basename(sys.argv[0]) == "qsub" else "sbatch"
     argv = [os.fsencode(command), *map(os.fsencode, sys.argv[1:])]
     conf = _conf(os.path.dirname(own))
-    new = _changed(argv, environment, conf, own) if command == "sbatch" and conf else argv
+    new = _changed(argv, environment, conf, own) if conf else argv
     path = os.fsdecode(environment.get(b"PATH", b"")) or "/usr/local/bin:/usr/bin:/bin"
     for real in (conf.get("real_" + command, ""), _next_in_path(command, own, path)):
         if real and os.path.realpath(real) != own:

@@ -1,4 +1,4 @@
-"""Which word of sbatch's command line is the script, and when to leave it alone. `front/arguments.c` does the same."""
+"""Which word of sbatch's command line is the script, and when to leave it alone, as in `front/words_sbatch.c`."""
 
 from __future__ import annotations
 
@@ -12,12 +12,16 @@ LEAVING = ("help", "usage", "version", "uid", "gid")
 
 
 class Words(NamedTuple):
-    """*came*: "file", "stdin" or "wrap". *word*, *offset*: where the name or the command stands in argv."""
+    """*came*: "file", "stdin" or "wrap". *word*, *offset*: where the name or the command stands in argv.
+
+    *as_named*: a file is opened by the name as it is, and must be a regular one; else it is looked up as sbatch does.
+    """
 
     came: str
     word: int = 0
     offset: int = 0
     chdir: Optional[bytes] = None
+    as_named: bool = False
 
 
 def read(argv: Sequence[bytes]) -> Optional[Words]:

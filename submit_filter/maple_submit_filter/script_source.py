@@ -1,4 +1,4 @@
-"""The script, found and read just as sbatch will; `front/source.c` does the same and says why."""
+"""The script, found and read just as the real command will; `front/source.c` does the same and says why."""
 
 from __future__ import annotations
 
@@ -36,9 +36,11 @@ def read(words: Words, argv: Sequence[bytes], environment: Mapping[bytes, bytes]
     target = _descriptor(path)
     if target >= 0:
         piped = stat.S_ISFIFO(os.fstat(target).st_mode)
+        if piped and words.as_named:
+            return None  # qsub refuses it, and given back from memory it would be a regular file
         script = _drain(target) if piped else _regular(path)
         return None if script is None else Source(script, "fd", path, target)
-    found = _find(path, words.chdir, environment)
+    found = path if words.as_named else _find(path, words.chdir, environment)
     script = _regular(found) if found else None
     return None if script is None else Source(script, "file", path)
 

@@ -9,34 +9,49 @@ import os
 import select
 import signal
 import time
-from typing import List, Mapping, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from . import private_copy, sbatch_words, script_source
+from . import private_copy, qsub_words, sbatch_words, script_source
 from .frames import REPLY, Change, Reply, Request, pack_reply, size_of, unpack_reply
+from .sbatch_words import Words
 from .script_source import Source
 from .submission import Submission, travels
 
 LAUNCHER_WORDS = (
     b"srun", b"torch", b"accelerate", b"deepspeed", b"mpirun", b"mpiexec", b"ibrun", b"horovodrun", b"jsrun",
     b"aprun", b"prun", b"python", b"gpu", b"GPU", b"apptainer", b"singularity", b"shifter", b"podman",
-    b"lightning", b"composer", b"colossalai", b"NODE_RANK", b"MASTER_ADDR",
-)  # fmt: skip
+    b"lightning", b"composer", b"colossalai", b"NODE_RANK", b"MASTER_ADDR", b"pbsdsh",
+)  # fmt: skip  # the same as front/launcher_words.h, which says what they are for; a test compares the two
+
+
+class Command(NamedTuple):
+    """A command that the entry stands in for, and how its words are read."""
+
+    scheduler: str
+    read: Callable[[Sequence[bytes]], Optional[Words]]
+
+
+COMMANDS = {b"sbatch": Command("slurm", sbatch_words.read), b"qsub": Command("pbs", qsub_words.read)}
 
 
 def change(argv: Sequence[bytes], environment: Mapping[bytes, bytes], conf: Mapping[str, str]) -> Sequence[bytes]:
-    """Return the argv to run; *argv* itself where nothing is to be changed. May raise: then nothing was changed."""
+    """Return the argv to run; *argv* itself where nothing is to be changed. May raise: then nothing was changed.
+
+    argv[0] is the name of the command.
+    """
     started = time.monotonic()
-    words = sbatch_words.read(argv)
+    command = COMMANDS[argv[0]]
+    words = command.read(argv)
     source = script_source.read(words, argv, environment) if words else None
     if words is None or source is None or not worth_asking(source.script):
         return argv
-    request = _request(words, source, argv, environment)
+    request = _request(command.scheduler, words, source, argv, environment)
     reply = _ask(request, conf)
     if reply is None:
         return argv
     if reply.say and request.terminal:
         os.write(2, bytes(byte if byte >= 32 or byte in b"\n\t" else 63 for byte in reply.say))
-    new = _carry_out(words, source, argv, reply.change, environment) if reply.change else None
+    new = _carry_out(command, words, source, argv, reply.change, environment) if reply.change else None
     audit = reply.change.audit if reply.change and new else reply.audit
     if audit[:1] == b"{" and audit[-1:] == b"}":
         _keep(b'%s,"ms":%d}\n' % (audit[:-1], (time.monotonic() - started) * 1000), environment, conf)
@@ -52,7 +67,7 @@ def worth_asking(script: bytes) -> bool:
 
 
 def _request(
-    words: sbatch_words.Words, source: Source, argv: Sequence[bytes], environment: Mapping[bytes, bytes]
+    scheduler: str, words: Words, source: Source, argv: Sequence[bytes], environment: Mapping[bytes, bytes]
 ) -> Request:
     import hashlib
 
@@ -61,7 +76,7 @@ def _request(
     except OSError:
         cwd = b""
     watched = {name: value for name, value in environment.items() if travels(name, source.script)}
-    submission = Submission("slurm", tuple(argv), source.script, source.came, source.path, cwd, os.getuid(), watched)
+    submission = Submission(scheduler, tuple(argv), source.script, source.came, source.path, cwd, os.getuid(), watched)
     seen = os.isatty(2) or b"verbose" in environment.get(b"MAPLE", b"").split(b",")
     digest = hashlib.sha256(source.script).digest()
     return Request(os.urandom(16), digest, submission, words.word, words.offset, False, seen)
@@ -112,11 +127,16 @@ def _collect(out: int, deadline: float) -> Optional[bytes]:
 
 
 def _carry_out(
-    words: sbatch_words.Words, source: Source, argv: Sequence[bytes], made: Change, environment: Mapping[bytes, bytes]
+    command: Command,
+    words: Words,
+    source: Source,
+    argv: Sequence[bytes],
+    made: Change,
+    environment: Mapping[bytes, bytes],
 ) -> Optional[List[bytes]]:
     """Return the new argv, with the new script where the real command will read it; None: as written."""
     new = list(made.argv or argv)
-    now: Optional[sbatch_words.Words] = sbatch_words.read(new) if made.argv else words
+    now = command.read(new) if made.argv else words
     if now is None or now.came != words.came or new[0] != argv[0]:
         return None
     if words.came == "file" and new[now.word] != argv[words.word]:

@@ -11,7 +11,7 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 WATCHED_PREFIXES = (
     b"SBATCH_", b"SLURM_", b"SRUN_", b"MAPLE", b"MASTER_", b"PET_", b"NCCL_", b"RCCL_", b"CCL_", b"GLOO_",
     b"ACCELERATE_", b"FSDP_", b"DS_", b"OMP_", b"PMI_", b"PMIX_", b"OMPI_", b"I_MPI_", b"HYDRA_", b"MPICH_", b"PALS_",
-    b"IBRUN_", b"TACC_", b"TORCH_NCCL_",
+    b"IBRUN_", b"TACC_", b"TORCH_NCCL_", b"PBS_O_", b"PBS_ARRAY_", b"MPIEXEC_",
 )  # fmt: skip
 WATCHED_NAMES = (
     b"CUDA_VISIBLE_DEVICES", b"HIP_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"ZE_AFFINITY_MASK",
@@ -19,6 +19,10 @@ WATCHED_NAMES = (
     b"GPUS_PER_NODE", b"NGPUS", b"LAUNCHER", b"HOME", b"USER", b"LOGNAME", b"PWD", b"SHELL", b"XDG_CACHE_HOME",
     b"XDG_STATE_HOME", b"XDG_RUNTIME_DIR", b"NERSC_HOST", b"LMOD_SYSTEM_NAME", b"HOSTNAME", b"CLUSTER",
     b"VIRTUAL_ENV", b"ZE_FLAT_DEVICE_HIERARCHY", b"NPROC_PER_NODE", b"TMPDIR", b"CONDA_PREFIX",
+    b"PBS_CONF_FILE", b"PBS_SERVER", b"PBS_DEFAULT", b"PBS_BATCH_SERVICE_PORT", b"PBS_DPREFIX", b"PBS_SHELL",
+    b"PBS_TMPDIR", b"PBS_EXEC", b"PBS_HOME", b"PBS_ENVIRONMENT", b"PBS_JOBID", b"PBS_JOBNAME", b"PBS_JOBDIR",
+    b"PBS_NODEFILE", b"PBS_NODENUM", b"PBS_TASKNUM", b"PBS_QUEUE", b"PBS_ACCOUNT", b"PBS_NP", b"PBS_NUM_NODES",
+    b"PBS_NUM_PPN", b"PBS_GPUFILE", b"NCPUS",
 )  # fmt: skip
 SECRET_WORDS = (b"KEY", b"TOKEN", b"SECRET", b"PASS", b"CREDENTIAL", b"AUTH", b"COOKIE")
 MOST_SEARCHED = 256 * 1024  # bytes of script; in a longer one no names are looked for

@@ -91,9 +91,9 @@ static bool read_letters(struct arguments *seen, char *const *argv, int *at) {
     return true;
 }
 
-struct arguments read_arguments(char *const *argv) {
-    const struct arguments left = {LEFT, 0, 0, NULL};
-    struct arguments seen = {BY_STDIN, 0, 0, NULL};
+static struct arguments read_words(char *const *argv) {
+    const struct arguments left = {LEFT, 0, 0, NULL, false};
+    struct arguments seen = {BY_STDIN, 0, 0, NULL, false};
     int at = 1;
     if (argv[0] == NULL) return left;
     for (int i = 1; argv[i] != NULL; i++)
@@ -111,3 +111,5 @@ struct arguments read_arguments(char *const *argv) {
     seen.word = at;
     return seen;
 }
+
+const struct command SBATCH = {"sbatch", "slurm", read_words};
