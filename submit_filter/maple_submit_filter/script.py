@@ -21,8 +21,9 @@ class Oddity(NamedTuple):
     """Something about the directives a user would want to know.
 
     *kind*: "late" (a directive behind the first command, never read), "near-miss" (`# SBATCH`, `#SBTACH`, ` #SBATCH`:
-    looks like a directive, is a comment), "variable" (`$NAME` is not expanded here), "refused" (sbatch will not take
-    this line), "other-scheduler" (`#PBS` under Slurm, `#SBATCH` under PBS), "unread".
+    looks like a directive, is a comment), "variable" (`$NAME` is not expanded here), "refused" (sbatch or qsub will not
+    take this line), "other-scheduler" (`#PBS` under Slurm, `#SBATCH` under PBS), "unread", "ignored" (read, and without
+    effect: a second `-l walltime` under PBS, where the first counts).
     """
 
     kind: str

@@ -46,16 +46,16 @@ def late(source: bytes, lines: Sequence[Tuple[Span, int]], is_shell: bool) -> It
     """Yield the directives behind the first command. Text that is written to another script is none."""
     if not lines:
         return
-    taken = _texts(shell.parse(source)) if is_shell else []
+    taken = literals(source) if is_shell else []
     for span, line in lines:
         if not any(one.start <= span.start < one.end for one in taken):
             yield Oddity("late", span, line, "behind the first command: sbatch does not read it")
 
 
-def _texts(program: shell.Program) -> List[Span]:
+def literals(source: bytes) -> List[Span]:
     """Return the spans of all literals: of here-documents and of quoted text that goes over several lines."""
     found: List[Span] = []
-    waiting: List[object] = [program]
+    waiting: List[object] = [shell.parse(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, shell.Literal):

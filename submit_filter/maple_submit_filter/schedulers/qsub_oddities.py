@@ -1,0 +1,96 @@
+"""What a user would want to know of a job script's directives: those never read, those that only look like one."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Sequence
+
+from ..edits import Span
+from ..script import Oddity
+from ..settings import Setting
+from .oddities import literals
+from .qsub_lines import DEFAULT_PREFIX, Head, directive_start
+
+MARK = b"\xef\xbb\xbf"  # the byte order mark that some editors put first
+_LIKE = re.compile(rb"[ \t]*(#[ \t]*!?[ \t]*)([A-Za-z]{2,4}):?[ \t]+-[aAcCefhIjJklmMNopqrRSuvVWXzP]")
+_OTHERS = (b"#SBATCH", b"#BSUB")
+_VARIABLE = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][^}]*\})")
+_NOT_ASKED = ("stagein", "stageout")  # what becomes of a variable there was not tried
+
+
+def unread(source: bytes, lines: List[Span], head: Head, prefix: bytes, is_shell: bool) -> Iterator[Oddity]:
+    """Yield the directives behind the first command, and comments before it that are nearly one."""
+    if prefix == DEFAULT_PREFIX:
+        yield from near_misses(source, lines[: head.first_command])
+    behind = [
+        (span, index + 1)
+        for index, span in enumerate(lines)
+        if index >= head.first_command and directive_start(source, span, prefix) >= 0
+    ]
+    taken = literals(source) if behind and is_shell else []
+    for span, line in behind:
+        if not any(one.start <= span.start < one.end for one in taken):
+            yield Oddity("late", span, line, _why_late(source, head, prefix))
+
+
+def _why_late(source: bytes, head: Head, prefix: bytes) -> str:
+    if head.first_command == 0 and source.startswith(MARK):
+        return "qsub reads no directive: a byte order mark makes the first line a command"
+    return "behind the first command, in line %d: qsub does not read it" % (head.first_command + 1)
+
+
+def near_misses(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
+    """Yield comments that look like `#PBS -l ...`. `##PBS` is how people switch one off: no oddity."""
+    for index, span in enumerate(lines):
+        match = _LIKE.match(source, span.start, span.end)
+        if not match or directive_start(source, span, DEFAULT_PREFIX) >= 0:
+            continue
+        before, word = match.groups()
+        if word == b"PBS":
+            why = "has more than # before PBS"
+        elif resembles(word):
+            why = "is not spelled #PBS"
+        else:
+            continue
+        yield Oddity("near-miss", span, index + 1, "this line %s, so it is a comment" % why)
+
+
+def resembles(word: bytes) -> bool:
+    """Return whether *word* is PBS in other letters' case or order, or with one letter doubled or left out."""
+    upper = word.upper()
+    return sorted(upper) == sorted(b"PBS") or upper in (b"PPBS", b"PBBS", b"PBSS", b"PS", b"PB", b"BS")
+
+
+def other_schedulers(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
+    """Yield the directives of Slurm and LSF, which are comments to qsub."""
+    for index, span in enumerate(lines):
+        name = next((one for one in _OTHERS if source.startswith(one + b" ", span.start)), None)
+        if name:
+            says = "%s lines are comments to qsub" % name.decode()
+            yield Oddity("other-scheduler", span, index + 1, says)
+
+
+def beaten(settings: Sequence[Setting]) -> Iterator[Oddity]:
+    """Yield the resources that an earlier `-l` of the script says already: there the first wins."""
+    first: "dict[str, Setting]" = {}
+    for one in settings:
+        if one.origin.spelling == b"-l" and first.setdefault(one.name, one) is not one:
+            says = "%s stands in line %d already, and in a script the first one counts"
+            yield from _at("ignored", one, says % (one.name, first[one.name].origin.line))
+
+
+def without_effect(settings: Sequence[Setting]) -> Iterator[Oddity]:
+    """Yield `-C`, which a script cannot say of itself, and values with a `$NAME`, which nobody expands."""
+    for one in settings:
+        if one.name == "directive-prefix":
+            yield from _at("ignored", one, "-C has no effect inside a script")
+        match = _VARIABLE.search(one.value)
+        if match and one.name not in _NOT_ASKED:
+            name = match.group().decode("utf-8", "backslashreplace")
+            yield from _at("variable", one, "%s is not expanded in a directive" % name)
+
+
+def _at(kind: str, one: Setting, says: str) -> Iterator[Oddity]:
+    span = one.origin.value_span or one.origin.span
+    if span:
+        yield Oddity(kind, span, one.origin.line, says)

@@ -1,0 +1,156 @@
+"""What a PBS job asks of its nodes: `select` with its chunks, `place`, and the older `nodes`."""
+
+from __future__ import annotations
+
+import re
+from typing import List, Mapping, NamedTuple, Optional, Tuple
+
+_COUNT = re.compile(rb"\d{1,9}\Z")
+_NAME = re.compile(rb"[A-Za-z][A-Za-z0-9_.-]*\Z")
+_NODE = re.compile(rb"[A-Za-z0-9][A-Za-z0-9_.-]*\Z")
+ARRANGEMENTS = (b"free", b"pack", b"scatter", b"vscatter")
+SHARINGS = (b"excl", b"shared", b"exclhost")
+
+
+class Resource(NamedTuple):
+    """One `name=value` of a chunk; *start* and *end*: the bytes of the value, in the value of `-l select`; -1: none."""
+
+    name: bytes
+    value: bytes
+    start: int
+    end: int
+
+
+class Chunk(NamedTuple):
+    """So many times these resources, each lot on one host; *start* and *end*: its bytes, -1 where it is made up."""
+
+    count: int  # type: ignore[assignment]  # hides the method of tuple, which nobody asks for
+    resources: Tuple[Resource, ...]
+    start: int
+    end: int
+
+    def value(self, name: bytes) -> Optional[bytes]:
+        """Return the value of a resource, None where the chunk does not name it."""
+        return next((one.value for one in self.resources if one.name == name), None)
+
+    def number(self, name: bytes) -> Optional[int]:
+        """Return the whole number that a resource says, None where it is not named or no number."""
+        found = self.value(name)
+        return int(found) if found is not None and _COUNT.match(found) else None
+
+
+class Place(NamedTuple):
+    """*arrangement*: free, pack, scatter, vscatter; *sharing*: excl, shared, exclhost; *group*; b"" if not said."""
+
+    arrangement: bytes
+    sharing: bytes
+    group: bytes
+
+
+DEFAULT = (Chunk(1, (Resource(b"ncpus", b"1", -1, -1),), -1, -1),)  # with place=pack
+# What becomes part of the one chunk when it is said without `select`; a site may have more of its own.
+HOST_LEVEL = ("ncpus", "ngpus", "mem", "vmem", "mpiprocs", "ompthreads", "arch", "host", "vnode")
+
+
+def chunks(value: bytes) -> Optional[Tuple[Chunk, ...]]:
+    """Return the chunks of a `select`, None where it is none: qsub refuses `x`, `-1`, `0:ncpus=1` and `1:ncpus`."""
+    found: List[Chunk] = []
+    at = 0
+    for text in value.split(b"+"):
+        chunk = _chunk(text, at)
+        if chunk is None:
+            return None
+        found.append(chunk)
+        at += len(text) + 1
+    return tuple(found)
+
+
+def _chunk(text: bytes, at: int) -> Optional[Chunk]:
+    parts = text.split(b":")
+    count, start = 1, at
+    if _COUNT.match(parts[0]):
+        count, start = int(parts[0]), at + len(parts[0]) + 1
+        del parts[0]
+    elif b"=" not in parts[0]:
+        return None
+    found: List[Resource] = []
+    for part in parts:
+        name, equals, value = part.partition(b"=")
+        if not equals or not _NAME.match(name) or b'"' in value or b"'" in value:
+            return None
+        found.append(Resource(name, value, start + len(name) + 1, start + len(part)))
+        start += len(part) + 1
+    return Chunk(count, tuple(found), at, at + len(text)) if count else None
+
+
+def place(value: bytes) -> Optional[Place]:
+    """Return what `place` says, None where it is not of the form `arrangement:sharing:group=resource`."""
+    arrangement = sharing = group = b""
+    for part in value.split(b":"):
+        if part in ARRANGEMENTS and not arrangement:
+            arrangement = part
+        elif part in SHARINGS and not sharing:
+            sharing = part
+        elif part.startswith(b"group=") and part[6:] and not group:
+            group = part[6:]
+        else:
+            return None
+    return Place(arrangement, sharing, group)
+
+
+def nodes_form(value: bytes) -> Optional[Tuple[Chunk, ...]]:
+    """Return the chunks that `nodes=` becomes: `2:ppn=4` is `2:ncpus=4:mpiprocs=4`, placed with scatter.
+
+    A bare word is given as the resource `host`; it may be a property as well. None for what qsub refuses, or what is
+    not known: `2:ppn=4:gpus=1` is refused.
+    """
+    found: List[Chunk] = []
+    at = 0
+    for text in value.split(b"#")[0].split(b"+"):
+        chunk = _node(text, at)
+        if chunk is None:
+            return None
+        found.append(chunk)
+        at += len(text) + 1
+    return tuple(found)
+
+
+def _node(text: bytes, at: int) -> Optional[Chunk]:
+    parts = text.split(b":")
+    count = 1
+    if _COUNT.match(parts[0]):
+        count = int(parts.pop(0))
+    said = {b"ppn": b"", b"cpp": b"", b"ncpus": b"", b"mem": b""}
+    hosts: List[Resource] = []
+    for part in parts:
+        name, equals, number = part.partition(b"=")
+        if equals and name in said and not said[name] and number:
+            said[name] = number
+        elif not equals and _NODE.match(part):
+            hosts.append(Resource(b"host", part, -1, -1))
+        else:
+            return None
+    resources = _cpus(said)
+    if resources is None or not count:
+        return None
+    return Chunk(count, (*resources, *hosts), at, at + len(text))
+
+
+def _cpus(said: "dict[bytes, bytes]") -> Optional[Tuple[Resource, ...]]:
+    """Return ncpus and mpiprocs of a node: ppn processes with cpp CPUs each, 1 where nothing is said."""
+    for name in (b"ppn", b"cpp", b"ncpus"):
+        if said[name] and not (_COUNT.match(said[name]) and int(said[name])):
+            return None
+    cpus = said[b"ncpus"] or b"%d" % (int(said[b"ppn"] or b"1") * int(said[b"cpp"] or b"1"))
+    found = [Resource(b"ncpus", cpus, -1, -1)]
+    found += [Resource(b"mpiprocs", said[b"ppn"], -1, -1)] if said[b"ppn"] else []
+    found += [Resource(b"mem", said[b"mem"], -1, -1)] if said[b"mem"] else []
+    return tuple(found)
+
+
+def job_wide(said: Mapping[str, bytes]) -> Tuple[Chunk, ...]:
+    """Return the one chunk of a job without `select` and `nodes`, from the resources of HOST_LEVEL that it says."""
+    found = [Resource(name.encode(), said[name], -1, -1) for name in HOST_LEVEL if said.get(name)]
+    if not any(one.name == b"ncpus" for one in found):
+        found.insert(0, DEFAULT[0].resources[0])
+    return (Chunk(1, tuple(found), -1, -1),)
