@@ -93,5 +93,5 @@ def _equal(left: Text, right: Text, pattern: bool) -> Optional[int]:
         return int(not (matches(left.raw, right.raw) if pattern else left.raw == right.raw))
     if left.raw == right.raw:
         return 0
-    nodes = left.raw.startswith(b"\0host:") and right.raw.startswith(b"\0host:")
-    return 1 if nodes and left.known and right.known else None
+    alike = any(left.raw.startswith(kind) and right.raw.startswith(kind) for kind in (b"\0host:", b"\0name:"))
+    return 1 if alike and left.known and right.known else None

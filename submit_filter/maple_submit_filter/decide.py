@@ -16,7 +16,7 @@ from .rules import diagnose
 from .scene import Read
 from .schedulers import slurm
 from .script import line_of
-from .site import Site
+from .site import GENERIC_PBS, GENERIC_SLURM, Site
 from .submission import Submission
 
 
@@ -51,11 +51,13 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     Files that the plan needs are read through *read* (the caller's own process); None reads none. The mode (off,
     observe, warn, repair) is not looked at here: it says what is done with the decision.
     """
-    if submission.scheduler != "slurm" or submission.script is None:
+    here = at_home(submission, site)
+    if here is None or submission.script is None:
         return Decision("unread", why="there is no script of this scheduler to read")
+    site = here
     job = understood(submission, read)
     if job is None:
-        return Decision("unread", why="a job of several components, or a command line that sbatch refuses")
+        return Decision("unread", why=_LEFT_ALONE[submission.scheduler])
     state = examined(job, site)
     if not state.proven():
         why = _unread(state) if not state.findings else ""
@@ -64,8 +66,44 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     return _cured(state, site)
 
 
+_LEFT_ALONE = {
+    "slurm": "a job of several components, or a command line that sbatch refuses",
+    "pbs": "an interactive job, a program without a script, or a command line that qsub refuses",
+}
+
+
+def at_home(submission: Submission, site: Site) -> Optional[Site]:
+    """Return the site to hold the submission against, None where the command is not that of the site's scheduler."""
+    if site.scheduler == submission.scheduler:
+        return site
+    if site.id not in (GENERIC_SLURM.id, GENERIC_PBS.id):
+        return None
+    return GENERIC_PBS if submission.scheduler == "pbs" else GENERIC_SLURM
+
+
 def understood(submission: Submission, read: Optional[Read]) -> Optional[Job]:
-    """Return the submission as sbatch reads it, None where it is to be left alone (several components)."""
+    """Return the submission as its command reads it, None where it is to be left alone."""
+    return (_by_qsub if submission.scheduler == "pbs" else _by_sbatch)(submission, read)
+
+
+def _by_qsub(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+    """An interactive job never runs its script; `-- program` has none."""
+    from .schedulers import pbs
+
+    argv = pbs.read_argv(submission.argv)
+    if argv.problem or argv.interactive or argv.executable is not None or submission.script is None:
+        return None
+    environment = submission.environment
+    prefix, shell = pbs.prefix_in_force(argv, environment), pbs.shell_in_force(argv, environment)
+    script = pbs.read_script(submission.script, prefix, shell)
+    settings = pbs.settings(argv, environment, script)
+    if pbs.interactive(tuple(settings)):
+        return None
+    return Job(submission, script, settings, (), read)
+
+
+def _by_sbatch(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+    """A job of several components is left alone."""
     argv = slurm.read_argv(submission.argv)
     if argv.het or argv.problem or submission.script is None:
         return None

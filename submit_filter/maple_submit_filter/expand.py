@@ -9,7 +9,7 @@ from typing import Callable, List, Optional, Sequence, Tuple, Union
 from . import arithmetic
 from .shell import Arith, CommandSub, Literal, Param, Part, ProcessSub, Word
 from .shell_state import Shell, Variable, joined, open_value
-from .text import EMPTY, NUL, Text, join, number, plain, token
+from .text import EMPTY, NUL, Text, host, join, number, plain, token
 
 Substitute = Callable[[Union[CommandSub, ProcessSub], Shell], Text]
 _BLANK = re.compile(rb"[^ \t\n]+")
@@ -17,6 +17,7 @@ _USUAL = b" \t\n"
 _BLANKS = re.compile(rb"[ \t\n]")
 _OTHERS = re.compile(rb"[^ \t\n]")
 _NAME = re.compile(rb"[A-Za-z_]\w*")
+_NODE_NAME = re.compile(rb"\0name:(\d+)\0")
 _BRACE = re.compile(rb"^([^{}]*)\{([^{}]*)\}([^{}]*)$")
 
 
@@ -360,6 +361,8 @@ def _change(shell: Shell, op: bytes, text: Text, argument: Text, second: Text, h
     tokens = NUL in pattern or any(mark in raw for mark in (b"\0nodelist", b"\0same:", b"\0vary:", b"\0task:"))
     if tokens or (NUL in raw and op[:1] not in (b"#", b"%")):
         return derive(op, [text, argument, second])
+    if NUL in raw and b"\0name:" in raw:
+        return _short_name(op, raw, pattern) or derive(op, [text, argument])
     if op in (b"#", b"##", b"%", b"%%"):
         low, high = _trim(op, raw, pattern)
         return text.slice(low, high)
@@ -369,6 +372,12 @@ def _change(shell: Shell, op: bytes, text: Text, argument: Text, second: Text, h
         changed = raw.upper() if op[:1] == b"^" else raw.lower()
         return plain(changed if len(op) == 2 else changed[:1] + raw[1:])
     return derive(op, [text, argument])
+
+
+def _short_name(op: bytes, raw: bytes, pattern: bytes) -> Optional[Text]:
+    """Return a node's name without its domain, where that is what is cut off."""
+    found = _NODE_NAME.fullmatch(raw)
+    return plain(host(int(found.group(1)))) if found and op == b"%%" and pattern == b".*" else None
 
 
 def _substring(shell: Shell, text: Text, start: Text, length: Text, has_length: bool) -> Text:

@@ -128,6 +128,7 @@ class Allocation(NamedTuple):
     node_kinds: Tuple[NodeKind, ...]
     partition: str
     shared: Optional[bool]
+    node_file: Optional[Tuple[int, ...]] = None  # lines of each node in PBS_NODEFILE; None unknown, or no PBS
 
 
 class LaunchPlan(NamedTuple):

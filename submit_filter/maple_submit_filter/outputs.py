@@ -10,11 +10,12 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from .expand import derive, split
 from .shell_state import Shell, joined
-from .text import EMPTY, NUL, Text, host, join, number, plain, token
+from .text import EMPTY, NUL, Text, host, join, node_name, number, plain, token
 
 NEWLINE = plain(b"\n")
 _PROGRAM = re.compile(rb"[A-Za-z_][\w.+-]*")
-_TOKEN = re.compile(rb"\0(host|addr):(\d+)\0")
+_TOKEN = re.compile(rb"\0(host|addr|name):(\d+)\0")
+_OF_NODE = re.compile(rb"\0(host|addr|name):(\d+)\0(?:[.-][A-Za-z0-9.-]*)?")  # with the suffix of a faster network
 
 
 class Machine(NamedTuple):
@@ -48,9 +49,18 @@ def host_lines(machine: Machine) -> Text:
     return unlines([plain(host(index)) for index in range(min(machine.nodes, 512))])
 
 
+def named_lines(many: Optional[Sequence[int]]) -> Text:
+    """Return a node file with so many lines for each node, in their order; None: only the first node is known."""
+    if many is None:
+        return join([plain(node_name(0)), NEWLINE, Text(derive(b"more names", ()).pieces, True)])
+    return unlines(
+        [plain(node_name(index)) for index, lines_of_one in enumerate(many[:512]) for _ in range(lines_of_one)]
+    )
+
+
 def node_of(text: Text) -> Optional[int]:
-    """Return the node a host name or address token stands for, or None."""
-    found = _TOKEN.fullmatch(text.raw)
+    """Return the node that a host name or address stands for, a suffix of its domain or network aside, or None."""
+    found = _OF_NODE.fullmatch(text.raw)
     return int(found.group(2)) if found else None
 
 
@@ -256,6 +266,10 @@ def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     program = b" ".join(text.raw for text in argv).strip()
     if given is None:
         return None
+    if program in (b"!seen[$0]++", b"!a[$0]++", b"!x[$0]++", b"!visited[$0]++") and not given.open:
+        return unlines(list({line.raw: line for line in lines(given)}.values()))
+    if re.fullmatch(rb"END ?\{ ?print NR;? ?\}", program) and not given.open:
+        return plain(b"%d\n" % len(lines(given)))
     row = _ROW.fullmatch(program)
     if row:
         return _sed([plain(b"-n"), plain(row.group(1) + b"p")], given, shell, machine)
@@ -292,7 +306,7 @@ def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     for line in lines(given):
         raw = line.raw
         if delimiter == b"." and _TOKEN.fullmatch(raw) and field == 1:  # a short host name has no dot to cut at
-            out.append(line if raw.startswith(b"\0host") else derive(b"cut", [line]))
+            out.append(_short(line))
         elif (
             delimiter in raw and not line.literal and any(mark in raw for mark in (b"\0same", b"\0vary", b"\0nodelist"))
         ):
@@ -301,6 +315,14 @@ def _cut(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
             parts = raw.split(delimiter)
             out.append(plain(parts[field - 1] if field <= len(parts) else (raw if len(parts) == 1 else b"")))
     return unlines(out)
+
+
+def _short(line: Text) -> Text:
+    """Return a node's name cut at its first dot."""
+    found = _TOKEN.fullmatch(line.raw)
+    if found is None or found.group(1) == b"addr":
+        return derive(b"cut", [line])
+    return line if found.group(1) == b"host" else plain(host(int(found.group(2))))
 
 
 def _wc(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -320,14 +342,19 @@ _ASCENDING = re.compile(rb"-[bfhnsuVg]+|--unique|--version-sort|--numeric-sort")
 def _sort(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     if given is None or given.open or any(not _ASCENDING.fullmatch(text.raw) for text in argv):
         return None
-    many = sorted(lines(given), key=lambda line: line.raw)
+    many = sorted(lines(given), key=lambda line: _in_order(line.raw))
     if any(b"u" in text.raw for text in argv):
         many = list({line.raw: line for line in many}.values())
     return unlines(many)
 
 
+def _in_order(raw: bytes) -> bytes:
+    """Return what lines are sorted by: nodes' names are taken to be sorted as the job's nodes are."""
+    return _TOKEN.sub(lambda found: b"\0%s:%09d\0" % (found.group(1), int(found.group(2))), raw)
+
+
 def _uniq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
-    if argv or given is None or given.open:
+    if given is None or given.open or argv:
         return None
     many = lines(given)
     return unlines([line for index, line in enumerate(many) if not index or many[index - 1].raw != line.raw])
@@ -376,6 +403,12 @@ def _same(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
     return given
 
 
+def with_name(counted: Optional[Text], path: Text) -> Optional[Text]:
+    """Return what `wc` prints of a file: its name stands behind the number."""
+    return join([trimmed(counted), plain(b" "), path, NEWLINE]) if counted is not None else None
+
+
+FILTERS = frozenset(b"wc head tail sed awk gawk sort uniq cut paste tac".split())  # that read the file they are given
 Output = Callable[[List[Text], Optional[Text], Shell, Machine], Optional[Text]]
 _COMMANDS: Dict[bytes, Output] = {
     b"hostname": _hostname, b"uname": _uname, b"scontrol": _scontrol, b"nodeset": _nodeset, b"getent": _getent,

@@ -5,18 +5,17 @@ from __future__ import annotations
 from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 
 from . import groups, program_groups
+from .batch_shell import batch_shell, granted
 from .edits import Span
-from .launch import Allocation, Breach, LaunchPlan, Step
+from .launch import Breach, LaunchPlan, Step
 from .launchers.grammar import place
 from .programs import Programs
 from .scene import Read, Scene, Start, StepShape, Trail
-from .schedulers.allocation import WHOLE_NODE, allocate, batch_environment
 from .script import JobScript
 from .settings import Settings
-from .shell_state import Place, Shell, Variable
 from .site import Site
 from .submission import Submission
-from .text import Piece, Text, plain
+from .text import Piece, Text
 
 
 def plan(
@@ -31,12 +30,14 @@ def plan(
 
     *read* returns the bytes of a file on disk, None where it cannot or may not be read; without it no file is read.
     """
-    scene = Scene(allocate(settings, site), site, read)
+    scene = Scene(granted(submission, settings, site), site, read)
+    if submission.scheduler == "pbs":
+        _hand_out_node_file(scene)
     scene.other_jobs = "array" in settings
     scene.shares_gpus = b"cuda-mps" in script.source or b"CUDA_MPS" in script.source
     programs = Programs(scene)
     source = Text((Piece(script.source, 0),))
-    shell = _batch_shell(submission, settings, scene, source, arguments)
+    shell = batch_shell(submission, settings, scene.allocation, site, source, arguments)
     if script.is_shell and script.interpreter.split(b" ")[0].rsplit(b"/", 1)[-1] != b"zsh":  # zsh splits no words
         programs.interpreter.script(source, shell, Trail())
     steps = _steps(scene, script.source)
@@ -45,34 +46,10 @@ def plan(
     return LaunchPlan(scene.allocation, tuple(steps), unread, assigned, tuple(scene.depends))
 
 
-def _batch_shell(
-    submission: Submission, settings: Settings, scene: Scene, source: Text, arguments: Sequence[bytes]
-) -> Shell:
-    given = scene.allocation
-    gpus = tuple(b"%d" % index for index in range(given.gpus_per_node)) if given.gpus_per_node else None
-    shell = Shell(Place(gpus=gpus), source, source.raw)
-    export = settings.value("export")
-    if export is None or b"ALL" in export.split(b","):
-        for name, value in submission.environment.items():
-            shell.variables[name] = Variable(plain(value), None, True)
-    else:
-        shell.lost = b"export"
-    for item in (export or b"").split(b","):
-        name, equals, value = item.partition(b"=")
-        if equals:
-            shell.set(name, plain(value), exported=True)
-    for name, text in batch_environment(settings, given).items():
-        if name == b"CUDA_VISIBLE_DEVICES" and _keeps_devices(scene, given, name in shell.variables):
-            continue
-        shell.variables[name] = Variable(text, None, text is not None)
-    shell.positional = [plain(word) for word in arguments]
-    shell.cwd = plain(settings.value("chdir") or submission.cwd)
-    return shell
+def _hand_out_node_file(scene: Scene) -> None:
+    from .schedulers import pbs_allocation as pbs
 
-
-def _keeps_devices(scene: Scene, given: Allocation, said: bool) -> bool:
-    """Return whether the scheduler leaves CUDA_VISIBLE_DEVICES as the user has it: it counts no GPUs, or gave none."""
-    return scene.site.gpu_request.style == WHOLE_NODE or (given.gpus_per_node is None and said)
+    scene.files[pbs.NODE_FILE.raw] = pbs.node_file(scene.allocation)
 
 
 def _steps(scene: Scene, source: bytes) -> List[Step]:
@@ -142,7 +119,7 @@ def _step(
     if verdict is None:
         verdict = program_groups.of_programs(starts, shape, scene, _sure(starts, scene))
     span = first.trail.span or Span(0, 0)
-    layout = set(shape.layout or ()) if shape is not None else set()
+    layout = set(shape.layout or ()) - {0} if shape is not None else set()
     doubts = tuple(dict.fromkeys(doubt for start in starts for doubt in start.trail.doubts))
     breaches = verdict.breaches + _refusals(shape, _sure(starts, scene))
     return Step(

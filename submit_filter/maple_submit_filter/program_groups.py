@@ -123,7 +123,7 @@ def _master_breaches(
     if all(is_local(master) for master in masters):
         return [Breach("master-local", numbers, texts)]
     raws = {master.raw for master in masters if master is not None}
-    if len(raws) > 1 and all(raw.startswith((b"\0host:", b"\0addr:")) for raw in raws):
+    if len(raws) > 1 and all(raw.startswith((b"\0host:", b"\0addr:", b"\0name:")) for raw in raws):
         return [Breach("master-differs", numbers, texts)]
     lead = next((start for start in starts if number_in(start, b"RANK") == 0), None)
     named = node_of(masters[0]) if masters[0] is not None else None

@@ -175,8 +175,8 @@ class Programs:
         changes = wrapper.changes
         if changes.cleared:
             kept = {name: shell.variables[name] for name in changes.kept if name in shell.variables}
-            slurm = {name: one for name, one in shell.variables.items() if name.startswith(b"SLURM_")}
-            shell.variables = {**(slurm if changes.container else {}), **kept}
+            of_job = {name: one for name, one in shell.variables.items() if name.startswith((b"SLURM_", b"PBS_"))}
+            shell.variables = {**(of_job if changes.container else {}), **kept}
             shell.lost = b"cleared"
         if changes.unread:
             shell.lose(b"wrapper")

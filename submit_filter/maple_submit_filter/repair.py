@@ -185,7 +185,7 @@ def _is_whole(group: Group) -> bool:
     if group.launcher not in AGENTS and not _locals_differ(group):
         return False
     apart = group.nodes is None or group.nodes > 1
-    return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:"))
+    return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:", b"\0name:"))
 
 
 def _locals_differ(group: Group) -> bool:

@@ -132,7 +132,7 @@ class Shell:
         """Forget everything an unread file may have changed; what the scheduler set stays."""
         self.lost = why
         for name in list(self.variables):
-            if not name.startswith((b"SLURM_", b"SLURMD_")):
+            if not name.startswith((b"SLURM_", b"SLURMD_", b"PBS_")):
                 del self.variables[name]
         self.functions.clear()
 

@@ -70,12 +70,16 @@ class Demand(NamedTuple):
 
 
 class LauncherFact(NamedTuple):
-    """*state*: "preferred", "present", "discouraged", "absent" or "unknown"; only "absent" proves anything."""
+    """*state*: "preferred", "present", "discouraged", "absent" or "unknown"; only "absent" proves anything.
+
+    *maker*: whose program an mpiexec is ("pals", "hydra", "openmpi", "intelmpi"), "" unknown.
+    """
 
     name: str
     state: str
     says: str = ""
     key: str = ""
+    maker: str = ""
 
 
 class GpuRequest(NamedTuple):
@@ -134,6 +138,10 @@ class Site(NamedTuple):
     def launcher(self, name: str) -> str:
         """Return the state of a launcher: "unknown" where the file does not speak of it."""
         return next((one.state for one in self.launchers if one.name == name), "unknown")
+
+    def maker(self, name: str) -> str:
+        """Return whose program the launcher of that name is, "" where the file does not say."""
+        return next((one.maker for one in self.launchers if one.name == name), "")
 
     def node_kinds(self, partition: str = "", qos: str = "", constraint: str = "") -> Tuple[NodeKind, ...]:
         """Return every kind of node the request may land on; () when nothing is known, or nothing fits.

@@ -4,7 +4,9 @@ A token is written between NUL bytes, which no shell word can hold. Tokens compa
 plan needs: one random number drawn in the batch shell is the same for every task, a host name is not.
 
     host:3     short name of the job's node number 3      addr:3    an address of that node
+    name:3     a name of that node, with or without its domain, as the scheduler writes it
     nodelist   the compressed node list                    job       the job id
+    nodefile   the path of the file with the nodes' names (PBS)
     same:...   one unknown value, the same wherever it appears
     task:...   one value per process, all different (a random number, a new uuid)
     vary:...   an unknown value of one process, that may or may not equal another's
@@ -154,6 +156,11 @@ def host(index: int) -> bytes:
     return token(b"host", b"%d" % index)
 
 
+def node_name(index: int) -> bytes:
+    """Return the token of a node's name as the scheduler writes it, with or without its domain."""
+    return token(b"name", b"%d" % index)
+
+
 def unknown(name: bytes) -> Text:
     """Return one unknown value; equal names are equal values."""
     return plain(token(b"same", name))
@@ -175,12 +182,14 @@ def show(raw: bytes) -> str:
             out.append(part.decode("utf-8", "backslashreplace"))
             continue
         kind, _, name = part.partition(b":")
-        if kind == b"host" or kind == b"addr":
+        if kind in (b"host", b"addr", b"name"):
             out.append("<node %s>" % name.decode())
         elif kind == b"job":
             out.append("<job id>")
         elif kind == b"nodelist":
             out.append("<node list>")
+        elif kind == b"nodefile":
+            out.append("<node file>")
         elif kind == b"task":
             out.append("<differs by process>")
         else:

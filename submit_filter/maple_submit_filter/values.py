@@ -128,10 +128,13 @@ class Values:
             return self._printed_by_srun(argv, shell)
         if name == b"cat" and len(argv) == 2:
             return self.scene.content(argv[1], shell.cwd)
-        if name in (b"wc", b"head", b"tail", b"sed", b"awk", b"sort") and given is None and len(argv) > 1:
-            given = self.scene.content(argv[-1], shell.cwd) if not argv[-1].raw.startswith(b"-") else None
-            argv = argv[:-1] if given is not None else argv
-        return outputs.run(argv, given, shell, outputs.Machine(self.scene.allocation.nodes))
+        machine = outputs.Machine(self.scene.allocation.nodes)
+        if name in outputs.FILTERS and given is None and len(argv) > 1 and not argv[-1].raw.startswith(b"-"):
+            content = self.scene.content(argv[-1], shell.cwd)
+            if content is not None:
+                printed = outputs.run(argv[:-1], content, shell, machine)
+                return outputs.with_name(printed, argv[-1]) if name == b"wc" else printed
+        return outputs.run(argv, given, shell, machine)
 
     def _printed_by_srun(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i` and its kin: one task on one node."""

@@ -8,6 +8,16 @@ from .check import devices, places
 from .files import revision
 from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile
 
+_MAKERS = {
+    "pals": "pals",
+    "cray pals": "pals",
+    "hydra": "hydra",
+    "mpich": "hydra",
+    "cray mpich": "pals",
+    "open mpi": "openmpi",
+    "openmpi": "openmpi",
+    "intel mpi": "intelmpi",
+}
 _CPUS_NOT_INHERITED = (22, 5)  # since then srun does not take --cpus-per-task from sbatch
 
 
@@ -109,6 +119,12 @@ def _demand(section: str, name: str, table: DemandTable) -> Demand:
 
 def _launchers(file: SiteFile) -> tuple[LauncherFact, ...]:
     return tuple(
-        LauncherFact(name, table.state if table.sure else "unknown", table.says, "launcher.%s" % name)
+        LauncherFact(
+            name,
+            table.state if table.sure else "unknown",
+            table.says,
+            "launcher.%s" % name,
+            _MAKERS.get(table.implementation.lower(), "") if table.sure else "",
+        )
         for name, table in file.launcher.items()
     )

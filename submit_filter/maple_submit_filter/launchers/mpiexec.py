@@ -1,36 +1,32 @@
-"""mpirun and mpiexec inside a Slurm job: ranks over the job's nodes.
+"""mpirun and mpiexec: ranks over the job's nodes.
 
 Which maker's it is, is often not known: a value counts only where all that take the words agree.
 """
 
 from __future__ import annotations
 
-import re
-from typing import TYPE_CHECKING, List, Optional, Set, Tuple
+from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
 from ..launch import Link
 from ..links import followed, link
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..shell_state import Place, Shell
-from ..text import Text, number, plain, show, token
+from ..text import Text, show
 from . import srun_options
 from .grammar import Reading
+from .mpi_hosts import FILES, LISTS, hosts
+from .mpi_layout import Layout, layout, per_node, total
 from .mpi_options import TABLES, makers, readings
+from .mpi_ranks import UNKNOWN, Names, identify, names_of, pass_on
 
 if TYPE_CHECKING:
     from ..programs import Programs
-
-_PER_NODE = re.compile(rb"ppr:(\d{1,5}):node")
-_RANK = (b"PMI_RANK", b"PMIX_RANK", b"OMPI_COMM_WORLD_RANK")
-_SIZE = (b"PMI_SIZE", b"OMPI_COMM_WORLD_SIZE")
-_OF_SRUN = (b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURMD_NODENAME")
-_LOCAL = (b"MPI_LOCALRANKID", b"OMPI_COMM_WORLD_LOCAL_RANK", b"PALS_LOCAL_RANKID")
 
 
 def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     scene = programs.scene
-    takers = readings(argv, 1, makers(argv[0].raw))
+    takers = readings(argv, 1, _makers(argv[0].raw, scene))
     if not takers:
         scene.note(trail.span.start if trail.span else -1, "no mpiexec takes these options")
         scene.hidden = True
@@ -43,9 +39,16 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         return
     one = link("mpiexec", argv, reading)
     trail = followed(trail, one, reading)
-    shape = _shape(one, programs)
+    shape = _shape(one, tuple(takers), shell, scene)
     scene.shapes[trail.key] = (trail, shape)
-    run_in(programs, argv[reading.program :], shell, trail, shape, given)
+    names = names_of(tuple(takers)) if scene.site.scheduler == "pbs" else UNKNOWN
+    run_in(programs, argv[reading.program :], shell, trail, shape, given, names, one)
+
+
+def _makers(name: bytes, scene: Scene) -> Sequence[str]:
+    """Return whose program it may be: the site's, where the site file says so."""
+    told = scene.site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+    return (told,) if told else makers(name)
 
 
 def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
@@ -66,20 +69,48 @@ def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
         return
 
 
-def _shape(one: Link, programs: Programs) -> StepShape:
-    allocation = programs.scene.allocation
-    if one.open or any(one.option(name) for name in ("hostfile", "machinefile", "f", "hosts", "host", "configfile")):
-        tasks = _number(one, "np", "n", "c")
-        return StepShape(None, None if one.open else tasks, None, False, "")
-    tasks, per_node = _number(one, "np", "n", "c"), _per_node(one)
-    nodes = allocation.nodes
+def _shape(one: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> StepShape:
+    tasks = total(one)[1]
+    if one.open:
+        return StepShape(None, None, None, False, "")
+    if scene.site.scheduler != "pbs":
+        return _in_slurm(one, tasks, scene)
+    found = layout(one, takers, hosts(one, shell, scene))
+    if found is None:
+        return StepShape(_only_node(one, shell, scene), tasks, None, bool(tasks and tasks > MOST_TASKS), "")
+    return _laid_out(found)
+
+
+def _only_node(one: Link, shell: Shell, scene: Scene) -> Optional[int]:
+    """Return 1 where all ranks are on one node, however many they are; 0 where not even the first host is known."""
+    found = hosts(one, shell, scene)
+    if found is None:
+        return None if one.option(*FILES, *LISTS) is None else 0
+    return 1 if len(found) == 1 else None
+
+
+def _laid_out(found: Layout) -> StepShape:
+    ranks = sum(count for _, count in found)
+    by_node = dict(found)
+    if [node for node, _ in found] != sorted(by_node):
+        return StepShape(0, ranks, None, ranks > MOST_TASKS, "")
+    return StepShape(
+        len(found), ranks, tuple(by_node.get(node, 0) for node in range(max(by_node) + 1)), ranks > MOST_TASKS, ""
+    )
+
+
+def _in_slurm(one: Link, tasks: Optional[int], scene: Scene) -> StepShape:
+    if one.option(*FILES, *LISTS, "configfile"):
+        return StepShape(None, tasks, None, False, "")
+    allocation = scene.allocation
+    each, nodes = per_node(one)[1], allocation.nodes
     if tasks is None and one.option("np", "n", "c") is None:
-        tasks = nodes * per_node if nodes and per_node else None
-    if per_node and tasks is not None:
-        used = -(-tasks // per_node)
+        tasks = nodes * each if nodes and each else None
+    if each and tasks is not None:
+        used = -(-tasks // each)
         if nodes is not None and used > nodes:
             return StepShape(nodes, tasks, None, False, "")
-        whole = [per_node] * (tasks // per_node) + ([tasks % per_node] if tasks % per_node else [])
+        whole = [each] * (tasks // each) + ([tasks % each] if tasks % each else [])
         return StepShape(used, tasks, tuple(whole), tasks > MOST_TASKS, "")
     if nodes == 1 and tasks:
         return StepShape(1, tasks, (tasks,), tasks > MOST_TASKS, "")
@@ -88,32 +119,23 @@ def _shape(one: Link, programs: Programs) -> StepShape:
     return StepShape(None, tasks, None, bool(tasks and tasks > MOST_TASKS), "")
 
 
-def _number(one: Link, *names: str) -> Optional[int]:
-    found = one.option(*names)
-    return number(found.value) if found is not None else None
-
-
-def _per_node(one: Link) -> Optional[int]:
-    found = one.option("map-by")
-    if found is not None and found.value is not None:
-        match = _PER_NODE.match(found.value.raw)
-        return int(match.group(1)) if match else None
-    return _number(one, "ppn", "npernode", "N", "perhost", "grr")
-
-
 def run_in(
-    programs: Programs, program: List[Text], shell: Shell, trail: Trail, shape: StepShape, given: Optional[Text]
+    programs: Programs,
+    program: List[Text],
+    shell: Shell,
+    trail: Trail,
+    shape: StepShape,
+    given: Optional[Text],
+    names: Names = UNKNOWN,
+    line: Optional[Link] = None,
 ) -> None:
-    """Start *program* in every rank of *shape*, with the rank variables of the usual makers."""
+    """Start *program* in every rank of *shape*, with the rank variables of *names* and what *line* passes on."""
     for place in spots(shape, shell):
         child = shell.spawn(place)
-        values = ((_RANK, place.task), (_SIZE, shape.tasks), (_LOCAL, place.local_task))
-        for names, value in values:
-            for name in names:
-                text = plain(b"%d" % value) if value is not None else plain(token(b"vary", name + place.name))
-                child.set(name, text, exported=True)
-        for name in _OF_SRUN:  # whether srun starts the ranks' daemons, and these differ, depends on the maker
-            child.set(name, plain(token(b"vary", name + place.name)), exported=True)
+        if line is not None:
+            pass_on(line, child)
+        on_node = shape.layout[place.node] if shape.layout is not None and place.node is not None else None
+        identify(child, place, shape.tasks, names, on_node)
         programs.execute(list(program), child, trail, given)
 
 

@@ -9,7 +9,7 @@ from ..text import NUL, Text
 from .option_table import ARGPARSE, DASHES, FLAG, GETOPT, GO, Row, Table
 
 _NEGATIVE = re.compile(rb"-\d+$|-\d*\.\d+$")
-_FIXED_TOKENS = (b"host:", b"addr:", b"nodelist", b"job")  # known to be no option
+_FIXED_TOKENS = (b"host:", b"addr:", b"name:", b"nodelist", b"nodefile", b"job")  # known to be no option
 
 
 class Hit(NamedTuple):

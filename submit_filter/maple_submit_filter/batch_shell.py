@@ -1,0 +1,75 @@
+"""The shell that a job begins with: its variables, its folder, the devices it can use."""
+
+from __future__ import annotations
+
+from typing import Sequence
+
+from .launch import Allocation
+from .schedulers.allocation import WHOLE_NODE, allocate, batch_environment
+from .settings import Settings
+from .shell_state import Place, Shell, Variable
+from .site import Site
+from .submission import Submission
+from .text import Text, plain
+
+
+def granted(submission: Submission, settings: Settings, site: Site) -> Allocation:
+    """Return what the scheduler would give."""
+    if submission.scheduler == "pbs":
+        from .schedulers import pbs_allocation
+
+        return pbs_allocation.allocate(settings, site)
+    return allocate(settings, site)
+
+
+def batch_shell(
+    submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text, words: Sequence[bytes]
+) -> Shell:
+    """Return the shell in which the script starts, with the *words* behind it on the command line."""
+    make = _pbs if submission.scheduler == "pbs" else _slurm
+    shell = make(submission, settings, given, site, source)
+    shell.positional = [plain(word) for word in words]
+    return shell
+
+
+def _slurm(submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text) -> Shell:
+    gpus = tuple(b"%d" % index for index in range(given.gpus_per_node)) if given.gpus_per_node else None
+    shell = Shell(Place(gpus=gpus), source, source.raw)
+    export = settings.value("export")
+    if export is None or b"ALL" in export.split(b","):
+        for name, value in submission.environment.items():
+            shell.variables[name] = Variable(plain(value), None, True)
+    else:
+        shell.lost = b"export"
+    for item in (export or b"").split(b","):
+        name, equals, value = item.partition(b"=")
+        if equals:
+            shell.set(name, plain(value), exported=True)
+    for name, text in batch_environment(settings, given).items():
+        if name == b"CUDA_VISIBLE_DEVICES" and _keeps_devices(site, given, name in shell.variables):
+            continue
+        shell.variables[name] = Variable(text, None, text is not None)
+    shell.cwd = plain(settings.value("chdir") or submission.cwd)
+    return shell
+
+
+def _keeps_devices(site: Site, given: Allocation, said: bool) -> bool:
+    """Return whether the scheduler leaves CUDA_VISIBLE_DEVICES as the user has it: it counts no GPUs, or gave none."""
+    return site.gpu_request.style == WHOLE_NODE or (given.gpus_per_node is None and said)
+
+
+def _pbs(submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text) -> Shell:
+    """PBS starts a job as a login would, in the home directory; qsub's variables follow with -V or -v alone."""
+    from .schedulers import pbs_allocation as pbs
+
+    shell = Shell(Place(gpus=pbs.devices(given, site)), source, source.raw)
+    shell.softly = True
+    shell.variables.update(pbs.login_environment(submission))
+    shell.variables.update(pbs.passed_on(submission, settings))
+    if site.gpu_request.style != WHOLE_NODE:
+        shell.variables.setdefault(b"CUDA_VISIBLE_DEVICES", Variable(pbs.HOOKS_DEVICES, None, True))
+    for name, text in pbs.batch_environment(submission, settings, given).items():
+        shell.variables[name] = Variable(text, None, text is not None)
+    home = submission.environment.get(b"HOME")
+    shell.cwd = plain(home) if home else None
+    return shell
