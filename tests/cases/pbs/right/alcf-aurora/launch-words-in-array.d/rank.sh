@@ -1,0 +1,3 @@
+#!/bin/bash
+export RANK=$PALS_RANKID LOCAL_RANK=$PALS_LOCAL_RANKID
+exec "$@"

@@ -1,0 +1,2 @@
+#!/bin/bash
+RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$MPI_LOCALRANKID exec python "$@"

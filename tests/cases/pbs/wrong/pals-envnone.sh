@@ -1,0 +1,12 @@
+#!/bin/bash
+# wrong: --envnone keeps the master from the ranks, which need it.
+# site: alcf-polaris
+#PBS -A AlphaTrain
+#PBS -q debug
+#PBS -l select=2
+#PBS -l walltime=00:30:00
+#PBS -l filesystems=home:eagle
+cd $PBS_O_WORKDIR
+export MASTER_ADDR=$(head -n 1 $PBS_NODEFILE) MASTER_PORT=29500
+mpiexec --envnone --env PATH=$PATH --env HOME=$HOME -n 8 --ppn 4 \
+    bash -c 'export RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PMI_LOCAL_RANK; python train.py'

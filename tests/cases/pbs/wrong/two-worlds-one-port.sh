@@ -1,0 +1,14 @@
+#!/bin/bash
+# wrong: two trainings at once over the same two nodes, with one master, one port and the same GPUs.
+# site: alcf-polaris
+#PBS -A AlphaTrain
+#PBS -q debug
+#PBS -l select=2
+#PBS -l walltime=00:30:00
+#PBS -l filesystems=home:eagle
+cd $PBS_O_WORKDIR
+export MASTER_ADDR=$(head -n 1 $PBS_NODEFILE) MASTER_PORT=29500
+for fold in 0 1; do
+    mpiexec -n 8 --ppn 4 bash -c 'RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PMI_LOCAL_RANK python train.py' &
+done
+wait
