@@ -1,7 +1,7 @@
 """What the site's tables say of one request: the rows that hold for it, and the most that it may have.
 
-A limit is returned only where it surely holds: the rows are sure, every partition named is known, and nothing is said
-that may lift it (a QOS that the tables do not know, a reservation).
+A limit is returned only where it surely holds: the rows are sure, every partition (or queue) named is known, and
+nothing is said that may lift it (a QOS that the tables do not know, a reservation).
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from .job import Job
 from .schedulers import values
 from .settings import Settings
 from .site import NodeKind, Partition, Site
+from .wording import is_pbs
 
 
 class Limit(NamedTuple):
@@ -35,13 +36,30 @@ def text(settings: Settings, name: str) -> str:
 def judged(job: Job) -> bool:
     """Return whether the request may be held against the site: it is for this cluster, and every setting was read.
 
-    Behind a word that sbatch does not take, or that only a plug-in of the site knows, nothing is read.
+    Behind a word that sbatch does not take, or that only a plug-in of the site knows, nothing is read. Under PBS
+    `-q queue@server` may name another cluster.
     """
-    return not job.script.refused and "clusters" not in job.settings
+    if job.script.refused:
+        return False
+    return "@" not in text(job.settings, "queue") if is_pbs(job) else "clusters" not in job.settings
+
+
+def asked(job: Job, name: str) -> bool:
+    """Return whether a setting is said; under PBS a chunk may say it, and what makes a chunk is as good as `select`."""
+    if name in job.settings or not is_pbs(job):
+        return name in job.settings
+    from .schedulers.pbs_allocation import chunks_of  # not on the way of a Slurm job
+
+    if name == "select":
+        return any(one in job.settings for one in ("nodes", "ncpus"))
+    return any(chunk.value(name.encode()) is not None for chunk in chunks_of(job.settings))
 
 
 def limit(job: Job, site: Site, field: str) -> Optional[Limit]:
-    """Return the least of what partition and QOS allow in *field* ("max_nodes", "max_walltime" ...), None unknown."""
+    """Return the least of what partition (or queue) and QOS allow in *field* ("max_nodes" ...), None unknown."""
+    if is_pbs(job):
+        rows = _rows(job.settings, site, "queue", text(job.settings, "queue") or site.default_partition)
+        return _least(rows, field)
     found = [one for one in (_of_partition(job.settings, site, field), _of_qos(job.settings, site, field)) if one]
     return min(found, key=lambda one: one.most) if found else None
 
@@ -109,6 +127,16 @@ GPU_OPTIONS = ("gpus-per-node", "gres", "gpus", "gpus-per-task", "gpus-per-socke
 
 def asks_for_gpus(settings: Settings) -> bool:
     """Return whether the request says a number of GPUs in any of the ways there are."""
-    return any(gpu_items(settings, name) for name in GPU_OPTIONS) or any(
-        b"gpu" in (settings.value(name) or b"") for name in ("tres-per-task", "gres", "licenses")
+    return (
+        any(gpu_items(settings, name) for name in GPU_OPTIONS)
+        or any(b"gpu" in (settings.value(name) or b"") for name in ("tres-per-task", "gres", "licenses"))
+        or _chunks_with_gpus(settings)
+    )
+
+
+def _chunks_with_gpus(settings: Settings) -> bool:
+    """Return whether a chunk of PBS, or the whole job, asks for ngpus; a site may call them otherwise."""
+    said = [settings.value(name) or b"" for name in ("select", "nodes")]
+    return any(b"gpu" in one.replace(b"ngpus=0", b"") for one in said) or bool(
+        (settings.value("ngpus") or b"").strip(b"0")
     )

@@ -3,29 +3,47 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, List, Tuple
 
 from .edits import Span
 from .job import Job
 from .schedulers.options import read_options
 from .schedulers.sbatch_options import SBATCH
+from .wording import is_pbs
 
-_HEAD = re.compile(rb"[ \t]*#[ \t]*[A-Za-z]{5,7}[ \t]*")
+_HEAD = re.compile(rb"[ \t]*#[ \t]*!?[ \t]*[A-Za-z]{2,7}:?[ \t]*")
 
 
-def said_on(line: bytes) -> Iterator[Tuple[str, bytes, bytes]]:
-    """Yield (long name, value, words) of each option on a line like `# SBATCH -t 1:00:00`; none where it has quotes."""
+def said_on(job: Job, line: bytes) -> Iterator[Tuple[str, bytes, bytes]]:
+    """Yield (name, value, words) of each setting on a line like `# SBATCH -t 1:00:00` or `# PBS -l walltime=1:00:00`.
+
+    None where the line has quotes. What *words* say is one setting, also where the line says it in a list of several.
+    """
     match = _HEAD.match(line)
     words = (line[match.end() :] if match else b"").split(b" #")[0].split()
     if any(quote in line for quote in (b'"', b"'", b"\\")):
+        return
+    if is_pbs(job):
+        yield from _said_to_qsub(words)
         return
     for one in read_options(SBATCH, words, 0).said:
         yield one.name, one.value, b" ".join(words[one.at : one.at + one.words])
 
 
+def _said_to_qsub(words: List[bytes]) -> Iterator[Tuple[str, bytes, bytes]]:
+    from .schedulers.qsub_options import QSUB, RESOURCES, resources  # not on the way of a Slurm job
+
+    for one in read_options(QSUB, words, 0).said:
+        if one.name != RESOURCES:
+            yield one.name, one.value, b" ".join(words[one.at : one.at + one.words])
+            continue
+        for item in resources(one.value).items:
+            yield item.name.decode("utf-8", "surrogateescape"), item.value, b"-l %s=%s" % (item.name, item.value)
+
+
 def unheeded(job: Job, span: Span) -> bool:
     """Return whether the line at *span* says something that does not hold anyway."""
-    said = list(said_on(job.source[span.start : span.end]))
+    said = list(said_on(job, job.source[span.start : span.end]))
     return not said or any(job.settings.value(name) != value for name, value, _ in said)
 
 

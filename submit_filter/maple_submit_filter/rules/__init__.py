@@ -18,11 +18,15 @@ Check = Callable[[LaunchPlan, Job, Site], Iterable[Finding]]
 
 
 class Rule(NamedTuple):
-    """A rule by its code (MPLnnn, never used again for something else) and title."""
+    """A rule by its code (MPLnnn, never used again for something else) and title.
+
+    *scheduler*: the only one whose jobs it is about ("slurm" or "pbs"), "" for those of both.
+    """
 
     code: str
     title: str
     check: Check
+    scheduler: str = ""
 
     @property
     def page(self) -> str:
@@ -34,11 +38,11 @@ _RULES: List[Rule] = []
 _loaded = False
 
 
-def rule(code: str, title: str) -> Callable[[Check], Check]:
-    """Register a function as the rule of that code."""
+def rule(code: str, title: str, scheduler: str = "") -> Callable[[Check], Check]:
+    """Register a function as the rule of that code, for the jobs of one *scheduler*, or of both where it is ""."""
 
     def register(check: Check) -> Check:
-        _RULES.append(Rule(code, title, check))
+        _RULES.append(Rule(code, title, check, scheduler))
         return check
 
     return register
@@ -62,8 +66,13 @@ def by_code(code: str) -> Optional[Rule]:
 
 
 def diagnose(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Yield what every rule finds. A rule that fails is skipped: a bug in one must not cost the submission."""
+    """Yield what every rule finds that is about such jobs.
+
+    A rule that fails is skipped: a bug in one must not cost the submission.
+    """
     for one in rules():
+        if one.scheduler not in ("", job.submission.scheduler):
+            continue
         try:
             found = list(one.check(plan, job, site))
         except Exception:

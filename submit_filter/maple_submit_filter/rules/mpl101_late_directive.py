@@ -1,4 +1,4 @@
-"""Directives that sbatch does not come to."""
+"""Directives that sbatch or qsub does not come to."""
 
 from __future__ import annotations
 
@@ -9,19 +9,23 @@ from ..job import Job
 from ..launch import LaunchPlan
 from ..site import Site
 from ..unread_directives import unheeded
+from ..wording import command
 from . import rule
 
 
 @rule("MPL101", "a directive behind the first command is not read")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """sbatch stops looking for directives at the first line that is a command.
+    """sbatch and qsub stop looking for directives at the first line that is a command.
 
-    Wrong: set -e, and #SBATCH --time=02:00:00 below it
+    Wrong: set -e, and #SBATCH --time=02:00:00 (or #PBS -l walltime=02:00:00) below it
     Right: #SBATCH --time=02:00:00 above the first command
-    Why:   sbatch says nothing of it, and the job gets the default. It is only said: the line may be meant for another
-           way to start the script. A line that says what holds anyway is left out.
+    Why:   nothing is said of it, and the job gets the default. For qsub a byte order mark makes the first line a
+           command already, so that no directive counts. It is only said: the line may be meant for another way to
+           start the script. A line that says what holds anyway is left out.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "late" and unheeded(job, oddity.span):
-            yield Finding("MPL101", "a directive behind the first command, which sbatch does not read", oddity.span,
-                          help="move it above the first command")  # fmt: skip
+            marked = job.source.startswith(b"\xef\xbb\xbf") and command(job) == "qsub"
+            says = "a directive behind the first command, which %s does not read" % command(job)
+            yield Finding("MPL101", says, oddity.span, help="take the byte order mark off the first line"
+                          if marked else "move it above the first command")  # fmt: skip

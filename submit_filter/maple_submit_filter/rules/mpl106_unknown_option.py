@@ -14,7 +14,7 @@ from . import rule
 from .mpl207_no_such_partition import alike
 
 
-@rule("MPL106", "sbatch knows no such option")
+@rule("MPL106", "sbatch knows no such option", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A directive with an option that sbatch does not know is refused, unless a plug-in of the site knows it.
 

@@ -8,9 +8,10 @@ from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import asks_for_gpus, judged, text
+from ..limits import asked, asks_for_gpus, judged, text
 from ..saying import say
 from ..site import Demand, Site
+from ..wording import is_pbs, option
 from . import rule
 
 
@@ -18,10 +19,11 @@ from . import rule
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Some sites refuse a job that leaves something unsaid, or give it a default that does not fit.
 
-    Wrong: #SBATCH --partition=gpu-a100, and no --time, on Lonestar6
-    Right: #SBATCH --time=02:00:00
-    Why:   the submit filter refuses it. The value is yours to give: none is invented. One is offered only where the
-           site itself names it for jobs of this kind, or where the script says it on a line that sbatch does not read.
+    Wrong: #SBATCH --partition=gpu-a100, and no --time, on Lonestar6; no -A, or no -l filesystems, on Aurora
+    Right: #SBATCH --time=02:00:00; #PBS -A project -l filesystems=home:flare
+    Why:   the submit filter refuses it; qsub says: Account_Name is required to be set, or: Resource: filesystems is
+           required to be set. The value is yours to give: none is invented. One is offered only where the site itself
+           names it for jobs of this kind, or where the script says it on a line that is not read.
     """
     if not judged(job):
         return
@@ -35,16 +37,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _breached(demand: Demand, job: Job) -> bool:
     if demand.applies == "gpu":
-        return not any(name in job.settings for name in demand.options) and asks_for_gpus(job.settings)
-    if demand.applies != "always" and demand.applies != text(job.settings, "partition"):
+        return not any(asked(job, name) for name in demand.options) and asks_for_gpus(job.settings)
+    if demand.applies != "always" and demand.applies != text(job.settings, "queue" if is_pbs(job) else "partition"):
         return False
-    return not any(name in job.settings for name in demand.options)
+    return not any(asked(job, name) for name in demand.options)
 
 
 def _finding(demand: Demand, job: Job, site: Site) -> Finding:
-    names = " or ".join("--" + name for name in demand.options)
+    names = " or ".join(option(job, name) for name in demand.options)
     proven = demand.effect == "refused"
     says = "%s is missing, and the site refuses the job without it" if proven else "%s is missing"
+    if proven and is_pbs(job) and demand.text:
+        says += ": " + demand.text.replace("%", "%%")
     fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
     return Finding(
         "MPL201",
@@ -64,8 +68,8 @@ def _said_unread(demand: Demand, job: Job) -> Optional[Fix]:
     for oddity in job.script.oddities:
         if oddity.kind not in ("late", "near-miss"):
             continue
-        for name, _, words in said_on(job.source[oddity.span.start : oddity.span.end]):
-            if name in demand.options:
+        for name, value, words in said_on(job, job.source[oddity.span.start : oddity.span.end]):
+            if name in demand.options and (value or not is_pbs(job)):
                 says = "say %s, as line %d does, which is not read" % (words.decode("utf-8", "replace"), oddity.line)
                 return say(job, words, "MPL201").fix(Safety.ASK, says)
     return None

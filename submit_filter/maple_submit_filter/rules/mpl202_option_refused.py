@@ -14,7 +14,9 @@ from ..saying import at, unsay
 from ..schedulers import values
 from ..settings import Setting
 from ..site import Demand, Site
+from ..wording import is_pbs, option
 from . import rule
+from .queues import through_route
 
 _COUNTED = (b"SLURM_GPUS", b"SLURM_JOB_GPUS", b"nvidia-smi", b"device_count", b"GPU_DEVICE_ORDINAL")
 
@@ -23,10 +25,11 @@ _COUNTED = (b"SLURM_GPUS", b"SLURM_JOB_GPUS", b"nvidia-smi", b"device_count", b"
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Some sites refuse a job for an option that is right elsewhere.
 
-    Wrong: #SBATCH --gres=gpu:3, on Lonestar6
-    Right: ##SBATCH --gres=gpu:3, or no such line: the queue decides about the GPUs
-    Why:   there is no GRES there: "Invalid generic resource (gres) specification". The option is taken back by itself
-           where the job gets no less without it and the script cannot tell the difference; else it asks.
+    Wrong: #SBATCH --gres=gpu:3, on Lonestar6; #PBS -q small, or #PBS -k oe, on Polaris
+    Right: ##SBATCH --gres=gpu:3, or no such line: the queue decides about the GPUs; #PBS -q prod, which leads there
+    Why:   there is no GRES there: "Invalid generic resource (gres) specification"; and such a queue takes only what is
+           routed to it: "Access to queue is denied". The option is taken back by itself where the job gets no less
+           without it and the script cannot tell the difference; else it asks.
     """
     if not judged(job):
         return
@@ -43,9 +46,12 @@ def refuses(refusal: Demand, setting: Setting, job: Job) -> bool:
     """Return whether the site's word is against this value in this job."""
     if refusal.applies == "gpu" and not asks_for_gpus(job.settings):
         return False
-    if refusal.applies not in ("always", "gpu", text(job.settings, "partition")):
+    if refusal.applies not in ("always", "gpu", text(job.settings, "queue" if is_pbs(job) else "partition")):
         return False
     value = setting.value.decode("utf-8", "replace")
+    if is_pbs(job) and setting.name == "keep":  # its letters may stand in any order
+        value = "".join(sorted(value))
+        return value not in ["".join(sorted(one)) for one in refusal.except_values]
     if refusal.values and not any(_is(value, one) for one in refusal.values):
         return False
     return not any(_is(value, one) for one in refusal.except_values)
@@ -56,10 +62,12 @@ def _is(value: str, pattern: str) -> bool:
 
 
 def _finding(refusal: Demand, setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> Finding:
-    fix = _without(setting, plan, job, site)
+    routed = is_pbs(job) and setting.name == "queue"
+    fix = through_route(setting, job, site, "MPL202") if routed else _without(setting, plan, job, site)
+    named = option(job, setting.name, setting.value.decode("utf-8", "replace") if is_pbs(job) else "")
     return Finding(
         "MPL202",
-        "the site refuses a job with --%s" % setting.name,
+        "the site refuses a job with " + named,
         at(setting),
         True,
         fixes=(fix,) if fix is not None else (),
@@ -73,11 +81,14 @@ def _without(setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> Option
     if made is None:
         return None
     safety = Safety.SAFE if _equal_without(setting, plan, job, site) else Safety.ASK
-    return made.fix(safety, "leave out --%s=%s" % (setting.name, setting.value.decode("utf-8", "backslashreplace")))
+    said = option(job, setting.name, setting.value.decode("utf-8", "backslashreplace"))
+    return made.fix(safety, "leave out " + said)
 
 
 def _equal_without(setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> bool:
     """Return whether the job gets no less without the option, and starts the same processes on the same GPUs."""
+    if is_pbs(job):
+        return False  # where the output goes, say, is for the user to choose
     if site.gpu_request.style != "whole-node" or plan.allocation.shared is not False:
         return False
     if setting.name == "mem":

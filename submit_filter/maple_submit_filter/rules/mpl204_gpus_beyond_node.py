@@ -16,7 +16,7 @@ from ..site import Site
 from . import rule
 
 
-@rule("MPL204", "more GPUs than a node has, or of a type it has not")
+@rule("MPL204", "more GPUs than a node has, or of a type it has not", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A request for GPUs must fit the nodes that it may land on.
 

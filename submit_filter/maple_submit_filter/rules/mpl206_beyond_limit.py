@@ -1,4 +1,4 @@
-"""More than the partition or QOS gives."""
+"""More than the partition, QOS or queue gives."""
 
 from __future__ import annotations
 
@@ -8,72 +8,127 @@ from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import Limit, judged, limit
+from ..limits import Limit, judged, limit, text
 from ..saying import at, restate
 from ..schedulers import values
 from ..settings import Setting
 from ..site import Site
+from ..wording import is_pbs, option
 from . import rule
 
 
-@rule("MPL206", "more nodes or time than the partition gives")
+@rule("MPL206", "more nodes or time than the partition or queue gives")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """A job beyond the limits of its partition or QOS is refused, or waits for ever.
+    """A job beyond the limits of its partition, QOS or queue is refused, or waits for ever.
 
     Wrong: #SBATCH --partition=gpuA100x4-interactive --time=04:00:00, where one hour is the most
     Right: #SBATCH --time=01:00:00, or another partition
+    Wrong: #PBS -q debug -l select=4, on Polaris, where two nodes are the most
+    Right: #PBS -q debug-scaling -l select=4
     Why:   Slurm says: Requested time limit is invalid; where the site does not enforce limits at submission the job
-           stays pending with PartitionTimeLimit or PartitionNodeLimit. Asks first.
+           stays pending with PartitionTimeLimit or PartitionNodeLimit. qsub says: Job violates queue and/or server
+           resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an id,
+           and the job vanishes. Asks first.
     """
     if not judged(job):
         return
-    for found in (_nodes(job, site), _too_few(job, site), _time(job, site)):
-        if found is not None:
-            yield found
+    found = [one for one in (_nodes(job, site), _too_few(job, site), _time(job, site)) if one is not None]
+    yield from found
+    if is_pbs(job) and not found:
+        yield from _nowhere(job, site)
 
 
-def _wanted(job: Job) -> Optional[int]:
+def _wanted(job: Job, site: Site) -> Optional[int]:
     """Return the fewest nodes that would do."""
+    if is_pbs(job):
+        from .pbs_request import chunk_count
+
+        return chunk_count(job, site)
     said = values.nodes(job.settings.value("nodes") or b"")
     tasks = values.whole(job.settings.value("ntasks") or b"")
     return None if said is None else min(said[0], tasks) if tasks else said[0]
 
 
 def _nodes(job: Job, site: Site) -> Optional[Finding]:
-    most, wanted = limit(job, site, "max_nodes"), _wanted(job)
+    most, wanted = limit(job, site, "max_nodes"), _wanted(job, site)
     if most is None or wanted is None or wanted <= most.most:
         return None
     says = "%d nodes, but %s gives at most %d" % (wanted, most.row.name, most.most)
-    return _finding(job, "nodes", says, most, b"%d" % most.most)
+    return _finding(job, _nodes_say(job), says, most, _fewer(job, most.most))
+
+
+def _nodes_say(job: Job) -> str:
+    return "select" if is_pbs(job) and "select" in job.settings else "nodes"
+
+
+def _fewer(job: Job, most: int) -> bytes:
+    """Return what asks for so many nodes; nothing where several kinds of chunks are asked for."""
+    if not is_pbs(job):
+        return b"%d" % most
+    said = job.settings.value(_nodes_say(job)) or b""
+    count, colon, rest = said.partition(b":")
+    return b"%d" % most + colon + rest if count.isdigit() and b"+" not in said else b""
+
+
+def _most(job: Job, site: Site) -> Optional[int]:
+    """Return the most nodes that would do."""
+    said = None if is_pbs(job) else values.nodes(job.settings.value("nodes") or b"")
+    return _wanted(job, site) if is_pbs(job) else said[1] if said is not None else None
 
 
 def _too_few(job: Job, site: Site) -> Optional[Finding]:
-    said = values.nodes(job.settings.value("nodes") or b"")
-    least = limit(job, site, "min_nodes")
-    if said is None or least is None or said[1] >= least.most:
+    said, least = _most(job, site), limit(job, site, "min_nodes")
+    if said is None or least is None or said >= least.most:
         return None
-    says = "%d nodes, but %s takes no fewer than %d" % (said[1], least.row.name, least.most)
-    return _finding(job, "nodes", says, least, b"")
+    says = "%d node%s, but %s takes no fewer than %d" % (said, "s" if said != 1 else "", least.row.name, least.most)
+    return _finding(job, _nodes_say(job), says, least, b"")
 
 
 def _time(job: Job, site: Site) -> Optional[Finding]:
-    most = limit(job, site, "max_walltime")
-    wanted = values.seconds(job.settings.value("time") or b"")
+    most, wanted = limit(job, site, "max_walltime"), _seconds(job)
     if most is None or not wanted or wanted <= most.most:
         return None
     shown = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
-    said = (job.settings.value("time") or b"").decode("utf-8", "replace")
-    says = "a time limit of %s, but %s gives at most %s" % (said, most.row.name, shown)
-    return _finding(job, "time", says, most, shown.encode())
+    name = "walltime" if is_pbs(job) else "time"
+    says = "a time limit of %s, but %s gives at most %s" % (text(job.settings, name), most.row.name, shown)
+    return _finding(job, name, says, most, shown.encode())
+
+
+def _seconds(job: Job) -> Optional[int]:
+    if is_pbs(job):
+        from .pbs_request import seconds
+
+        return seconds(job.settings.value("walltime") or b"")
+    return values.seconds(job.settings.value("time") or b"")
+
+
+def _nowhere(job: Job, site: Site) -> Iterator[Finding]:
+    """Of what a routing queue leads to the site file may not know all, so this is proven only where it does."""
+    from .queues import open_to, route
+
+    leads, nodes, time = route(site), _wanted(job, site), _seconds(job)
+    if leads is None or leads.name != (text(job.settings, "queue") or site.default_partition):
+        return
+    if not open_to(site, nodes, time):
+        says = "no queue behind %s that is known takes %s nodes for this time: the job may vanish without a word"
+        yield Finding("MPL206", says % (leads.name, nodes if nodes is not None else "so many"), at(_said(job)),
+                      site.partitions_complete, help="ask for less time, or for other nodes",
+                      site_fact="queue.%s" % leads.name)  # fmt: skip
+
+
+def _said(job: Job) -> Optional[Setting]:
+    return job.settings.get("walltime") or job.settings.get(_nodes_say(job))
 
 
 def _finding(job: Job, name: str, says: str, row: Limit, value: bytes) -> Finding:
     setting = job.settings.get(name)
     fix = _with(job, setting, value)
     return Finding("MPL206", says, at(setting), True, fixes=(fix,) if fix is not None else (),
-                   help="stay within it, or name another partition", site_fact=row.key)  # fmt: skip
+                   help="stay within it, or name another %s" % row.row.selector, site_fact=row.key)  # fmt: skip
 
 
 def _with(job: Job, setting: Optional[Setting], value: bytes) -> Optional[Fix]:
     made = restate(job, setting, value, "MPL206") if setting is not None and value else None
-    return made.fix(Safety.ASK, "--%s=%s" % (setting.name, value.decode())) if made and setting else None
+    if made is None or setting is None:
+        return None
+    return made.fix(Safety.ASK, option(job, setting.name, value.decode("utf-8", "replace")))

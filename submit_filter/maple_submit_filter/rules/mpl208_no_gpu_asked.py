@@ -21,7 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the ranks would see no GPU. It is only said: they may be meant for CPUs.
     """
     wanted = site.gpu_request
-    if not judged(job) or not wanted.required or asks_for_gpus(job.settings) or "exclusive" in job.settings:
+    if not judged(job) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
         return
     kinds = plan.allocation.node_kinds
     if not kinds or not all(kind.gpus for kind in kinds):
@@ -34,6 +34,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL208", "ranks that take a GPU each, but the job asks for no GPU",
                           step.links[-1].name_span or step.span, help=told, site_fact="gpu_request")  # fmt: skip
             return
+
+
+def _whole_nodes(job: Job) -> bool:
+    return "exclusive" in job.settings or b"excl" in (job.settings.value("place") or b"")
 
 
 def _takes_gpus(step: Step) -> bool:

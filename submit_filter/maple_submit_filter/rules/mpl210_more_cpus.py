@@ -17,7 +17,7 @@ from . import rule
 _COUNTED_OTHERWISE = ("overcommit", "core-spec", "thread-spec", "threads-per-core", "hint", "ntasks-per-core")
 
 
-@rule("MPL210", "more CPUs than a node has")
+@rule("MPL210", "more CPUs than a node has", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The tasks of a node, with their CPUs, must fit one of the nodes that the request may land on.
 

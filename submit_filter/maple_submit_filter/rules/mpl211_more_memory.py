@@ -15,7 +15,7 @@ from ..site import Site
 from . import rule
 
 
-@rule("MPL211", "more memory than a node has")
+@rule("MPL211", "more memory than a node has", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The memory asked for must fit one of the nodes that the request may land on.
 

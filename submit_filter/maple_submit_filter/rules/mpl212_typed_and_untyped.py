@@ -18,7 +18,7 @@ _OPTIONS = ("gres", "gpus-per-node", "gpus", "gpus-per-task")
 _EACH_NODE = ("gres", "gpus-per-node")
 
 
-@rule("MPL212", "GPUs are asked for with a type and without")
+@rule("MPL212", "GPUs are asked for with a type and without", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """One request names the type of its GPUs everywhere, or nowhere.
 

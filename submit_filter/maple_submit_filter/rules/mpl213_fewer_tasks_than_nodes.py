@@ -14,7 +14,7 @@ from ..site import Site
 from . import rule
 
 
-@rule("MPL213", "fewer tasks than nodes")
+@rule("MPL213", "fewer tasks than nodes", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """sbatch lowers the number of nodes to the number of tasks.
 

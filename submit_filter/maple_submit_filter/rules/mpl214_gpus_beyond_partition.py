@@ -15,7 +15,7 @@ from ..site import Site
 from . import rule
 
 
-@rule("MPL214", "more GPUs than the partition gives")
+@rule("MPL214", "more GPUs than the partition gives", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A partition may give a job fewer GPUs than its nodes have.
 

@@ -12,7 +12,7 @@ from ..site import Site
 from . import rule
 
 
-@rule("MPL601", "a path with ~ is taken letter for letter")
+@rule("MPL601", "a path with ~ is taken letter for letter", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """sbatch expands no ~ in the paths it is given.
 
