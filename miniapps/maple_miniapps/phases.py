@@ -1,0 +1,180 @@
+"""The life of a mini-app: phases with a time limit each, and a report however it ends.
+
+The report is saved when a phase begins, so a rank that is killed has said how far it came. A second thread keeps the
+limits and hears SIGTERM while the first one waits inside a library, where Python's own signal handlers never run.
+"""
+
+import contextlib
+import copy
+import os
+import select
+import signal
+import socket
+import sys
+import threading
+import time
+from typing import Any, Callable, Dict, Iterator
+
+from maple_miniapps import machine, ranks, report
+
+SCHEMA = 1
+IMPORTS = 5  # times the limit of the other phases: a cold parallel file system takes minutes to import torch
+_STOPS = (signal.SIGTERM, signal.SIGINT)
+
+
+class CheckFailed(Exception):
+    """Something came out otherwise than arithmetic says."""
+
+
+class Run:
+    """One rank's run: its `place`, its `facts` so far, and the seconds it may wait."""
+
+    def __init__(self, miniapp: str, env_only: bool = False) -> None:
+        env = os.environ
+        self.timeout = seconds(env.get("MAPLE_MINIAPP_TIMEOUT"), 60.0)
+        env_only = env_only or env.get("MAPLE_MINIAPP_ENV_ONLY") == "1"
+        self.place = ranks.place(env, env_only, _nodefile(env.get("PBS_NODEFILE", "")))
+        self._began = time.time()
+        self._ended = threading.Lock()
+        self.facts: Dict[str, Any] = {
+            "schema": SCHEMA,
+            "miniapp": miniapp,
+            "host": socket.gethostname(),
+            "pid": os.getpid(),
+            "started_at": round(self._began, 3),
+            "executable": sys.executable,
+            **{name: value for name, value in self.place._asdict().items() if name not in ("origin", "problems")},
+            "from": self.place.origin,
+            "given": ranks.given(env),
+            "machine": machine.facts(env),
+            "versions": machine.versions(),
+            "seconds": {},
+            "phase": "started",
+            "ok": None,
+            "error": None,
+        }
+        self._path = report.path_of(env.get("MAPLE_MINIAPP_OUT", ""), self.facts)
+        self._watch = _Watch(self._overdue, self._stopped)
+        self.save()
+
+    @contextlib.contextmanager
+    def phase(self, name: str) -> Iterator[None]:
+        """Name what happens within, time it, and end the process with a report where it takes too long."""
+        self.facts["phase"] = name
+        self.save()
+        self._watch.allow(self.timeout * (IMPORTS if name == "import" else 1) + 1)
+        began = time.perf_counter()
+        yield
+        self.facts["seconds"][name] = round(time.perf_counter() - began, 4)
+
+    def save(self) -> None:
+        """Put what is known into the file."""
+        report.save(self._path, self.facts)
+
+    def end(self, ok: bool) -> None:
+        """Report for the last time; only the first call counts."""
+        if not self._ended.acquire(False):
+            return
+        self.facts = _copy(self.facts)
+        self.facts["ok"] = ok
+        self.facts["seconds"]["total"] = round(time.time() - self._began, 4)
+        self.save()
+        report.say(self.facts)
+
+    def _overdue(self) -> None:
+        phase = self.facts["phase"]
+        self._give_up("TimedOut", "%s was not over after %g s" % (phase, self.timeout), 1)
+
+    def _stopped(self, number: int) -> None:
+        says = "stopped by signal %d during %s" % (number, self.facts["phase"])
+        self._give_up("Stopped", says, 128 + number)
+
+    def _give_up(self, kind: str, says: str, code: int) -> None:
+        if not self._ended.locked():
+            self.facts["error"] = {"class": kind, "says": says}
+        self.end(False)
+        os._exit(code)
+
+
+def run(miniapp: str, body: Callable[[Run], None], env_only: bool = False) -> None:
+    """Run *body*, report, and end the process: exit 0 if all went well, else 1. Words on the command line are ignored.
+
+    The report comes before libraries tidy up, because some of them abort then.
+    """
+    this = Run(miniapp, env_only)
+    try:
+        body(this)
+        this.facts["phase"] = "done"
+        this.end(True)
+    except BaseException as error:
+        if this.facts["error"] is None:
+            this.facts["error"] = report.error_facts(error)
+        this.end(False)
+    _tidy(this)
+    os._exit(0 if this.facts["ok"] else 1)
+
+
+def seconds(text: Any, default: float) -> float:
+    """Return a positive number of seconds, at most a day, or *default* where *text* is none."""
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return default
+    return min(value, 86400.0) if value > 0 else default
+
+
+def _copy(facts: Dict[str, Any]) -> Dict[str, Any]:
+    """The other thread may be adding to the facts this moment; a copy is whole or is made again."""
+    while True:
+        with contextlib.suppress(RuntimeError):  # dictionary changed size during iteration
+            return copy.deepcopy(facts)
+
+
+def _tidy(this: Run) -> None:
+    """Leave the process group in order where all went well; else others may be gone, and it would wait for them."""
+    distributed = sys.modules.get("torch.distributed")
+    if this.facts["ok"] and distributed is not None and distributed.is_initialized():
+        this._watch.allow(this.timeout)
+        with contextlib.suppress(Exception):
+            distributed.destroy_process_group()
+    for stream in (sys.stdout, sys.stderr):
+        with contextlib.suppress(Exception):
+            stream.flush()
+
+
+def _nodefile(path: str) -> str:
+    try:
+        with open(path) as file:
+            return file.read(4096)
+    except (OSError, UnicodeDecodeError):
+        return ""
+
+
+class _Watch:
+    """A thread that calls *overdue* after the time allowed, and *stopped* on a signal."""
+
+    def __init__(self, overdue: Callable[[], None], stopped: Callable[[int], None]) -> None:
+        self._overdue, self._stopped = overdue, stopped
+        self._deadline = time.monotonic() + 3600
+        heard, said = os.pipe()
+        os.set_blocking(said, False)
+        for number in _STOPS:
+            signal.signal(number, lambda *_: None)  # the byte below is what is listened to
+        signal.set_wakeup_fd(said)
+        self._wake, self._heard = said, heard
+        threading.Thread(target=self._listen, daemon=True).start()
+
+    def allow(self, limit: float) -> None:
+        """Let *limit* seconds pass from now."""
+        self._deadline = time.monotonic() + limit
+
+    def _listen(self) -> None:
+        while True:
+            left = self._deadline - time.monotonic()
+            if left <= 0:
+                self._overdue()
+            ready, _, _ = select.select([self._heard], [], [], max(0.0, min(left, 0.2)))
+            numbers = os.read(self._heard, 64) if ready else b""
+            for number in numbers:
+                if number in _STOPS:
+                    self._stopped(number)
