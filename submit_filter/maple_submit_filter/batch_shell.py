@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Sequence
+from typing import Dict, Sequence
 
 from .launch import Allocation
 from .schedulers.allocation import WHOLE_NODE, allocate, batch_environment
 from .settings import Settings
-from .shell_state import Place, Shell, Variable
+from .shell_state import Place, Shell, Variable, open_value
 from .site import Site
 from .submission import Submission
-from .text import Text, plain
+from .text import Text, plain, unknown
 
 
 def granted(submission: Submission, settings: Settings, site: Site) -> Allocation:
@@ -30,6 +30,19 @@ def batch_shell(
     shell = make(submission, settings, given, site, source)
     shell.positional = [plain(word) for word in words]
     return shell
+
+
+def login(submission: Submission) -> Dict[bytes, Variable]:
+    """Return what a fresh login of the user has.
+
+    What its profile sets, the shell of the submit command has as well; so a variable that is not set there is set
+    nowhere, and one that is may come from the profile or have been exported by hand, which does not follow.
+    """
+    out = {key: Variable(open_value(b"login." + key), None, True) for key in submission.environment}
+    for key in (b"HOME", b"USER", b"LOGNAME", b"SHELL"):
+        value = submission.environment.get(key)
+        out[key] = Variable(plain(value) if value else unknown(b"of user." + key), None, True)
+    return out
 
 
 def _slurm(submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text) -> Shell:
@@ -64,7 +77,7 @@ def _pbs(submission: Submission, settings: Settings, given: Allocation, site: Si
 
     shell = Shell(Place(gpus=pbs.devices(given, site)), source, source.raw)
     shell.softly = True
-    shell.variables.update(pbs.login_environment(submission))
+    shell.variables.update(login(submission))
     shell.variables.update(pbs.passed_on(submission, settings))
     if site.gpu_request.style != WHOLE_NODE:
         shell.variables.setdefault(b"CUDA_VISIBLE_DEVICES", Variable(pbs.HOOKS_DEVICES, None, True))

@@ -8,7 +8,7 @@ from typing import Callable, Iterable, List, Optional, Sequence, Union
 
 from .conditions import negate, test
 from .expand import arith, derive, matches, word
-from .questions import asks, assigned, file_written, first, only_open, only_prints
+from .questions import asks, assigned, file_written, first, only_open, only_prints, takes_input
 from .scene import Trail
 from .shell import (
     AndOr,
@@ -212,8 +212,21 @@ class Compound(Values):
             self.program(loop.body, shell, Trail())
         return True
 
+    def _lines_read(self, loop: Loop, shell: Shell, trail: Trail) -> bool:
+        """Play `while read NAME` over lines that are known; return whether it was one.
+
+        A command in the foreground that reads standard input, as ssh and srun do, takes the other lines for itself.
+        """
+        many = self.read_rounds(loop, shell, None) if loop.kind == b"while" and not takes_input(loop.body) else None
+        if many is None or len(many) > MOST_ROUNDS:
+            return False
+        for index, line in enumerate(many):
+            self.read_names(loop, line, shell)
+            self._round(loop, shell, trail._replace(key=trail.key + (b"round", index)))
+        return True
+
     def _while(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
-        if self._lines_written(loop, shell):
+        if self._lines_written(loop, shell) or self._lines_read(loop, shell, trail):
             return None
         for redirect in loop.redirects:
             self.given(redirect, shell)

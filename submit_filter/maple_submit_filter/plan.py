@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 
 from . import groups, program_groups
-from .batch_shell import batch_shell, granted
+from .batch_shell import batch_shell, granted, login
 from .edits import Span
 from .launch import Breach, LaunchPlan, Step
 from .launchers.grammar import place
@@ -13,9 +13,10 @@ from .programs import Programs
 from .scene import Read, Scene, Start, StepShape, Trail
 from .script import JobScript
 from .settings import Settings
+from .shell_state import Shell
 from .site import Site
 from .submission import Submission
-from .text import Piece, Text
+from .text import Piece, Text, plain
 
 
 def plan(
@@ -31,13 +32,12 @@ def plan(
     *read* returns the bytes of a file on disk, None where it cannot or may not be read; without it no file is read.
     """
     scene = Scene(granted(submission, settings, site), site, read)
-    if submission.scheduler == "pbs":
-        _hand_out_node_file(scene)
     scene.other_jobs = "array" in settings
     scene.shares_gpus = b"cuda-mps" in script.source or b"CUDA_MPS" in script.source
     programs = Programs(scene)
     source = Text((Piece(script.source, 0),))
     shell = batch_shell(submission, settings, scene.allocation, site, source, arguments)
+    _set_up(scene, shell, submission)
     if script.is_shell and script.interpreter.split(b" ")[0].rsplit(b"/", 1)[-1] != b"zsh":  # zsh splits no words
         programs.interpreter.script(source, shell, Trail())
     steps = _steps(scene, script.source)
@@ -46,10 +46,16 @@ def plan(
     return LaunchPlan(scene.allocation, tuple(steps), unread, assigned, tuple(scene.depends))
 
 
-def _hand_out_node_file(scene: Scene) -> None:
-    from .schedulers import pbs_allocation as pbs
+def _set_up(scene: Scene, shell: Shell, submission: Submission) -> None:
+    """Lay out what commands on other nodes find there, and the node file of PBS."""
+    home = submission.environment.get(b"HOME")
+    scene.login, scene.first = login(submission), dict(shell.variables)
+    scene.home = plain(home) if home else None
+    if submission.scheduler == "pbs":
+        from .schedulers import pbs_allocation as pbs
 
-    scene.files[pbs.NODE_FILE.raw] = pbs.node_file(scene.allocation)
+        scene.files[pbs.NODE_FILE.raw] = pbs.node_file(scene.allocation)
+        scene.login_gpus = shell.place.gpus
 
 
 def _steps(scene: Scene, source: bytes) -> List[Step]:

@@ -13,9 +13,9 @@ from .text import NUL, Text, host, plain
 
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
-ELSEWHERE = frozenset(b"ssh pdsh clush parallel xargs rsh dsh pssh ray flux salloc docker".split())
+ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker".split())
 UNREAD_LAUNCHERS = frozenset(b"horovodrun composer colossalai torchx jsrun aprun".split())
-_LAUNCHER_MARKS = (
+LAUNCHER_MARKS = (
     b"torchrun",
     b"torch.distributed",
     b"accelerate",
@@ -100,7 +100,7 @@ class Programs:
     def _program(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
         name = argv[0].raw.rsplit(b"/", 1)[-1]
         words = b" ".join(text.raw for text in argv[1:])
-        if name in UNREAD_LAUNCHERS or (name in ELSEWHERE and any(mark in words for mark in _LAUNCHER_MARKS)):
+        if name in UNREAD_LAUNCHERS or (name in ELSEWHERE and any(mark in words for mark in LAUNCHER_MARKS)):
             doubt = name.decode("ascii", "replace") + " carries a command elsewhere"
             self.scene.note(trail.span.start if trail.span else -1, doubt)
             self.scene.hidden = True

@@ -26,6 +26,11 @@ SINGLE = frozenset(
     b"shuf date expr wc head tail awk cut basename dirname pwd hostname python python3 mktemp nproc uuidgen id whoami "
     b"realpath readlink which echo bc jot nvidia-smi getent printf tr sed grep git openssl od jq".split()
 )
+# Commands that never read standard input.
+SILENT = frozenset(
+    b"[ [[ test : true false echo printf export declare local let cd sleep date hostname basename dirname mkdir rm cp "
+    b"mv touch ls set shift break continue unset".split()
+)
 QUESTIONS = frozenset(b"[ [[ test command type which grep egrep pgrep hash".split())
 
 
@@ -71,6 +76,21 @@ def only_prints(body: Program) -> bool:
     commands = [item.command for item in body.items]
     simple = [one for one in commands if isinstance(one, Simple) and one.words]
     return len(simple) == len(commands) and all(first(one.words[0]) in (b"echo", b"printf") for one in simple)
+
+
+def takes_input(body: Program) -> bool:
+    """Return whether a command of a loop's foreground may read the loop's standard input."""
+    return any(not item.background and _takes_input(item.command) for item in body.items)
+
+
+def _takes_input(command: object) -> bool:
+    if isinstance(command, Simple):
+        own = any(redirect.op in (b"<", b"<<<", b"<<", b"<<-") for redirect in command.redirects)
+        name = first(command.words[0]).rsplit(b"/", 1)[-1] if command.words else b""
+        return not own and bool(command.words) and name not in SILENT
+    if isinstance(command, Program):
+        return takes_input(command)
+    return isinstance(command, tuple) and any(_takes_input(part) for part in command if isinstance(part, tuple))
 
 
 def assigned(body: Program) -> List[bytes]:

@@ -6,7 +6,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .edits import Span
 from .launch import Allocation, Link
-from .shell_state import Place
+from .shell_state import Place, Variable
 from .site import Site
 from .text import Text
 
@@ -88,6 +88,10 @@ class Scene:
         self.assigned: Dict[bytes, List[Span]] = {}  # where the script assigns a name, as far as that stands in it
         self.other_jobs = False  # other jobs (of an array) may be part of the same world
         self.shares_gpus = False  # several processes may share a GPU (MPS)
+        self.login: Mapping[bytes, Variable] = {}  # what a fresh login on a node of the job has
+        self.first: Mapping[bytes, Variable] = {}  # what the batch shell began with
+        self.home: Optional[Text] = None
+        self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
         self.hidden = False  # a command was carried where it cannot be followed
 
     def note(self, offset: int, why: str) -> None:

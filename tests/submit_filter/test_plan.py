@@ -136,7 +136,7 @@ SILENT = {
     "other jobs may join at another host": f"HEAD=elsewhere\nsrun {FIVE}",
     "an unread list may start more": f"{HEAD}while read h; do srun -N1 -n1 -w $h {FIVE} & done < hosts\nwait",
     "a long loop starts more": f"{HEAD}for i in $(seq 1 12); do srun -N1 -n1 {FIVE} & done\nwait",
-    "ssh may start the others": f"{HEAD}for h in $(scontrol show hostnames); do ssh $h {FIVE} & done\n{FIVE}",
+    "ssh may start the others": f"{HEAD}for h in $(cat hosts); do ssh $h {FIVE} & done\n{FIVE}",
     "an unknown program may be this script again": f"{HEAD}srun $AGAIN worker\nsource unread.sh\n{FIVE}",
 }
 

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 def registry() -> Dict[bytes, Launch]:
     """Return what starts each launcher, by the name it is called with."""
-    from . import accelerate, deepspeed, ibrun, mpiexec, srun, torchrun
+    from . import accelerate, deepspeed, ibrun, mpiexec, remote, srun, torchrun
 
     return {
         b"srun": srun.start,
@@ -26,4 +26,8 @@ def registry() -> Dict[bytes, Launch]:
         b"orterun": mpiexec.start,
         b"prterun": mpiexec.start,
         b"ibrun": ibrun.start,
+        b"ssh": remote.ssh,
+        b"rsh": remote.ssh,
+        b"pbs_tmrsh": remote.tmrsh,
+        b"pbsdsh": remote.pbsdsh,
     }

@@ -1,8 +1,8 @@
 """How many ranks each maker's mpiexec puts on which host.
 
 Hydra (MPICH 4.0.2, run): the hosts are filled in order, each with its slots or with `-ppn`. Open MPI fills slots in
-order. Intel MPI is a Hydra that by default prefers the job's own layout to `-ppn` (I_MPI_JOB_RESPECT_PROCESS_PLACEMENT).
-PALS (read, not run): `--ppn` ranks on each host in order.
+order. Intel MPI is a Hydra that by default prefers the layout of the job to `-ppn`
+(I_MPI_JOB_RESPECT_PROCESS_PLACEMENT). PALS (read, not run): `--ppn` ranks on each host in order.
 """
 
 from __future__ import annotations

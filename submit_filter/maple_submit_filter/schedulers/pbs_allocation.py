@@ -154,8 +154,7 @@ def node_file(given: Allocation) -> Text:
 
 def batch_environment(submission: Submission, settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
     """Return the variables PBS sets in the batch shell; None means it surely does not set that one."""
-    of_user = {key: submission.environment.get(key) for key in (b"HOME", b"USER", b"LOGNAME", b"SHELL")}
-    home = of_user[b"HOME"]
+    home = submission.environment.get(b"HOME")
     out: Dict[bytes, Optional[Text]] = {
         b"PBS_JOBID": plain(token(b"job")), b"PBS_NODEFILE": NODE_FILE, b"PBS_O_WORKDIR": plain(submission.cwd),
         b"PBS_ENVIRONMENT": plain(b"PBS_BATCH"), b"PBS_NODENUM": plain(b"0"), b"PBS_TASKNUM": plain(b"1"),
@@ -168,19 +167,9 @@ def batch_environment(submission: Submission, settings: Settings, given: Allocat
         b"NCPUS": _cpus(settings), b"OMP_NUM_THREADS": _cpus(settings), b"HOSTNAME": plain(host(0)),
         b"PWD": plain(home) if home else unknown(b"home"),
     }  # fmt: skip
-    out.update({key: plain(value) if value else unknown(key) for key, value in of_user.items()})
     for key in (b"PBS_NP", b"PBS_NUM_NODES", b"PBS_NUM_PPN", b"PBS_GPUFILE"):
         out[key] = unknown(key)  # of Torque, which also is called PBS
     return out
-
-
-def login_environment(submission: Submission) -> Dict[bytes, Variable]:
-    """Return what a fresh login of the user may set.
-
-    What its profile sets, the shell of qsub has as well; so a variable that is not set there is set nowhere, and one
-    that is may come from the profile or have been exported by hand, which does not follow.
-    """
-    return {key: Variable(open_value(b"login." + key), None, True) for key in submission.environment}
 
 
 def passed_on(submission: Submission, settings: Settings) -> Dict[bytes, Variable]:

@@ -1,0 +1,127 @@
+"""ssh, pbs_tmrsh and pbsdsh: a command on another node of the job, in an environment that is not the script's.
+
+ssh joins its words with blanks and gives them to a login shell there; nothing that the script exported follows.
+pbs_tmrsh and pbsdsh (OpenPBS 23.06) start the words as they are, with the job's own first environment.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, List, Mapping, Optional
+
+from ..launch import Link
+from ..outputs import node_of
+from ..scene import StepShape, Trail
+from ..shell_state import Place, Shell, Variable, joined
+from ..text import Text, host, plain
+from .grammar import place
+
+if TYPE_CHECKING:
+    from ..programs import Programs
+
+_SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
+_LOST = "a command is carried to a node that is not known"
+
+
+def ssh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Run a command on the node that `ssh HOST COMMAND` names."""
+    at = _behind_options(argv, _SSH_VALUES)
+    node = _node(argv[at]) if at < len(argv) else None
+    if node is None:
+        _lose(programs, argv, trail, at)
+        return
+    there = _arrive(programs, shell, node, programs.scene.login)
+    trail = _one_task(programs, trail, _link("ssh", argv, at + 1))
+    command = argv[at + 1 :]
+    if given is not None and b" ".join(text.raw for text in command) in (
+        b"",
+        b"bash",
+        b"bash -s",
+        b"sh",
+        b"sh -s",
+    ):
+        programs.interpreter.script(given, there, trail)
+    elif command:
+        programs.interpreter.script(joined(tuple(command)), there, trail)
+
+
+def tmrsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Start a program on the node that `pbs_tmrsh HOST COMMAND` names."""
+    node = _node(argv[1]) if len(argv) > 2 else None
+    if node is None:
+        _lose(programs, argv, trail, 1)
+        return
+    at = 2
+    while at < len(argv) and argv[at].raw in (b"-n", b"-l"):
+        at += 1 if argv[at].raw == b"-n" else 2
+    trail = _one_task(programs, trail, _link("pbs_tmrsh", argv, at))
+    programs.execute(list(argv[at:]), _arrive(programs, shell, node, programs.scene.first), trail, given)
+
+
+def _one_task(programs: Programs, trail: Trail, link: Link) -> Trail:
+    trail = trail._replace(links=trail.links + (link,))
+    programs.scene.shapes.setdefault(trail.key, (trail, StepShape(1, 1, None, False, "")))
+    return trail
+
+
+def pbsdsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+    """Start a program on every node. Where the node file names nodes more than once it is not known how often."""
+    at = _behind_options(argv, b"cn")
+    lines = programs.scene.allocation.node_file
+    chosen = any(text.raw[:2] in (b"-c", b"-n") for text in argv[1:at])
+    if lines is None or set(lines) != {1} or chosen or at >= len(argv):
+        _lose(programs, argv, trail, at)
+        return
+    trail = trail._replace(links=trail.links + (_link("pbsdsh", argv, at),))
+    programs.scene.shapes[trail.key] = (trail, StepShape(len(lines), len(lines), (1,) * len(lines), False, ""))
+    for node in range(len(lines)):
+        there = _arrive(programs, shell, node, programs.scene.first, node)
+        there.set(b"PBS_NODENUM", plain(b"%d" % node), exported=True)
+        programs.execute(list(argv[at:]), there, trail, given)
+
+
+def _behind_options(argv: List[Text], with_value: bytes) -> int:
+    """Return the index of the first word that is no option."""
+    at = 1
+    while at < len(argv) and argv[at].literal and argv[at].raw[:1] == b"-" and len(argv[at].raw) > 1:
+        raw = argv[at].raw
+        at += 1
+        if raw == b"--":
+            break
+        if raw[-1] in with_value and (len(raw) == 2 or raw[1:-1].isalpha()) and raw[1] not in b"o" * (len(raw) > 2):
+            at += 1
+    return at
+
+
+def _node(text: Text) -> Optional[int]:
+    raw = text.raw
+    at = raw.rfind(b"@")
+    return node_of(text.slice(at + 1)) if at >= 0 else node_of(text)
+
+
+def _arrive(programs: Programs, shell: Shell, node: int, variables: Mapping[bytes, Variable], task: int = 0) -> Shell:
+    """Return a shell on the node that begins with *variables*; what the script had set is lost."""
+    where = Place(node, task, 0, shell.place.name + b".@%d" % node, programs.scene.login_gpus, None)
+    there = Shell(where, shell.base, shell.mentioned)
+    there.softly = True
+    there.depth = shell.depth
+    there.variables.update(variables)
+    there.set(b"HOSTNAME", plain(host(node)))
+    had = {name: one._replace(exported=False) for name, one in shell.variables.items()}
+    there.parents = (*shell.parents, had)
+    there.cwd = programs.scene.home
+    return there
+
+
+def _link(name: str, argv: List[Text], end: int) -> Link:
+    first = place(argv[0])
+    return Link(name, tuple(argv[:end]), (), first, first.end if first is not None else None, False)
+
+
+def _lose(programs: Programs, argv: List[Text], trail: Trail, at: int) -> None:
+    """Say that a launcher may be carried elsewhere; a command that is surely none is passed over."""
+    from ..programs import LAUNCHER_MARKS
+
+    words = b" ".join(text.raw for text in argv[at:])
+    if any(mark in words for mark in LAUNCHER_MARKS) or any(text.open for text in argv[at:]):
+        programs.scene.note(trail.span.start if trail.span else -1, _LOST)
+        programs.scene.hidden = True
