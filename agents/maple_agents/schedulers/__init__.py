@@ -1,0 +1,25 @@
+"""Schedulers behind one Protocol: libpbs, the commands of PBS, the commands of Slurm."""
+
+from __future__ import annotations
+
+from .choose import choose
+from .errors import MisuseError, SchedulerError
+from .protocol import Ending, EndReason, Job, JobState, Node, Queue, Scheduler, Server
+from .waiting import Pace, changes, wait
+
+__all__ = [
+    "EndReason",
+    "Ending",
+    "Job",
+    "JobState",
+    "MisuseError",
+    "Node",
+    "Pace",
+    "Queue",
+    "Scheduler",
+    "SchedulerError",
+    "Server",
+    "changes",
+    "choose",
+    "wait",
+]

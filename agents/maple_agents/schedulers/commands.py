@@ -1,0 +1,122 @@
+"""Runs a scheduler's command: an argument vector, a time limit, bounded output, the C locale."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Mapping, Sequence
+from typing import IO, NamedTuple
+
+from .errors import SchedulerError
+
+LIMIT = 64 * 1024 * 1024  # bytes of stdout and of stderr; 50,000 jobs of `qstat -f` are about that
+_LINGER = 1.0  # seconds for what is left in the pipes when the command has ended: a child of it may hold them open
+
+
+class Said(NamedTuple):
+    """What a command said. Bytes that are no UTF-8 are lone surrogates."""
+
+    code: int  # negative: minus the signal that ended it
+    out: str
+    err: str
+
+
+def quiet_environment(environ: Mapping[str, str], **more: str) -> dict[str, str]:
+    """Return *environ* without what would change the form of an answer."""
+    shaping = ("SQUEUE_", "SACCT_", "SINFO_", "SCONTROL_", "SLURM_CLUSTERS", "SLURM_TIME_FORMAT", "LC_", "LANGUAGE")
+    kept = {name: value for name, value in environ.items() if not name.startswith(shaping)}
+    return {**kept, "LC_ALL": "C", **more}
+
+
+def run(
+    argv: Sequence[str],
+    *,
+    timeout: float,
+    env: Mapping[str, str],
+    cwd: str | None = None,
+    stdin: bytes = b"",
+    limit: int = LIMIT,
+) -> Said:
+    """Run *argv* and return what it said, whatever its exit code.
+
+    *stdin* must fit a pipe (64 KiB). Raises `SchedulerError` when the command is not there, is not done after *timeout*
+    seconds, or says more than *limit* bytes; its process group is ended then.
+    """
+    try:
+        child = subprocess.Popen(
+            list(argv),
+            stdin=subprocess.PIPE if stdin else subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=dict(env),
+            cwd=cwd,
+            start_new_session=True,
+        )
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        raise SchedulerError(argv[0], "cannot be run: %s" % why, "is the scheduler's client installed here?") from None
+    with child:
+        try:
+            _give(child.stdin, stdin)
+            out, err = _collect(child, time.monotonic() + timeout, limit, argv[0], timeout)
+            return Said(child.returncode, _text(out), _text(err))
+        except BaseException:
+            _end(child)  # before `with` waits for it
+            raise
+
+
+def _give(pipe: IO[bytes] | None, stdin: bytes) -> None:
+    if pipe is not None:
+        with contextlib.suppress(BrokenPipeError):
+            pipe.write(stdin)
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
+
+
+def _collect(
+    child: subprocess.Popen[bytes], deadline: float, limit: int, command: str, timeout: float
+) -> tuple[bytes, bytes]:
+    """Read both pipes until the command has ended. Raises `SchedulerError` when it is late or says too much."""
+    assert child.stdout is not None and child.stderr is not None
+    said = {child.stdout: bytearray(), child.stderr: bytearray()}
+    until = deadline
+    with selectors.DefaultSelector() as selector:
+        for pipe in said:
+            selector.register(pipe, selectors.EVENT_READ)
+        while selector.get_map():
+            ready = selector.select(min(0.05, max(0.0, until - time.monotonic())))
+            for key, _ in ready:
+                pipe = child.stdout if key.fileobj is child.stdout else child.stderr
+                block = os.read(key.fd, 65536)
+                said[pipe] += block
+                if not block:
+                    selector.unregister(pipe)
+                if len(said[pipe]) > limit:
+                    raise SchedulerError(command, "said more than %d bytes" % limit, "ask for fewer jobs at once")
+            if child.poll() is not None and until == deadline:
+                until = min(deadline, time.monotonic() + _LINGER)
+            if not ready and time.monotonic() >= until:
+                break
+    try:
+        child.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        raise SchedulerError(
+            command, "no answer after %g s" % timeout, "try again later; the server may be busy", transient=True
+        ) from None
+    return bytes(said[child.stdout]), bytes(said[child.stderr])
+
+
+def _end(child: subprocess.Popen[bytes]) -> None:
+    """End the command and what it started; it has a process group of its own."""
+    if child.poll() is None:
+        with contextlib.suppress(OSError):
+            os.killpg(child.pid, signal.SIGKILL)
+        child.wait()
+
+
+def _text(raw: bytes) -> str:
+    return raw.decode("utf-8", "surrogateescape")

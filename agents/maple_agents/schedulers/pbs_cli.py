@@ -1,0 +1,141 @@
+"""PBS through its commands, where libpbs cannot be loaded. What is inexact then: see `pbs_answers.py`."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+
+from . import pbs_changes, pbs_submit
+from .commands import Said, quiet_environment, run
+from .errors import SchedulerError
+from .pbs_answers import Entry, entries_of
+from .pbs_errors import NO_SUCH_JOB, from_exit
+from .pbs_ids import answered, is_id
+from .pbs_jobs import job_of
+from .pbs_places import node_of, queue_of, server_of
+from .protocol import Job, Node, Queue, Server
+
+# Exit codes of the commands are the lowest eight bits of the error number: 153 and 35.
+_UNKNOWN = {number & 255 for number in NO_SUCH_JOB}
+_AT_ONCE = 1000  # ids on one command line
+
+
+class PbsCommands:
+    """The `Scheduler` of a PBS server, through qstat, pbsnodes, qdel, qsig, qalter and qsub.
+
+    *folder*: where the commands lie, None: in PATH. Two runs of qstat by one user within a second cost a delay of
+    0.2 s, which PBS itself adds.
+    """
+
+    name = "pbs"
+    via = "qstat and its kin"
+
+    def __init__(
+        self, folder: str | None = None, *, qsub: str = "", timeout: float = 30.0, submit_timeout: float = 60.0
+    ) -> None:
+        self._folder = folder
+        self._qsub = qsub or self._command("qsub")
+        self._timeout = timeout
+        self._submit_timeout = submit_timeout
+        self._json = True
+        self._history = True
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
+        """Return a job for each of *ids*; unknown ones among them do not hide the others."""
+        asked = list(dict.fromkeys(one for one in ids if is_id(one)))
+        found = [job for at in range(0, len(asked), _AT_ONCE) for job in self._jobs(asked[at : at + _AT_ONCE])]
+        return answered(ids, {job.id: job for job in found})
+
+    def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
+        """Return the jobs and subjobs of *user*, picked from those of all users.
+
+        `qstat -u` prints another form, without the attributes.
+        """
+        jobs = self._jobs(["-t"], ended)
+        return [job for job in jobs if job.owner == user and (ended or not job.over)]
+
+    def nodes(self) -> list[Node]:
+        """Return every node."""
+        return [node_of(one.name, one.values) for one in self._entries("pbsnodes", ["-a"], "nodes")]
+
+    def queues(self) -> list[Queue]:
+        """Return every queue; which one is the default, the server says."""
+        default = self.server().attributes.get("default_queue", "")
+        return [queue_of(one.name, one.values, default) for one in self._entries("qstat", ["-Q", "-f"], "Queue")]
+
+    def server(self) -> Server:
+        """Return the server. Raises `SchedulerError` when it names none."""
+        found = self._entries("qstat", ["-B", "-f"], "Server")
+        if not found:
+            raise SchedulerError("qstat -B", "it did not say who it is", "see the PBS administrator")
+        return server_of(found[0].name, found[0].values)
+
+    def submit(
+        self,
+        script_path: str,
+        argv: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Submit through qsub and return the job's id."""
+        return pbs_submit.submit(self._qsub, script_path, argv, cwd, env, self._submit_timeout)
+
+    def cancel(self, job_id: str) -> bool:
+        """Delete a job; False when there is none, or it is over."""
+        return self._change("qdel", [], job_id)
+
+    def signal(self, job_id: str, signal: str) -> bool:
+        """Send a signal; False when there is no such job, or it is over."""
+        return self._change("qsig", ["-s", pbs_changes.signal_name(signal)], job_id)
+
+    def alter(self, job_id: str, changes: Mapping[str, str]) -> bool:
+        """Change attributes (`Resource_List.walltime`); False when there is no such job, or it is over."""
+        return self._change("qalter", pbs_changes.words(changes), job_id)
+
+    def _jobs(self, words: Sequence[str], ended: bool = True) -> list[Job]:
+        history = ["-x"] if ended and self._history else []
+        try:
+            found = self._entries("qstat", [*history, "-f", *words], "Jobs")
+        except SchedulerError as error:
+            if not history or "job history" not in error.text.lower():
+                raise
+            self._history = False
+            return self._jobs(words, ended)
+        return [job_of(one.name, one.values, one.inexact) for one in found]
+
+    def _entries(self, command: str, words: Sequence[str], group: str) -> list[Entry]:
+        """Ask in JSON; where that is not known or cannot be read, in text, from then on."""
+        form = ["-F", "json"] if self._json else []
+        options = [word for word in words if word.startswith("-")]
+        operands = [word for word in words if not word.startswith("-")]
+        said = self._run(command, [*options, *form, *operands])
+        try:
+            if said.code and said.code not in _UNKNOWN:
+                raise from_exit(command, said.code, said.err)
+            return entries_of(command, said.out, group)
+        except SchedulerError as error:
+            if not form or error.transient or (said.code and not _is_usage(said)):
+                raise
+        self._json = False
+        return self._entries(command, words, group)
+
+    def _change(self, command: str, options: Sequence[str], job_id: str) -> bool:
+        if not is_id(job_id):
+            return False
+        said = self._run(command, [*options, job_id])
+        if said.code in _UNKNOWN and ("Unknown Job Id" in said.err or "has finished" in said.err):
+            return False
+        if said.code:
+            raise from_exit("%s %s" % (command, job_id), said.code, said.err)
+        return True
+
+    def _run(self, command: str, words: Sequence[str]) -> Said:
+        env = quiet_environment(os.environ, TZ="UTC0")  # qstat prints times in its own zone
+        return run([self._command(command), *words], timeout=self._timeout, env=env)
+
+    def _command(self, name: str) -> str:
+        return os.path.join(self._folder, name) if self._folder else name
+
+
+def _is_usage(said: Said) -> bool:
+    return said.code == 2 or "usage" in said.err.lower() or "invalid option" in said.err.lower()

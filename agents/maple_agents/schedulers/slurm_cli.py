@@ -1,0 +1,274 @@
+"""Slurm through its commands: squeue for all jobs at once, scontrol for details, sacct for what is gone from memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from . import slurm_details, slurm_tables
+from .commands import Said, quiet_environment, run
+from .errors import SchedulerError, one_line
+from .protocol import Job, JobState, Node, Queue, Server
+from .slurm_jobs import array_job, job_of
+from .slurm_places import nodes_of, queue_of, server_of
+
+_ID = re.compile(r"\d{1,10}(?:[_+]\d{1,10})?", re.ASCII)
+_JOB = {
+    "%i": "id",
+    "%j": "name",
+    "%u": "user",
+    "%T": "state",
+    "%r": "reason",
+    "%P": "partition",
+    "%a": "account",
+    "%N": "nodes",
+    "%Z": "work_dir",
+    "%V": "submitted",
+    "%S": "started",
+    "%e": "ended",
+    "%o": "command",
+    "%k": "comment",
+}
+_NODE = {
+    "%N": "name",
+    "%P": "partition",
+    "%T": "state",
+    "%c": "cpus",
+    "%m": "memory",
+    "%G": "gres",
+    "%f": "features",
+    "%E": "reason",
+}
+_ACCOUNTED = {
+    "JobID": "id",
+    "JobName": "name",
+    "User": "user",
+    "State": "state",
+    "Reason": "reason",
+    "Partition": "partition",
+    "Account": "account",
+    "NodeList": "nodes",
+    "WorkDir": "work_dir",
+    "Submit": "submitted",
+    "Start": "started",
+    "End": "ended",
+    "ExitCode": "exit_code",
+    "Comment": "comment",
+    "StdOut": "stdout",  # since 24.05
+    "StdErr": "stderr",
+    "SubmitLine": "submit_line",
+}
+_DETAILS_AT_MOST = 32  # jobs; each costs the controller one request, and sites limit those
+_AT_ONCE = 1000  # ids on one command line
+
+
+class SlurmCommands:
+    """The `Scheduler` of a Slurm cluster, through its commands.
+
+    *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it. Exit codes
+    and output paths come from scontrol, for the 32 newest jobs of a question, those over first.
+    """
+
+    name = "slurm"
+    via = "Slurm's commands"
+
+    def __init__(
+        self,
+        folder: str | None = None,
+        *,
+        sbatch: str = "",
+        environ: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        submit_timeout: float = 60.0,
+    ) -> None:
+        self._folder = folder
+        self._sbatch = sbatch or self._command("sbatch")
+        self._environ = environ
+        self._timeout = timeout
+        self._submit_timeout = submit_timeout
+        self._accounted: dict[str, str] | None = None
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
+        """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
+        asked = list(dict.fromkeys(one for one in ids if _ID.fullmatch(one)))
+        found: list[Job] = []
+        for at in range(0, len(asked), _AT_ONCE):
+            found += self._known(asked[at : at + _AT_ONCE])
+        return {one: _meant(one, found) for one in ids}
+
+    def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
+        """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
+        return self._with_details(self._queue(["-u", user], all_states=ended))
+
+    def nodes(self) -> list[Node]:
+        """Return every node, with its partitions."""
+        separator = slurm_tables.mark()
+        said = self._ask("sinfo", ["-h", "-a", "-N", "-o", slurm_tables.form(list(_NODE), separator)])
+        return nodes_of(slurm_tables.rows(said.out, list(_NODE.values()), separator))
+
+    def queues(self) -> list[Queue]:
+        """Return every partition."""
+        said = self._ask("scontrol", ["-a", "-o", "show", "partition"])
+        return [queue for line in said.out.splitlines() if (queue := queue_of(line))]
+
+    def server(self) -> Server:
+        """Return the cluster."""
+        return server_of(self._ask("scontrol", ["show", "config"]).out)
+
+    def submit(
+        self,
+        script_path: str,
+        argv: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Submit through sbatch and return the job's id. One on another cluster is `7;name`, and not asked for here.
+
+        A submission that is late may have happened all the same; the exception says so.
+        """
+        asked = "submitting %s" % os.path.basename(script_path)
+        words = [self._sbatch, "--parsable", *argv, "--", script_path]
+        try:
+            said = run(words, timeout=self._submit_timeout, env=self._base() if env is None else env, cwd=cwd)
+        except SchedulerError as error:
+            if error.transient:
+                error = SchedulerError(asked, error.text, "look with squeue whether it was submitted first")
+            raise error from None
+        job_id = re.search(r"^(\d+)(;[\w.-]+)?$", said.out, re.MULTILINE)
+        if said.code or job_id is None:
+            raise _refusal(asked, said)
+        return job_id[0]
+
+    def cancel(self, job_id: str) -> bool:
+        """Cancel a job; False when there is none, or it is over."""
+        return self._scancel(job_id, [])
+
+    def signal(self, job_id: str, signal: str) -> bool:
+        """Send a signal to the job's steps and its batch script; False when there is no such job, or it is over."""
+        if not re.fullmatch(r"[A-Za-z]\w{0,20}|\d{1,2}", signal, re.ASCII):
+            raise ValueError("%r is no signal" % signal)
+        return self._scancel(job_id, ["--full", "--signal=%s" % signal.removeprefix("SIG")])
+
+    def alter(self, job_id: str, changes: Mapping[str, str]) -> bool:
+        """Change fields of `scontrol update` (`TimeLimit`); False when there is no such job, or it is over."""
+        wrong = [key for key, value in changes.items() if not re.fullmatch(r"[A-Za-z]\w*", key) or "\0" in value]
+        if wrong:
+            raise ValueError("%r cannot be changed" % wrong[0])
+        if not _ID.fullmatch(job_id):
+            return False
+        words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
+        said = self._run("scontrol", words)
+        if said.code and _is_gone(said.err):
+            return False
+        if said.code:
+            raise _refusal("altering job %s" % job_id, said)
+        return True
+
+    def _known(self, asked: list[str]) -> list[Job]:
+        """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
+        found = self._with_details(self._queue(["-j", ",".join(asked)], all_states=True))
+        missing = [one for one in asked if _meant(one, found).state is JobState.VANISHED]
+        return found + (self._remembered(missing) if missing else [])
+
+    def _queue(self, which: Sequence[str], all_states: bool) -> list[dict[str, str]]:
+        """Return rows of squeue, each task of an array on its own."""
+        separator = slurm_tables.mark()
+        states = ["-t", "all"] if all_states else []
+        words = ["-h", "-a", "-r", *states, *which, "-o", slurm_tables.form(list(_JOB), separator)]
+        said = self._run("squeue", words)
+        if said.code and _is_gone(said.err):
+            return []
+        if said.code:
+            raise _refusal("asking squeue", said)
+        return slurm_tables.rows(said.out, list(_JOB.values()), separator)
+
+    def _with_details(self, rows: list[dict[str, str]]) -> list[Job]:
+        jobs = {row["id"]: job_of(row, {}) for row in rows}
+        newest = sorted(jobs.values(), key=lambda job: (job.over, job.submitted or 0), reverse=True)
+        ids = [job.id for job in newest[:_DETAILS_AT_MOST] if _ID.fullmatch(job.id)]
+        details = self._details(ids, {job.id: job.name for job in newest}) if ids else {}
+        return [job_of(row, details.get(row["id"], {})) for row in rows]
+
+    def _details(self, ids: list[str], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+        """Return what scontrol shows; one that has gone meanwhile makes it exit with 1, and the others are there."""
+        said = run(
+            [self._command("scontrol")],
+            timeout=self._timeout,
+            env=self._quiet(),
+            stdin=slurm_details.questions(ids),
+        )
+        return slurm_details.answers(said.out, names)
+
+    def _remembered(self, ids: list[str]) -> list[Job]:
+        """Return jobs from the accounting; where there is none, none."""
+        fields = self._accounted_fields()
+        if not fields:
+            return []
+        separator = slurm_tables.mark()
+        words = ["-X", "-n", "-p", "--delimiter=" + separator, "-j", ",".join(ids), "--format=" + ",".join(fields)]
+        said = self._ask("sacct", words)
+        return [job_of(row, {}) for row in slurm_tables.parsable(said.out, list(fields.values()), separator)]
+
+    def _accounted_fields(self) -> dict[str, str]:
+        """Return the fields of ours that this sacct knows, asked once; none where there is no accounting."""
+        if self._accounted is None:
+            try:
+                said = self._run("sacct", ["--helpformat"])
+            except SchedulerError as error:
+                if error.transient:
+                    raise
+                said = Said(1, "", "")  # no such command
+            known = set(said.out.split()) if said.code == 0 else set()
+            self._accounted = {name: field for name, field in _ACCOUNTED.items() if name in known}
+        return self._accounted
+
+    def _scancel(self, job_id: str, options: Sequence[str]) -> bool:
+        """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
+        if not _ID.fullmatch(job_id):
+            return False
+        said = self._run("scancel", ["-v", *options, job_id])
+        if _is_gone(said.err):
+            return False
+        if said.code or "error:" in said.err:
+            raise _refusal("scancel %s" % job_id, said)
+        return True
+
+    def _ask(self, command: str, words: Sequence[str]) -> Said:
+        said = self._run(command, words)
+        if said.code:
+            raise _refusal("asking %s" % command, said)
+        return said
+
+    def _run(self, command: str, words: Sequence[str]) -> Said:
+        return run([self._command(command), *words], timeout=self._timeout, env=self._quiet())
+
+    def _base(self) -> Mapping[str, str]:
+        return os.environ if self._environ is None else self._environ
+
+    def _quiet(self) -> dict[str, str]:
+        return quiet_environment(self._base(), SLURM_TIME_FORMAT="%s")
+
+    def _command(self, name: str) -> str:
+        return os.path.join(self._folder, name) if self._folder else name
+
+
+def _meant(asked: str, found: Sequence[Job]) -> Job:
+    """Return the job of that id, or the whole of the array or heterogeneous job that has it, or a vanished one."""
+    exact = [job for job in found if job.id == asked]
+    if exact:
+        return exact[0]
+    parts = [job for job in found if re.split("[_+]", job.id)[0] == asked]
+    return array_job(asked, parts) if parts else Job(asked, JobState.VANISHED)
+
+
+def _is_gone(text: str) -> bool:
+    gone = ("Invalid job id specified", "already completing or completed", "Job has already finished")
+    return any(words in text for words in gone)
+
+
+def _refusal(asked: str, said: Said) -> SchedulerError:
+    text = one_line(re.sub(r"^\w+: (error: )?", "", said.err, flags=re.MULTILINE) or said.out)
+    down = any(word in text for word in ("Unable to contact", "Socket timed out", "try again", "Connection refused"))
+    remedy = "is slurmctld up? try again later" if down else "correct the request"
+    return SchedulerError(asked, text, remedy, said.code, transient=down)

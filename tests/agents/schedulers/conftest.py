@@ -1,0 +1,58 @@
+"""A double of libpbs for each test, and what it was called with."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from maple_agents.schedulers.pbs_library import Library
+from tests.doubles.libpbs import Scenario, build
+
+
+@pytest.fixture(scope="session")
+def built_libpbs(tmp_path_factory) -> Path:
+    """Compile the double once."""
+    return build(tmp_path_factory.mktemp("libpbs") / "libpbs-double.so")
+
+
+@pytest.fixture
+def calls(tmp_path) -> Callable[[], list[str]]:
+    """Return a function that gives what the double was called with so far, a line a call."""
+
+    def said() -> list[str]:
+        log = tmp_path / "libpbs.log"
+        return log.read_text(errors="surrogateescape").splitlines() if log.exists() else []
+
+    return said
+
+
+@pytest.fixture
+def libpbs(built_libpbs, tmp_path, monkeypatch) -> Callable[[Scenario], Library]:
+    """Return a function that loads a double of its own for this test: its memory is the library's."""
+
+    def load(scenario: Scenario) -> Library:
+        mine = tmp_path / "libpbs-mine.so"
+        shutil.copy(built_libpbs, mine)
+        monkeypatch.setenv("MAPLE_LIBPBS_SCENARIO", str(scenario.write(tmp_path / "scenario")))
+        monkeypatch.setenv("MAPLE_LIBPBS_LOG", str(tmp_path / "libpbs.log"))
+        return Library(str(mine))
+
+    return load
+
+
+@pytest.fixture
+def any_libpbs(libpbs) -> Library:
+    """Return the library that MAPLE_TEST_LIBPBS names, to be asked for real, or else a double that knows a little."""
+    real = os.environ.get("MAPLE_TEST_LIBPBS")
+    if real:
+        return Library(real)
+    server = {"server_host": "pbs01", "pbs_version": "23.06.06", "default_queue": "workq"}
+    return libpbs(
+        Scenario()
+        .thing("server", "pbs01", server)
+        .thing("queue", "workq", {"enabled": "True", "started": "True"})
+        .thing("node", "node1", {"state": "free", "resources_available.ncpus": "64"})
+    )
