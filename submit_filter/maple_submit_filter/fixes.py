@@ -12,18 +12,12 @@ from .edits import Edit, Fix, Safety, Span
 from .job import Job
 from .launch import Allocation, LaunchPlan, Link, Option, Step
 from .launchers.grammar import place
+from .rank_words import first_node
 from .settings import Setting
 from .site import Site
 from .text import Text
 
 Edits = Optional[List[Edit]]
-
-
-def first_node(site: Site) -> Tuple[bytes, ...]:
-    """Return shell words for the first node of the job, as every task reaches it: the plain way, and without quotes."""
-    suffix = site.node_name_suffix.encode()
-    quoted = b'$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
-    return quoted + suffix, quoted.replace(b'"', b"") + suffix
 
 
 def change(option: Optional[Option], value: bytes, why: str) -> Edits:

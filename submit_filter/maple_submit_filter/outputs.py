@@ -100,7 +100,7 @@ def _scontrol(argv: List[Text], given: Optional[Text], shell: Shell, machine: Ma
     if not b"hostnames".startswith(raw[1]):
         return None
     if len(raw) == 2:
-        return host_lines(machine)
+        return host_lines(machine) if shell.value(b"SLURM_JOB_NODELIST") is not None else None
     return host_lines(machine) if b"\0nodelist\0" in raw[2] else (argv[2] if node_of(argv[2]) is not None else None)
 
 

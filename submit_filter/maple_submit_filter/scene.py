@@ -99,9 +99,14 @@ class Scene:
         if (offset, why) not in self.unread and len(self.unread) < 100:
             self.unread.append((offset, why))
 
-    def content(self, path: Text, cwd: Optional[Text]) -> Optional[Text]:
-        """Return a file's text: written earlier in the script, else read from disk within bounds; None unknown."""
+    def content(self, path: Text, cwd: Optional[Text], node: Optional[int] = 0) -> Optional[Text]:
+        """Return a file's text: written earlier in the script, else read from disk within bounds; None unknown.
+
+        PBS writes its node file on the first node alone.
+        """
         raw = path.raw
+        if raw == b"\0nodefile\0" and node != 0:
+            return None
         for name in (raw, _beside(raw, cwd)):
             if name in self.files:
                 return self.files[name]

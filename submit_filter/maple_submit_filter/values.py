@@ -127,10 +127,10 @@ class Values:
         if name == b"srun":
             return self._printed_by_srun(argv, shell)
         if name == b"cat" and len(argv) == 2:
-            return self.scene.content(argv[1], shell.cwd)
+            return self.scene.content(argv[1], shell.cwd, shell.place.node)
         machine = outputs.Machine(self.scene.allocation.nodes)
         if name in outputs.FILTERS and given is None and len(argv) > 1 and not argv[-1].raw.startswith(b"-"):
-            content = self.scene.content(argv[-1], shell.cwd)
+            content = self.scene.content(argv[-1], shell.cwd, shell.place.node)
             if content is not None:
                 printed = outputs.run(argv[:-1], content, shell, machine)
                 return outputs.with_name(printed, argv[-1]) if name == b"wc" else printed
@@ -165,7 +165,7 @@ class Values:
         if redirect.op == b"<" and len(parts) == 1 and isinstance(parts[0], ProcessSub) and parts[0].body:
             return self.output(parts[0].body, shell.fork())
         if redirect.op == b"<":
-            return self.scene.content(word(shell, redirect.target, self.substitute), shell.cwd)
+            return self.scene.content(word(shell, redirect.target, self.substitute), shell.cwd, shell.place.node)
         return None
 
     def assign(self, assignment: Assignment, shell: Shell, exported: bool = False) -> None:

@@ -11,6 +11,7 @@ from ..launch import Link
 from ..links import followed, link
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..shell_state import Place, Shell
+from ..site import Site
 from ..text import Text, show
 from . import srun_options
 from .grammar import Reading
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
 def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     scene = programs.scene
-    takers = readings(argv, 1, _makers(argv[0].raw, scene))
+    takers = readings(argv, 1, makers_here(argv[0].raw, scene.site))
     if not takers:
         scene.note(trail.span.start if trail.span else -1, "no mpiexec takes these options")
         scene.hidden = True
@@ -45,28 +46,50 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     run_in(programs, argv[reading.program :], shell, trail, shape, given, names, one)
 
 
-def _makers(name: bytes, scene: Scene) -> Sequence[str]:
+def makers_here(name: bytes, site: Site) -> Sequence[str]:
     """Return whose program it may be: the site's, where the site file says so."""
-    told = scene.site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+    told = site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
     return (told,) if told else makers(name)
 
 
 def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
-    """Say so where the line holds an option of srun that no maker's mpiexec has: then none would start it."""
+    """Say so where the line holds an option that is another launcher's alone: then none would start it."""
+    here = makers_here(argv[0].raw, scene.site)
     for word in argv[1:]:
         name = word.raw.split(b"=")[0]
-        if not word.literal or name[:2] != b"--" or name not in srun_options.TABLE.rows:
+        if not word.literal or not name.startswith(b"-") or _taken(name, here):
             continue
-        if any(name in TABLES[maker].rows for maker in makers(argv[0].raw)):
+        owner = _owner(name, here, told=len(here) == 1)
+        if not owner:
             continue
         launcher = show(argv[0].raw)
-        refused = "%s does not take %s, which is an option of srun" % (launcher, show(name))
+        refused = "%s does not take %s, which is an option of %s" % (launcher, show(name), owner)
         one = link(launcher, argv, Reading((), 1, False, ""))
         scene.shapes[trail.key] = (
             trail._replace(links=trail.links + (one,)),
             StepShape(None, None, None, False, refused),
         )
         return
+
+
+def _taken(name: bytes, here: Sequence[str]) -> bool:
+    return any(_spelt(name) in TABLES[maker].rows for maker in here)
+
+
+def _spelt(name: bytes) -> bytes:
+    """One dash or two: the tables have two."""
+    return b"--" + name.lstrip(b"-")
+
+
+def _owner(name: bytes, here: Sequence[str], told: bool) -> str:
+    """Return whose option it is: srun's, or another maker's where it is known which one is here; "" unknown."""
+    if name[:2] == b"--" and name in srun_options.TABLE.rows:
+        return "srun"
+    others = [maker for maker in TABLES if maker not in here and _spelt(name) in TABLES[maker].rows] if told else []
+    return _SAID[others[0]] if others else ""
+
+
+_SAID = {"pals": "PALS", "hydra": "Hydra (MPICH)", "intelmpi": "Intel MPI", "openmpi": "Open MPI"}
 
 
 def _shape(one: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> StepShape:

@@ -9,6 +9,7 @@ from ..findings import Finding
 from ..fixes import in_front, srun_words
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
+from ..rank_words import once_on_each
 from ..site import Site
 from . import rule
 
@@ -19,6 +20,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: torchrun --nnodes=4 --nproc-per-node=4 ... train.py, as a line of the batch script
     Right: srun --ntasks=4 --ntasks-per-node=1 torchrun --nnodes=4 --nproc-per-node=4 ... train.py
+    Right: mpiexec -n 4 --ppn 1 torchrun ... under PBS; asks first where it is not known whose mpiexec is there
     Why:   the one agent that starts waits for the three others, in silence, for ten minutes.
     """
     for step in plan.steps:
@@ -32,13 +34,20 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, wanted: int, plan: LaunchPlan, site: Site) -> Finding:
     link = step.links[-1]
     says = "%s waits for %d nodes, but is started on the first one only" % (link.name, wanted)
+    launcher = "mpiexec" if site.scheduler == "pbs" else "srun"
     return Finding("MPL302", says, link.name_span, True, fixes=tuple(_fixes(step, plan, site)),
-                   help="start it with srun, one task on each node")  # fmt: skip
+                   help="start it with %s, one task on each node" % launcher)  # fmt: skip
 
 
 def _fixes(step: Step, plan: LaunchPlan, site: Site) -> Iterator[Fix]:
     nodes = plan.allocation.nodes
     if nodes is None or not step.links:
+        return
+    if site.scheduler == "pbs":
+        line, sure = once_on_each(nodes, site)
+        edits = in_front(step.links[0], line, "MPL302")
+        if edits and site.launcher("mpiexec") not in ("absent", "discouraged"):
+            yield Fix(tuple(edits), Safety.SAFE if sure else Safety.ASK, "%s starts it on every node" % line.decode())
         return
     words: List[bytes] = []
     if site.launcher("srun") not in ("absent", "discouraged") and "ibrun" not in _preferred(site):

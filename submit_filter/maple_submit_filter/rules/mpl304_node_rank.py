@@ -9,12 +9,12 @@ from ..findings import Finding
 from ..fixes import in_task, put, task_value
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Link, Step
+from ..rank_words import rank_words
 from ..site import Site
 from . import rule
 
 _OPTION = {"torchrun": "node-rank", "accelerate": "machine-rank", "deepspeed": "node-rank"}
 _SPELT = {"torchrun": b"--node-rank", "accelerate": b"--machine_rank", "deepspeed": b"--node_rank"}
-_VARIABLE = {"srun": b"SLURM_NODEID", "ibrun": b"PMI_RANK"}
 
 
 @rule("MPL304", "every node is told the same node rank")
@@ -29,10 +29,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "node-rank" and step.links:
-                yield _finding(step, breach, job)
+                yield _finding(step, breach, job, site)
 
 
-def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     link = step.links[-1]
     option = link.option(_OPTION[link.name])
     rank = breach.numbers.get("node rank")
@@ -48,14 +48,12 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
         if value == b"0" and option.value is not None and option.value.span() is None and not own:
             says += ": the batch shell expands it before the tasks start"
     at = (option.span if option is not None else None) or link.name_span
-    return Finding("MPL304", says, at, True, fixes=tuple(_fixes(step, link, job)), help="let each task expand it")
+    return Finding("MPL304", says, at, True, fixes=tuple(_fixes(step, link, job, site)), help="let each task expand it")
 
 
-def _fixes(step: Step, link: Link, job: Job) -> Iterator[Fix]:
-    variable = next((_VARIABLE[one.name] for one in step.links if one.name in _VARIABLE), None)
-    if variable is None:
-        return
-    for edits in _ways(link, variable, job):
+def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
+    words = rank_words(step.links, site)
+    for edits in _ways(link, words.node, job) if words is not None else ():
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
     met = _by_meeting(link, job.source)

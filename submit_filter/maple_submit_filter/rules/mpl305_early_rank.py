@@ -9,6 +9,7 @@ from ..findings import Finding
 from ..fixes import exec_in_task, later, pointed_at, task_value
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
+from ..rank_words import RankWords, rank_words
 from ..site import Site
 from . import rule
 
@@ -25,26 +26,24 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "env-rank" and "master" in breach.texts:
-                yield _finding(step, breach, job)
+                yield _finding(step, breach, job, site)
 
 
-def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     same = breach.numbers["rank"]
     if breach.names:
         says = "the RANKs of the %s tasks are not one each" % breach.numbers["tasks"]
     else:
         says = "all %s tasks get %s RANK" % (breach.numbers["tasks"], "an empty" if same is None else "%d as" % same)
     rank = breach.texts.get("rank-text")
-    fixes = []
-    if step.links and step.links[0].name == "srun":
-        fixes = [
-            Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in _ways(step, breach, job) if edits
-        ]
+    words = rank_words(step.links[:1], site)
+    ways = _ways(step, breach, job, words) if words is not None and words.local else ()
+    fixes = [Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in ways if edits]
     at = pointed_at(rank, step)
     return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set it in the task")
 
 
-def _ways(step: Step, breach: Breach, job: Job) -> Iterator[Optional[List[Edit]]]:
+def _ways(step: Step, breach: Breach, job: Job, words: RankWords) -> Iterator[Optional[List[Edit]]]:
     rank = breach.texts.get("rank-text")
     where = rank.written() if rank is not None else None
     if where is not None and job.source[where.start : where.start + 1] == b"$":
@@ -54,9 +53,9 @@ def _ways(step: Step, breach: Breach, job: Job) -> Iterator[Optional[List[Edit]]
     if where is not None:
         local = breach.texts.get("local-text")
         beside = local.written() if local is not None else None
-        for index, edits in enumerate(task_value(where, b"SLURM_PROCID", "MPL305")):
-            yield edits + (task_value(beside, b"SLURM_LOCALID", "MPL305")[index] if beside is not None else [])
-    own = [b"RANK=$SLURM_PROCID"]
+        for index, edits in enumerate(task_value(where, words.rank, "MPL305")):
+            yield edits + (task_value(beside, words.local, "MPL305")[index] if beside is not None else [])
+    own = [b"RANK=$" + words.rank]
     if "local-text" in breach.texts:
-        own.append(b"LOCAL_RANK=$SLURM_LOCALID")
+        own.append(b"LOCAL_RANK=$" + words.local)
     yield exec_in_task(job.source, step.program_span, own, "MPL305")

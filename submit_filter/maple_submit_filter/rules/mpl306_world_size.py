@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "world-size":
-                yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job)
+                yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job, site)
 
 
 def _shared_out(step: Step, breach: Breach) -> Finding:
@@ -42,11 +42,14 @@ def _shared_out(step: Step, breach: Breach) -> Finding:
     return Finding("MPL306", says, at, True, fixes=tuple(fixes), help="--num_processes is the total of all machines")
 
 
-def _exported(step: Step, breach: Breach, job: Job) -> Finding:
+def _exported(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     tasks, world = breach.numbers["tasks"], breach.numbers["world size"]
     text = breach.texts.get("world-text")
-    ways = replacements(text, (b"$SLURM_NTASKS", b"%d" % (tasks or 0)), "MPL306", job.source)
+    news = (b"$SLURM_NTASKS", b"%d" % (tasks or 0)) if site.scheduler == "slurm" else (b"%d" % (tasks or 0),)
+    ways = replacements(text, news, "MPL306", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.ASK, "the world size is the number of tasks") for edits in ways)
     at = pointed_at(text, step)
     says = "WORLD_SIZE is %s, but %s processes start" % (world, tasks)
-    return Finding("MPL306", says, at, True, fixes=fixes, help="let it be $SLURM_NTASKS")
+    return Finding(
+        "MPL306", says, at, True, fixes=fixes, help="let it be the number of processes that the launcher starts"
+    )

@@ -9,6 +9,7 @@ from ..findings import Finding
 from ..fixes import pointed_at, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
+from ..rank_words import job_id
 from ..site import Site
 from . import rule
 
@@ -24,12 +25,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "run-id-differs":
-                yield _finding(step, breach, job)
+                yield _finding(step, breach, job, site)
 
 
-def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     run_id = breach.texts.get("run-id")
-    ways = replacements(run_id, (b"$SLURM_JOB_ID",), "MPL503", job.source)
+    ways = replacements(run_id, (job_id(site), b"'\"" + job_id(site) + b"\"'"), "MPL503", job.source)
     fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the job id names the rendezvous") for edits in ways)
     at = pointed_at(run_id, step)
     return Finding("MPL503", "each node gives the rendezvous another id", at, True, fixes=fixes, help="use the job id")

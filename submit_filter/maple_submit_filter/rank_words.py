@@ -1,0 +1,84 @@
+"""The variables in which a task finds its own numbers, by the launcher that starts it; and words of the scheduler."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Sequence, Tuple
+
+from .launch import Link
+from .site import Site
+
+
+class RankWords(NamedTuple):
+    """Names of variables: of the rank, the local rank, the node (where each has one task), the number of tasks.
+
+    b"" where the launcher has none.
+    """
+
+    rank: bytes
+    local: bytes
+    node: bytes
+    tasks: bytes
+
+
+_FIXED = {
+    "srun": RankWords(b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURM_NTASKS"),
+    "ibrun": RankWords(b"PMI_RANK", b"MPI_LOCALRANKID", b"PMI_RANK", b"PMI_SIZE"),
+    "pbsdsh": RankWords(b"PBS_NODENUM", b"", b"PBS_NODENUM", b""),
+}
+
+
+def rank_words(links: Sequence[Link], site: Site) -> Optional[RankWords]:
+    """Return the variables of the first launcher among *links* that has any, None where none is known."""
+    for link in links:
+        if link.name in _FIXED:
+            return _FIXED[link.name]
+        if link.name == "mpiexec":
+            return _of_mpiexec(link, site)
+    return None
+
+
+def _of_mpiexec(link: Link, site: Site) -> Optional[RankWords]:
+    """Return what every mpiexec that takes these words sets."""
+    from .launchers.mpi_options import readings
+    from .launchers.mpi_ranks import NAMES
+    from .launchers.mpiexec import makers_here
+
+    takers = readings(list(link.argv), 1, makers_here(link.argv[0].raw, site))
+    each = [NAMES[maker] for maker in takers]
+    if not each:
+        return None
+    rank, local = _common([one.rank for one in each]), _common([one.local for one in each])
+    return RankWords(rank, local, rank, _common([one.size for one in each])) if rank else None
+
+
+def _common(many: Sequence[Tuple[bytes, ...]]) -> bytes:
+    return next((name for name in many[0] if all(name in one for one in many)), b"")
+
+
+def first_node(site: Site) -> Tuple[bytes, ...]:
+    """Return shell words for the job's first node: as a task reaches it, without quotes, and out of single quotes.
+
+    PBS writes the node file on the first node alone, so the batch shell has to read it.
+    """
+    suffix = site.node_name_suffix.encode()
+    if site.scheduler == "pbs":
+        suffix = b""  # the file names the nodes with their domain
+        quoted = b'$(head -n 1 "$PBS_NODEFILE")'
+        return quoted + suffix, quoted.replace(b'"', b"") + suffix, b"'\"" + quoted + suffix + b"\"'"
+    quoted = b'$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+    return quoted + suffix, quoted.replace(b'"', b"") + suffix
+
+
+def job_id(site: Site) -> bytes:
+    """Return the shell word for the job's id."""
+    return b"$PBS_JOBID" if site.scheduler == "pbs" else b"$SLURM_JOB_ID"
+
+
+def once_on_each(nodes: int, site: Site) -> Tuple[bytes, bool]:
+    """Return the mpiexec that starts one task on each of the nodes, and whether this site surely has that one."""
+    told = site.maker("mpiexec")
+    words = {
+        "pals": b"mpiexec --envall -n %d --ppn 1 --cpu-bind none",
+        "openmpi": b"mpiexec -n %d --map-by ppr:1:node --bind-to none",
+    }.get(told, b"mpiexec -n %d -ppn 1")
+    return words % nodes, bool(told)
