@@ -58,7 +58,8 @@ def main():
     if kind == "otherhash":
         reply = reply._replace(hash=bytes(32))
     if kind == "otherword":
-        reply = reply._replace(change=frames.Change(b"#!/bin/sh\n", (b"sbatch", b"/etc/passwd")))
+        argv = (request.submission.argv[0], b"/etc/passwd")
+        reply = reply._replace(change=frames.Change(b"#!/bin/sh\n", argv))
     if kind == "short":
         return send(frames.pack_reply(reply)[:-3])
     if kind == "keeps":
@@ -67,7 +68,8 @@ def main():
         question = b"maple: one line more\n"
         reply = reply._replace(change=None, offer=reply.change, question=question)
     if kind == "argv":
-        argv = (request.submission.argv[0], b"--nodes=2", *request.submission.argv[1:])
+        word = b"--nodes=2" if request.submission.scheduler == "slurm" else b"-lselect=2"
+        argv = (request.submission.argv[0], word, *request.submission.argv[1:])
         reply = reply._replace(change=reply.change._replace(argv=argv))
     send(frames.pack_reply(reply))
 

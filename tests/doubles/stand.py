@@ -1,12 +1,15 @@
-"""A front installed in a folder of its own, before a double of sbatch; makes a call bare and with Maple."""
+"""A front installed in a folder of its own, before a double of sbatch or qsub; makes a call bare and with Maple."""
 
 from __future__ import annotations
 
 import os
+import pty
 import re
+import select
 import signal
 import subprocess
-from typing import Any, Mapping, NamedTuple, Optional, Sequence
+import termios
+from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 ROOT = os.path.dirname(os.path.dirname(HERE))
@@ -16,6 +19,7 @@ PYTHON = os.path.realpath("/usr/bin/python3")
 
 ASKED = b"#!/bin/bash\n#SBATCH -N 2\nsrun python train.py\n"
 PLAIN = b"#!/bin/bash\n#SBATCH -N 2\n./simulate input.dat\n"
+ACCEPTED = {"sbatch": b"Submitted batch job 7\n", "qsub": b"7.pbs01\n"}
 
 
 class Seen(NamedTuple):
@@ -26,22 +30,28 @@ class Seen(NamedTuple):
     stderr: bytes
     exit: int
 
+    def pieces(self) -> Iterator[tuple[bytes, bytes]]:
+        """The record's values of any bytes, by the word before them, and with b"" what stands on lines between them."""
+        head, at = re.compile(rb"^(argv|env|environ|script|wrap|executable) (\d+):", re.MULTILINE), 0
+        while (match := head.search(self.record, at)) is not None:
+            yield b"", self.record[at : match.start()]
+            at = match.end() + int(match.group(2))
+            yield match.group(1), self.record[match.end() : at]
+        yield b"", self.record[at:]
+
     def values(self, name: bytes) -> list[bytes]:
         """The values written under *name* ("argv", "env", "script", "wrap" ...)."""
-        found, at = [], 0
-        head = re.compile(rb"^(argv|env|environ|script|wrap) (\d+):", re.MULTILINE)
-        while True:
-            match = head.search(self.record, at)
-            if match is None:
-                return found
-            at = match.end() + int(match.group(2))
-            if match.group(1) == name:
-                found.append(self.record[match.end() : at])
+        return [value for word, value in self.pieces() if word == name]
 
     @property
     def script(self) -> bytes:
         """The script that would be submitted."""
         return (self.values(b"script") or self.values(b"wrap") or [b"<none>"])[0]
+
+    def lines(self, word: bytes) -> list[bytes]:
+        """What stands behind *word* on the lines that begin with it ("set", "name", "background" ...)."""
+        between = b"".join(value for name, value in self.pieces() if not name)
+        return re.findall(rb"^%s ?(.*)$" % word, between, re.MULTILINE)
 
 
 def build(sanitized: bool = False) -> str:
@@ -51,20 +61,64 @@ def build(sanitized: bool = False) -> str:
     return os.path.join(FRONT, "build", "front-sanitized" if sanitized else "front")
 
 
-class Stand:
-    """A prefix with the front in `bin`, the double of sbatch in `real`, a home and a working directory."""
+def compiled(command: str, folder: str) -> str:
+    """Compile the double of *command*, sbatch or qsub, into *folder*, and return its path."""
+    parts = [os.path.join(HERE, "recorder.c")]
+    if command == "qsub":
+        parts = sorted(os.path.join(HERE, "qsub", name) for name in os.listdir(HERE + "/qsub") if name.endswith(".c"))
+    path = os.path.join(folder, "double-of-" + command)
+    subprocess.run(["cc", "-O1", "-static", "-o", path, *parts], check=True)
+    return path
 
-    def __init__(self, folder: str, front: str, recorder: str) -> None:
-        self.folder = folder
-        self.front = os.path.join(folder, "prefix", "bin", "sbatch")
+
+def on_terminal(
+    path: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, keys: bytes = b"", after: bytes = b""
+) -> tuple[bytes, int]:
+    """Run a program on a terminal of its own, type *keys* once *after* is seen; return what was shown and the exit.
+
+    What is typed is not echoed. The exit is as `Popen.returncode` has it.
+    """
+    pid, terminal = pty.fork()
+    if pid == 0:
+        os.chdir(cwd)
+        os.execve(path, list(argv), dict(env))
+    modes = termios.tcgetattr(terminal)
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(terminal, termios.TCSANOW, modes)
+    shown, typed = b"", False
+    while True:
+        if not typed and after in shown:
+            os.write(terminal, keys)
+            typed = True
+        if not select.select([terminal], [], [], 30)[0]:
+            os.kill(pid, signal.SIGKILL)
+            break
+        try:
+            part = os.read(terminal, 4096)
+        except OSError:  # nobody has the terminal open any more
+            break
+        if not part:
+            break
+        shown += part
+    status = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    os.close(terminal)
+    return shown.replace(b"\r\n", b"\n"), status
+
+
+class Stand:
+    """A prefix with the front in `bin`, the double of a command in `real`, a home and a working directory."""
+
+    def __init__(self, folder: str, front: str, double: str, command: str = "sbatch") -> None:
+        self.folder, self.command, self.accepted = folder, command, ACCEPTED[command]
+        self.front = os.path.join(folder, "prefix", "bin", command)
         self.conf = os.path.join(folder, "prefix", "etc", "front.conf")
-        self.real = os.path.join(folder, "real", "sbatch")
+        self.real = os.path.join(folder, "real", command)
         self.home, self.work = os.path.join(folder, "home"), os.path.join(folder, "work")
         self.helpers = os.path.join(folder, "helpers")
         for path in (self.front, self.conf, self.real, self.home + "/x", self.work + "/x", self.helpers + "/x"):
             os.makedirs(os.path.dirname(path), exist_ok=True)
         self._copy(front, self.front)
-        self._copy(recorder, self.real)
+        self._copy(double, self.real)
         self.write(os.path.join(self.helpers, "lib"), LIB.encode())
         self.helper("keeps")
 
@@ -84,7 +138,7 @@ class Stand:
 
     def configure(self, **keys: object) -> None:
         """Write front.conf; what is not said is what a sound installation would have."""
-        sound = {"real_sbatch": self.real, "python": PYTHON, "helper_ms": 20000}
+        sound = {"real_" + self.command: self.real, "python": PYTHON, "helper_ms": 20000}
         lines = ["%s=%s\n" % pair for pair in {**sound, **keys}.items()]
         self.write(self.conf, "".join(lines).encode())
         os.chmod(self.conf, 0o644)
@@ -96,6 +150,11 @@ class Stand:
             self._copy(os.path.join(HERE, "answerer.py"), path)
         self.configure(helper=path, **keys)
 
+    def setup(self, **lines: object) -> None:
+        """Say what the server is like that the double of qsub speaks for (tests/doubles/README.md has the names)."""
+        text = "".join("%s=%s\n" % (name, str(value).replace("\n", "\\n")) for name, value in lines.items())
+        self.write(os.path.join(self.folder, "server"), text.encode())
+
     def environment(self, **more: Optional[str]) -> dict[str, str]:
         """The environment of a call; None takes a variable away."""
         base: dict[str, Optional[str]] = {
@@ -104,6 +163,7 @@ class Stand:
             "RECORD": os.path.join(self.folder, "record"),
             "BASH_FUNC_module%%": '() {  eval $(modulecmd bash "$@")\n}',
             "EMPTY": "",
+            "QSUB_SETUP": os.path.join(self.folder, "server") if self.command == "qsub" else None,
             "ASAN_OPTIONS": "detect_leaks=0:abort_on_error=0:exitcode=99",
             **more,
         }
@@ -120,18 +180,24 @@ class Stand:
         how.setdefault("stdout", subprocess.PIPE)
         how.setdefault("stderr", subprocess.PIPE)
         how.setdefault("cwd", self.work)
-        process = subprocess.Popen(["sbatch", *words], executable=self.front if maple else self.real, env=env, **how)
+        path = self.front if maple else self.real
+        process = subprocess.Popen([self.command, *words], executable=path, env=env, **how)
         try:
             out, err = process.communicate(stdin, timeout=60)
         except subprocess.TimeoutExpired:
             process.send_signal(signal.SIGKILL)
             process.communicate()
             raise
-        text = b""
-        if os.path.exists(record):
-            with open(record, "rb") as file:
-                text = file.read()
-        return Seen(text, out or b"", err or b"", process.returncode)
+        return Seen(self.record, out or b"", err or b"", process.returncode)
+
+    @property
+    def record(self) -> bytes:
+        """What the double wrote down last, b"" if it was not started."""
+        try:
+            with open(os.path.join(self.folder, "record"), "rb") as file:
+                return file.read()
+        except FileNotFoundError:
+            return b""
 
     def both(self, words: Sequence[Any], **how: Any) -> tuple[Seen, Seen]:
         """Make the call bare, then with Maple."""

@@ -10,6 +10,7 @@ import re
 import sys
 import time
 
+import pmi
 import store
 import world
 
@@ -25,14 +26,14 @@ HELPERS = re.compile(
     r"prep|download|convert|merge|export|tokeni[sz]e|plot|collect|check|setup|stage|env|list_|report|hosts"
 )
 TRAINERS = re.compile(r"train|tune|ddp|fsdp|zero|main|run|bench|pipeline")
-TRAINS = re.compile(rb"torch|tensorflow|jax|deepspeed|accelerate|lightning|horovod|mpi4py|maple-double")
+TRAINS = re.compile(rb"torch|tensorflow|jax|deepspeed|accelerate|lightning|horovod|mpi4py|ezpz|maple-double")
 MODULES = re.compile(r"^(pip|venv|json|http|site|sysconfig|compileall|zipfile|ensurepip|timeit|pytest|this|nvitop)\b")
 WANTED = re.compile(
     r"^(SLURM_(PROCID|NODEID|LOCALID|NTASKS|JOB_ID|STEP_ID|STEP_NUM_TASKS|NNODES|JOB_NUM_NODES|STEP_TASKS_PER_NODE"
     r"|GPUS_ON_NODE|JOB_GPUS|STEP_GPUS|CPUS_PER_TASK|JOB_NODELIST)|RANK|LOCAL_RANK|WORLD_SIZE|LOCAL_WORLD_SIZE"
     r"|GROUP_RANK|NODE_RANK|MASTER_\w+|CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|OMP_NUM_THREADS"
     r"|TORCHELASTIC_\w+|PMI\w*_(RANK|SIZE)|MPI_LOCAL\w+|OMPI_COMM_WORLD_\w+|PALS_\w+|ACCELERATE_\w+"
-    r"|(NCCL|GLOO)_\w+)$"
+    r"|(NCCL|GLOO)_\w+|ZE_\w+|PBS_(JOBID|NODEFILE|NODENUM|VNODENUM|O_WORKDIR))$"
 )
 # source -> variables for rank, local rank, world size
 SOURCES = {
@@ -40,7 +41,9 @@ SOURCES = {
     "slurm": ("SLURM_PROCID", "SLURM_LOCALID", "SLURM_NTASKS"),
     "hydra": ("PMI_RANK", "MPI_LOCALRANKID", "PMI_SIZE"),
     "openmpi": ("OMPI_COMM_WORLD_RANK", "OMPI_COMM_WORLD_LOCAL_RANK", "OMPI_COMM_WORLD_SIZE"),
+    "pals": ("PALS_RANKID", "PALS_LOCAL_RANKID", "PMI_SIZE"),
 }
+SPEAKS_MPI = re.compile(rb"mpi4py|horovod|ezpz")
 
 
 def main(name, argv):
@@ -137,7 +140,11 @@ class Leaf:
         rank, local, size = (self.env.get(name, "") for name in SOURCES[self.source])
         self.rank, self.local_rank, self.size = (int(x) if x.isdigit() else None for x in (rank, local, size))
         self.addr, self.port = self.env.get("MASTER_ADDR", ""), self.env.get("MASTER_PORT", "")
-        if self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
+        lost = not (self.addr and self.port) and "PMI_FD" in self.env
+        if lost and self.source in ("hydra", "pals") and SPEAKS_MPI.search(self.text):
+            # What MPI's ranks tell each other needs no variable: rank 0 says where it is, whoever it is.
+            self.addr, self.port = pmi.meeting_point(self.rank)
+        elif self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
             # Lightning makes its own master out of SLURM_*; MPI's ranks need none, so the stand-in takes the same.
             self.addr = self.addr or first_host(self.env.get("SLURM_JOB_NODELIST", ""))
             self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
@@ -149,14 +156,18 @@ class Leaf:
             return "slurm"
         if b"OMPI_COMM_WORLD_RANK" in self.text or (b"mpi4py" in self.text and "OMPI_COMM_WORLD_RANK" in self.env):
             return "openmpi"
-        if b"PMI_RANK" in self.text or b"mpi4py" in self.text:
+        if "PALS_RANKID" in self.env and (
+            SPEAKS_MPI.search(self.text) or re.search(b"PALS_RANKID|PMI_RANK", self.text)
+        ):
+            return "pals"
+        if b"PMI_RANK" in self.text or SPEAKS_MPI.search(self.text):
             return "hydra"
         return "torch"
 
     def claim(self):
         """Take a GPU, as `torch.cuda.set_device(local_rank)` would. Return what is wrong, or ""."""
         visible = world.visible_gpus()
-        self.facts["gpus"] = visible
+        self.facts.update(gpus=visible, node_gpus=world.node().get("gpus"))
         words = " ".join(self.arguments)
         if (
             self.env.get("MAPLE_DEVICE") == "cpu"
@@ -169,6 +180,8 @@ class Leaf:
         local = self.local_rank
         if local is None:
             local = int(self.env.get("SLURM_LOCALID") or 0) % len(visible) if self.rank is not None else 0
+        if re.search(rb"%\s*torch\.(cuda|xpu)\.device_count\(\)", self.text):
+            local %= len(visible)
         if local >= len(visible):
             return "CUDA error: invalid device ordinal (local rank %d, %d visible)" % (local, len(visible))
         self.device = visible[local]

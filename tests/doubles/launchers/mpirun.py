@@ -1,4 +1,4 @@
-"""Stand-in for mpirun, mpiexec and ibrun inside a Slurm job: ranks over the nodes, started through srun.
+"""Stand-in for mpirun, mpiexec and ibrun inside a job: ranks over the nodes, started through srun or through PBS.
 
 Which mpirun this is (Open MPI or Hydra) says the file `mpi` beside slurm.conf, or MAPLE_MPI.
 """
@@ -79,6 +79,10 @@ def personality():
 
 def allocated():
     """Return host -> tasks of the allocation, [("localhost", 1)] outside one."""
+    if "PBS_NODEFILE" in os.environ:
+        with open(os.environ["PBS_NODEFILE"]) as file:
+            lines = file.read().split()
+        return [(host, lines.count(host)) for host in dict.fromkeys(lines)]
     hosts = hostnames(os.environ.get("SLURM_NODELIST") or os.environ.get("SLURM_JOB_NODELIST", ""))
     tasks = []
     for part in os.environ.get("SLURM_TASKS_PER_NODE", "1").split(","):
@@ -225,6 +229,8 @@ def spread(name, plan, command, kind):
     if set(plan) <= {world.host(), "localhost", os.environ.get("SLURMD_NODENAME")}:
         return proxy(json.loads(told), command)
     me = os.path.join(os.path.dirname(world.python()), "mpirun")
+    if "PBS_NODEFILE" in os.environ:
+        return through_pbs(name, plan, [me, "--maple-proxy", told, *command])
     count = str(len(plan))
     words = [
         world.real("srun"),
@@ -240,6 +246,15 @@ def spread(name, plan, command, kind):
         *command,
     ]
     return world.attend([world.start(words, dict(os.environ))], name)
+
+
+def through_pbs(name, plan, words):
+    """Start the proxies as an Open MPI that was built with TM does: PBS hands on mpirun's own environment."""
+    import remote  # beside this file in the labs of PBS only
+
+    env = dict(os.environ)
+    lines = [remote.entering(remote.holder(host), os.getcwd(), words) for host in plan]
+    return world.attend([world.start(line, env) for line in lines], name)
 
 
 def proxy(told, command):

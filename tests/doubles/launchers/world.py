@@ -15,7 +15,9 @@ def host():
 
 def node():
     """Return what the lab wrote down about this node, {} outside a lab."""
-    folder = os.path.join(os.path.dirname(os.path.dirname(os.environ.get("SLURM_CONF", "/"))), "nodes")
+    # A job of PBS knows of no file of its lab's: there the stand-ins' own place says where the lab is.
+    within = os.environ.get("SLURM_CONF") or os.path.abspath(__file__)
+    folder = os.path.join(os.path.dirname(os.path.dirname(within)), "nodes")
     for name in (os.environ.get("SLURMD_NODENAME", ""), host()):
         try:
             with open(os.path.join(folder, name + ".json")) as file:
@@ -58,9 +60,13 @@ def _granted(env, all_of_them):
 def _valid(text, total):
     found = []
     for word in text.split(","):
-        if not word.strip().isdigit() or int(word) >= total or int(word) in found:
+        card, dot, tile = word.strip().partition(".")
+        if not card.isdigit() or (dot and tile not in ("0", "1")):
             break
-        found.append(int(word))
+        device = 2 * int(card) + int(tile) if dot else int(card)  # card.tile, as Intel's masks may say
+        if device >= total or device in found:
+            break
+        found.append(device)
     return found
 
 
