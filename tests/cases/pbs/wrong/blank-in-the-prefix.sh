@@ -1,6 +1,13 @@
 #!/bin/bash
-# wrong: '# PBS' is a comment: the job is one node with one CPU, and no GPU.
-# PBS -l select=1:ncpus=8:ngpus=4
+# wrong: '# PBS' is a comment: the job gets one node, where the lines below want two.
+# PBS -l select=2:ncpus=8:ngpus=2
+# PBS -l place=scatter
 # PBS -l walltime=00:30:00
 cd $PBS_O_WORKDIR
-torchrun --standalone --nproc_per_node=4 train.py
+HEAD=$(head -n 1 $PBS_NODEFILE)
+r=0
+for host in $(uniq $PBS_NODEFILE); do
+    ssh $host "cd $PBS_O_WORKDIR; torchrun --nnodes=2 --node_rank=$r --nproc_per_node=2 --master_addr=$HEAD train.py" &
+    r=$((r + 1))
+done
+wait
