@@ -14,7 +14,8 @@ from .options import Said, read_options
 from .qsub_lines import DEFAULT_PREFIX, head, stands
 from .qsub_oddities import beaten, other_schedulers, unread, without_effect
 from .qsub_options import ATTRIBUTES, QSUB, RESOURCES, STRIPPED, Items, attributes, resources
-from .script_lines import SHELLS, interpreter, lines_of
+from .qsub_values import AT_ONCE, is_illegal
+from .script_lines import SHELLS, interpreter
 
 LONGEST_PREFIX = 32  # bytes of -C that count
 CRLF = "qsub: script contains cr, lf"
@@ -82,11 +83,12 @@ def _items(said: Said) -> Tuple[List[Tuple[str, bytes, int, int]], str]:
     value, skipped = said.value, 0
     if said.name in LISTS:
         read: Items = LISTS[said.name](value)
-        items = [(one.name.decode("utf-8", "surrogateescape"), one.value, one.start, one.end) for one in read.items]
+        items = [(one.name.decode("utf-8", "backslashreplace"), one.value, one.start, one.end) for one in read.items]
         return items, "illegal %s value: %s" % (said.spelling.decode(), read.problem) if read.problem else ""
     if said.name in STRIPPED:
         skipped = len(value) - len(value.lstrip())
-    return [(said.name, value[skipped:], skipped, len(value))], ""
+    wrong = "illegal %s value" % said.spelling.decode() if said.name in AT_ONCE and is_illegal(said.name, value) else ""
+    return [(said.name, value[skipped:], skipped, len(value))], wrong
 
 
 def interactive(settings: Sequence[Setting]) -> bool:
@@ -117,15 +119,14 @@ def read_script(source: bytes, prefix: bytes = DEFAULT_PREFIX, shell: Tuple[byte
     read = head(source, prefix)
     found: List[Directive] = []
     oddities: List[Oddity] = []
-    for line in read.lines:
-        settings, refused = _directive(line)
+    for line in read.directives:
+        settings, refused = _directive(source, line)
         found.append(Directive(line.span, line.line, prefix, settings))
         oddities += [Oddity("refused", line.span, line.line, refused)] if refused else []
     said_all = [one for directive in found for one in directive.settings]
     is_shell = _is_shell(said, named, _shell(said_all, shell))
-    lines = lines_of(source)
     oddities += [*beaten(said_all), *without_effect(said_all)]
-    oddities += [*unread(source, lines, read, prefix, is_shell), *other_schedulers(source, lines[: read.first_command])]
+    oddities += [*unread(source, read, prefix, is_shell), *other_schedulers(source, read)]
     oddities.sort(key=lambda one: one.span)
     first = CRLF if b"\r\n" in source else next((one.says for one in oddities if one.kind == "refused"), "")
     return JobScript(source, said, is_shell, tuple(found), tuple(oddities), first, False)
@@ -144,7 +145,7 @@ def _is_shell(said: bytes, named: bool, shell: bytes) -> bool:
     return named if said else not shell or shell in SHELLS
 
 
-def _directive(line: DirectiveLine) -> Tuple[Tuple[Setting, ...], str]:
+def _directive(source: bytes, line: DirectiveLine) -> Tuple[Tuple[Setting, ...], str]:
     """Return the settings of one directive, and what qsub says where it refuses it."""
     if line.problem:
         return (), line.problem
@@ -155,7 +156,7 @@ def _directive(line: DirectiveLine) -> Tuple[Tuple[Setting, ...], str]:
     for one in reading.said:
         items, wrong = _items(one)
         problem = problem or wrong
-        settings += [Setting(name, value, _origin(line, one, start, end)) for name, value, start, end in items]
+        settings += [Setting(name, value, _origin(source, line, one, start, end)) for name, value, start, end in items]
     dashes = reading.end > 0 and texts[reading.end - 1] == b"--"
     if problem or dashes or reading.end < len(texts):
         shown = b"".join(text + b" " for text in texts).decode("utf-8", "backslashreplace")
@@ -163,26 +164,20 @@ def _directive(line: DirectiveLine) -> Tuple[Tuple[Setting, ...], str]:
     return tuple(settings), ""
 
 
-def _origin(line: DirectiveLine, said: Said, start: int, end: int) -> Origin:
+def _origin(source: bytes, line: DirectiveLine, said: Said, start: int, end: int) -> Origin:
     """Return where an option stands, and where the bytes *start* to *end* of its value; -1: they stand nowhere."""
     first, last = line.words[said.at], line.words[said.at + said.words - 1]
     value: Optional[Span] = None
     if said.value_word >= 0 and start >= 0:
         value = stands(line.words[said.value_word], said.value_at + start, said.value_at + end)
-    span = Span(first.span.start, last.span.end) if _alone(first, said) and first.line == last.line else None
-    if span is not None and not _on_one_line(first, last):
-        span = None
+    whole = Span(first.span.start, last.span.end)
+    span = whole if _alone(first, said) and b"\n" not in source[whole.start : whole.end] else None
     return Origin("directive", span, value, line=first.line, spelling=said.spelling)
 
 
 def _alone(word: DirectiveWord, said: Said) -> bool:
     """Return whether no other option shares the word, as in `-hN2`."""
     return word.text == said.spelling if said.value_word != said.at else said.value_at == len(said.spelling)
-
-
-def _on_one_line(first: DirectiveWord, last: DirectiveWord) -> bool:
-    """Return whether neither word goes on in a further line: its bytes and its quotes fill its span."""
-    return all(word.span.end - word.span.start <= 2 * len(word.text) + 2 for word in (first, last))
 
 
 def settings(argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: Optional[JobScript]) -> Settings:

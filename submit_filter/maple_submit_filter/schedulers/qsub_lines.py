@@ -15,15 +15,16 @@ from .directives import BLANK, DirectiveLine, DirectiveWord
 from .script_lines import lines_of
 
 DEFAULT_PREFIX = b"#PBS"
-UNMATCHED = "qsub: unmatched quote"
+UNMATCHED = "qsub: unmatched "  # qsub means to show the quote, and shows a NUL
 ENDS_EARLY = "qsub: unexpected end-of-file or read error in script"
 BACKSLASH = b"\\"[0]
 
 
 class Head(NamedTuple):
-    """The directives that are read, and how many lines stand before the first command."""
+    """The directives that are read, all lines of the script, and how many of them stand before the first command."""
 
-    lines: Tuple[DirectiveLine, ...]
+    directives: Tuple[DirectiveLine, ...]
+    lines: List[Span]
     first_command: int
 
 
@@ -54,7 +55,7 @@ def head(source: bytes, prefix: bytes) -> Head:
         span = Span(first.start, lines[last].end)
         found.append(DirectiveLine(span, index + 1, prefix, words, joined.problem or problem))
         index = last + 1
-    return Head(tuple(found), index)
+    return Head(tuple(found), lines, index)
 
 
 def directive_start(source: bytes, line: Span, prefix: bytes) -> int:

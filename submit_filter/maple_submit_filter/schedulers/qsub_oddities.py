@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, Sequence
+from typing import Iterator, List, Sequence, Tuple
 
 from ..edits import Span
 from ..script import Oddity
@@ -18,22 +18,27 @@ _VARIABLE = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][^}]*\})")
 _NOT_ASKED = ("stagein", "stageout")  # what becomes of a variable there was not tried
 
 
-def unread(source: bytes, lines: List[Span], head: Head, prefix: bytes, is_shell: bool) -> Iterator[Oddity]:
+def unread(source: bytes, head: Head, prefix: bytes, is_shell: bool) -> Iterator[Oddity]:
     """Yield the directives behind the first command, and comments before it that are nearly one."""
     if prefix == DEFAULT_PREFIX:
-        yield from near_misses(source, lines[: head.first_command])
-    behind = [
-        (span, index + 1)
-        for index, span in enumerate(lines)
-        if index >= head.first_command and directive_start(source, span, prefix) >= 0
-    ]
+        yield from near_misses(source, head.lines[: head.first_command])
+    behind = _behind(source, head, prefix)
     taken = literals(source) if behind and is_shell else []
     for span, line in behind:
         if not any(one.start <= span.start < one.end for one in taken):
-            yield Oddity("late", span, line, _why_late(source, head, prefix))
+            yield Oddity("late", span, line, _why_late(source, head))
 
 
-def _why_late(source: bytes, head: Head, prefix: bytes) -> str:
+def _behind(source: bytes, head: Head, prefix: bytes) -> List[Tuple[Span, int]]:
+    """Return the lines behind the first command that begin with the prefix, each with its number."""
+    first = head.first_command
+    if first == len(head.lines) or not prefix or source.find(prefix, head.lines[first].start) < 0:
+        return []
+    lines = enumerate(head.lines[first:], first + 1)
+    return [(span, line) for line, span in lines if directive_start(source, span, prefix) >= 0]
+
+
+def _why_late(source: bytes, head: Head) -> str:
     if head.first_command == 0 and source.startswith(MARK):
         return "qsub reads no directive: a byte order mark makes the first line a command"
     return "behind the first command, in line %d: qsub does not read it" % (head.first_command + 1)
@@ -61,9 +66,9 @@ def resembles(word: bytes) -> bool:
     return sorted(upper) == sorted(b"PBS") or upper in (b"PPBS", b"PBBS", b"PBSS", b"PS", b"PB", b"BS")
 
 
-def other_schedulers(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
-    """Yield the directives of Slurm and LSF, which are comments to qsub."""
-    for index, span in enumerate(lines):
+def other_schedulers(source: bytes, head: Head) -> Iterator[Oddity]:
+    """Yield the directives of Slurm and LSF before the first command: they are comments to qsub."""
+    for index, span in enumerate(head.lines[: head.first_command]):
         name = next((one for one in _OTHERS if source.startswith(one + b" ", span.start)), None)
         if name:
             says = "%s lines are comments to qsub" % name.decode()

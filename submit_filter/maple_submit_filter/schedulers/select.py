@@ -52,6 +52,11 @@ DEFAULT = (Chunk(1, (Resource(b"ncpus", b"1", -1, -1),), -1, -1),)  # with place
 HOST_LEVEL = ("ncpus", "ngpus", "mem", "vmem", "mpiprocs", "ompthreads", "arch", "host", "vnode")
 
 
+def count(text: bytes) -> Optional[int]:
+    """Return the number that a chunk begins with, None where it is none."""
+    return int(text) if _COUNT.match(text) else None
+
+
 def chunks(value: bytes) -> Optional[Tuple[Chunk, ...]]:
     """Return the chunks of a `select`, None where it is none: qsub refuses `x`, `-1`, `0:ncpus=1` and `1:ncpus`."""
     found: List[Chunk] = []
