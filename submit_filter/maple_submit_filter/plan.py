@@ -105,7 +105,8 @@ def _pooled(
 
 def _apart(starts: Sequence[Start]) -> bool:
     """Lines beside each other that are all for one node each are jobs of their own."""
-    return all(start.agent is not None and start.agent.nnodes in ((1, 1), None) for start in starts)
+    agents = [start.agent for start in starts]
+    return all(agent is not None and agent.nnodes in ((1, 1), None) and not agent.empty for agent in agents)
 
 
 def _shape(key: Tuple[object, ...], scene: Scene) -> Optional[StepShape]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..launch import Link
-from ..shell_state import Place, Shell
+from ..shell_state import Place, Shell, Variable
 from ..text import plain, token
 
 _OF_SRUN = (b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURMD_NODENAME")
@@ -49,6 +49,9 @@ UNKNOWN = Names(  # whose it is, is not known: who names one of these knows it
 )
 
 
+_OF_OTHERS = frozenset(name for maker in NAMES.values() for some in maker for name in some)
+
+
 def names_of(makers: Sequence[str]) -> Names:
     """Return the variables that the ranks of any of the makers get."""
     if len(makers) == 1:
@@ -66,6 +69,8 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
         for name in some:
             text = plain(b"%d" % value) if value is not None else plain(token(b"vary", name + place.name))
             child.set(name, text, exported=True)
+    for name in _OF_OTHERS - {one for some in names for one in some} if names != UNKNOWN else ():
+        child.unset(name)
     for name in _OF_SRUN:  # whether srun starts the ranks' daemons, and these differ, depends on the maker
         child.set(name, plain(token(b"vary", name + place.name)), exported=True)
 
@@ -73,10 +78,7 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
 def pass_on(one: Link, child: Shell) -> None:
     """Give the rank what the line's own options say of its environment."""
     if any(one.option(name) is not None for name in ("envnone", "genvnone", "envlist", "genvlist")):
-        kept = _listed(one)
-        for name in list(child.variables):
-            if name not in kept and not name.startswith((b"PBS_", b"SLURM_", b"PALS_", b"PMI", b"OMPI_")):
-                child.unset(name)
+        _drop(child, _listed(one))
     for option in one.options:
         if option.name not in ("env", "genv", "x") or option.value is None:
             continue
@@ -84,6 +86,15 @@ def pass_on(one: Link, child: Shell) -> None:
         equals = raw.find(b"=")
         if equals > 0:
             child.set(raw[:equals], option.value.slice(equals + 1), exported=True)
+
+
+def _drop(child: Shell, kept: Mapping[bytes, None]) -> None:
+    gone: Dict[bytes, Variable] = {}
+    for name, one in list(child.variables.items()):
+        if name not in kept and not name.startswith((b"PBS_", b"SLURM_", b"PALS_", b"PMI", b"OMPI_")):
+            gone[name] = one._replace(exported=False)
+            child.unset(name)
+    child.parents = (*child.parents, gone)
 
 
 def _listed(one: Link) -> Dict[bytes, None]:

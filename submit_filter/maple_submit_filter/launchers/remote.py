@@ -104,12 +104,18 @@ def _arrive(programs: Programs, shell: Shell, node: int, variables: Mapping[byte
     there = Shell(where, shell.base, shell.mentioned)
     there.softly = True
     there.depth = shell.depth
+    there.variables.update({name: Variable() for name in shell.variables if not _of_login(name)})
     there.variables.update(variables)
     there.set(b"HOSTNAME", plain(host(node)))
-    had = {name: one._replace(exported=False) for name, one in shell.variables.items()}
-    there.parents = (*shell.parents, had)
+    lost = {name: one._replace(exported=False) for name, one in shell.variables.items() if not there.get(name).texts()}
+    there.parents = (*shell.parents, lost)
     there.cwd = programs.scene.home
     return there
+
+
+def _of_login(name: bytes) -> bool:
+    """Return whether a login sets a variable of that name as well, though the script may have changed it."""
+    return b"PATH" in name or name in (b"TMPDIR", b"LANG", b"TERM", b"EDITOR", b"PAGER", b"CUDA_HOME")
 
 
 def _link(name: str, argv: List[Text], end: int) -> Link:

@@ -20,6 +20,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
     Right: export HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
+    Wrong: export HEAD=... ; ssh $node 'torchrun --master-addr=$HEAD ...' (ssh, pbs_tmrsh and pbsdsh pass nothing on)
     Why:   inside the single quotes the task's own shell looks HEAD up, finds nothing, and the option is empty.
     """
     for step in plan.steps:
@@ -33,7 +34,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = _read_by(step, breach.names, job)
     shown = _listed(names)
-    says = "%s is empty in the tasks: it is set but not exported" % shown if names else "the master's address is empty"
+    why = _why(step)
+    says = "%s is empty in the tasks: it is set but %s" % (shown, why) if names else "the master's address is empty"
     edits = exported(plan, names, "MPL402") if names else None
     fixes = [Fix(tuple(edits), Safety.SAFE, "export " + shown)] if edits else []
     if not names:
@@ -50,8 +52,29 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
     edits = exported(plan, names, "MPL402") if names else None
     fixes = (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
-    says = "--%s is empty in the tasks" % name + (": %s is set but not exported" % _listed(names) if names else "")
+    foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
+    says = (
+        "--%s is empty in the tasks" % name
+        + foreign
+        + (": %s is set but %s" % (_listed(names), _why(step)) if names else "")
+    )
     return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="see where its value comes from")
+
+
+def _of_other(written: bytes, job: Job) -> str:
+    """Return what to say of the other scheduler's variables."""
+    other, here = (b"PBS_", "Slurm") if job.submission.scheduler == "slurm" else (b"SLURM_", "PBS")
+    found = re.search(rb"\$\{?(%s\w+)" % other, written)
+    return ": %s sets no %s" % (here, found.group(1).decode()) if found else ""
+
+
+def _why(step: Step) -> str:
+    """Return what keeps a variable from the tasks."""
+    carrier = next((link.name for link in step.links if link.name in ("ssh", "pbs_tmrsh", "pbsdsh")), "")
+    if carrier:
+        return "%s passes no variables on" % carrier
+    kept = any(link.option("envnone", "genvnone", "envlist", "genvlist") for link in step.links)
+    return "the launcher is told not to pass it on" if kept else "not exported"
 
 
 def _listed(names: Tuple[bytes, ...]) -> str:
@@ -66,5 +89,6 @@ def _names_in(written: bytes, names: Tuple[bytes, ...]) -> Tuple[bytes, ...]:
 def _read_by(step: Step, names: Tuple[bytes, ...], job: Job) -> Tuple[bytes, ...]:
     """Return those of the names that the launch line itself reads, or that programs read by convention."""
     line = job.source[step.span.start : step.span.end]
-    used = set(re.findall(rb"\$\{?([A-Za-z_]\w*)", line)) | {b"MASTER_ADDR", b"MASTER_PORT"}
+    later = set(re.findall(rb"\\\$\{?([A-Za-z_]\w*)", line))  # what only the task's shell expands
+    used = later or set(re.findall(rb"\$\{?([A-Za-z_]\w*)", line)) | {b"MASTER_ADDR", b"MASTER_PORT"}
     return tuple(dict.fromkeys(name for name in names if name in used))

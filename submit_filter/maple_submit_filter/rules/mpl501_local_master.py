@@ -6,9 +6,10 @@ from typing import Iterator, List, Optional
 
 from ..edits import Edit, Span
 from ..findings import Finding
-from ..fixes import as_first_node, first_node, put, replacements
+from ..fixes import as_first_node, put, replacements
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
+from ..rank_words import first_node
 from ..site import Site
 from . import rule
 
