@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 import re
 from collections import Counter, defaultdict
-from typing import Iterable, Mapping, NamedTuple, Optional, Sequence
+from typing import Iterable, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.launch import Group, LaunchPlan, Process
 
@@ -41,11 +41,11 @@ def compare(plan: LaunchPlan, ran: Ran, *, whole: bool) -> Compared:
     """Return the comparison. *whole*: the run was right, so that nothing planned may be missing."""
     jobs: dict[str, list[Fact]] = defaultdict(list)
     for fact in ran.facts:
-        jobs[fact["env"].get("SLURM_JOB_ID", "")].append(fact)
+        jobs[_job(fact, ran)].append(fact)
     values = known = 0
     wrong: list[str] = []
     for facts in jobs.values():
-        one = _Comparison(plan, facts, ran.addresses)
+        one = _Comparison(plan, facts, ran)
         one.run(whole)
         values, known = values + one.values, known + one.known
         wrong += one.wrong
@@ -53,12 +53,12 @@ def compare(plan: LaunchPlan, ran: Ran, *, whole: bool) -> Compared:
 
 
 class _Comparison:
-    def __init__(self, plan: LaunchPlan, facts: Sequence[Fact], addresses: Mapping[str, str]) -> None:
-        self.plan, self.facts, self.addresses = plan, facts, addresses
+    def __init__(self, plan: LaunchPlan, facts: Sequence[Fact], ran: Ran) -> None:
+        self.plan, self.facts, self.addresses = plan, facts, ran.addresses
         self.values = self.known = 0
         self.wrong: list[str] = []
-        self.nodes = hosts(facts[0]["env"].get("SLURM_JOB_NODELIST", "")) if facts else []
-        self.job = facts[0]["env"].get("SLURM_JOB_ID", "") if facts else ""
+        self.nodes = list(ran.nodes) or hosts(facts[0]["env"].get("SLURM_JOB_NODELIST", ""))
+        self.job = _job(facts[0], ran)
 
     def run(self, whole: bool) -> None:
         planned = [
@@ -171,6 +171,12 @@ class _Comparison:
         return self.nodes.index(fact["host"]) if fact["host"] in self.nodes else -1
 
 
+def _job(fact: Fact, ran: Ran) -> str:
+    """Return the id of the job that a process belongs to. Behind ssh a process of PBS knows none: it has but one."""
+    ids = [one["env"].get("SLURM_JOB_ID") or one["env"].get("PBS_JOBID") or "" for one in (fact, *ran.facts)]
+    return ids[0] or next((one for one in ids if one), "")
+
+
 def _of_the_job(fact: Fact) -> list[str]:
     """Return the devices the process saw, counted within its job as on a cluster that hides the others."""
     order = (fact["env"].get("SLURM_JOB_GPUS") or "").split(",")
@@ -181,7 +187,7 @@ def _of_the_job(fact: Fact) -> list[str]:
 def _usable(gpus: Sequence[bytes], seen: Sequence[str], fact: Fact) -> list[str]:
     """Return the planned devices; CUDA drops what lies beyond the node's last one, and so does this."""
     planned = [gpu.decode() for gpu in gpus]
-    given = fact["env"].get("SLURM_GPUS_ON_NODE", "")
+    given = fact["env"].get("SLURM_GPUS_ON_NODE") or str(fact.get("node_gpus", ""))
     return planned[: len(seen)] if given.isdigit() and int(given) == len(seen) < len(planned) else planned
 
 

@@ -1,13 +1,14 @@
 """The hand-written scripts, and how each is submitted.
 
-`tests/cases/right/<site>/NAME.sh`, `tests/cases/tricky/NAME.sh` and `tests/cases/wrong/NAME.sh`. Beside one may lie
+`tests/cases/right/<site>/NAME.sh`, `tests/cases/tricky/NAME.sh` and `tests/cases/wrong/NAME.sh`, and the same three
+below `tests/cases/pbs/`. Beside one may lie
 
-- `NAME.argv`: the words of sbatch's command line, quoted as in a shell. `{}` stands for the script; `< {}` at the end
-  passes it through stdin; with `--wrap` there is no script at all.
+- `NAME.argv`: the words of sbatch's or qsub's command line, quoted as in a shell. `{}` stands for the script; `< {}` at
+  the end passes it through stdin; with `--wrap` there is no script at all.
 - `NAME.d/`: files that lie in the folder the job is submitted from.
 
-A comment `# site: ID` names the site of a tricky or wrong script (else generic-slurm), `# lab: no (why)` one that needs
-what the lab has not, `# lab: NAME=VALUE` a variable of the lab (which mpirun it has, say).
+A comment `# site: ID` names the site of a tricky or wrong script (else generic-slurm or generic-pbs), `# lab: no (why)`
+one that needs what the lab has not, `# lab: NAME=VALUE` a variable of the lab (which mpirun it has, say).
 """
 
 from __future__ import annotations
@@ -19,12 +20,13 @@ from typing import Iterator, NamedTuple, Optional
 
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
 GENERIC = "generic-slurm"
+GENERIC_PBS = "generic-pbs"
 
 
 class Case(NamedTuple):
-    """One script and its command line. *words* stand behind `sbatch`; `{}` is the script among them."""
+    """One script and its command line. *words* stand behind `sbatch` or `qsub`; `{}` is the script among them."""
 
-    name: str  # "right/ncsa-delta/deepspeed-no-ssh"
+    name: str  # "right/ncsa-delta/deepspeed-no-ssh", "pbs/right/alcf-polaris/torchrun-c10d"
     site: str
     script: Optional[bytes]  # None: there is only a command line (--wrap)
     words: tuple[str, ...]
@@ -36,7 +38,12 @@ class Case(NamedTuple):
     @property
     def kind(self) -> str:
         """Return "right", "tricky" or "wrong"."""
-        return self.name.split("/", 1)[0]
+        return self.name.removeprefix("pbs/").split("/", 1)[0]
+
+    @property
+    def scheduler(self) -> str:
+        """Return "slurm" or "pbs"."""
+        return "pbs" if self.name.startswith("pbs/") else "slurm"
 
     @property
     def file_name(self) -> str:
@@ -48,9 +55,10 @@ class Case(NamedTuple):
         return self._replace(script=script, words=words, name=name)
 
 
-def cases(kind: str) -> list[Case]:
-    """Return every case of a kind ("right", "tricky", "wrong"), sorted by name."""
-    return sorted((_read(stem) for stem in _stems(os.path.join(CASES, kind))), key=lambda case: case.name)
+def cases(kind: str, scheduler: str = "slurm") -> list[Case]:
+    """Return every case of a kind ("right", "tricky", "wrong") for a scheduler, sorted by name."""
+    folder = os.path.join(CASES, "pbs", kind) if scheduler == "pbs" else os.path.join(CASES, kind)
+    return sorted((_read(stem) for stem in _stems(folder)), key=lambda case: case.name)
 
 
 def _stems(folder: str) -> Iterator[str]:
@@ -68,7 +76,9 @@ def _read(stem: str) -> Case:
     head = b"\n".join((script or b"").split(b"\n")[:14])
     site = re.search(rb"^# site: (\S+)", head, re.MULTILINE)
     parts = name.split(os.sep)
-    where = site.group(1).decode() if site else parts[1] if parts[0] == "right" else GENERIC
+    generic = GENERIC_PBS if parts[0] == "pbs" else GENERIC
+    parts = parts[1:] if parts[0] == "pbs" else parts
+    where = site.group(1).decode() if site else parts[1] if parts[0] == "right" else generic
     files = f"{stem}.d" if os.path.isdir(f"{stem}.d") else ""
     runs = not re.search(rb"^# lab: no\b", head, re.MULTILINE)
     variables = tuple((one[1].decode(), one[2].decode()) for one in re.finditer(rb"(?m)^# lab: (\w+)=(\S+)$", head))

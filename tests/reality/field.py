@@ -29,7 +29,11 @@ Fact = Mapping[str, Any]
 
 
 class Ran(NamedTuple):
-    """What one submission did. *state* as in sacct, "REFUSED" when sbatch said no, "HUNG" when it was still there."""
+    """What one submission did.
+
+    *state* as in sacct, "REFUSED" when the submit command said no, "HUNG" when it was still there, "NEVER" when no host
+    of a PBS lab can take it.
+    """
 
     case: Case
     state: str
@@ -37,6 +41,7 @@ class Ran(NamedTuple):
     facts: tuple[Fact, ...]
     output: str
     addresses: Mapping[str, str]  # of the lab's hosts
+    nodes: tuple[str, ...] = ()  # hosts of the job in its own order, where the facts do not say them (PBS)
 
     @property
     def leaves(self) -> tuple[Fact, ...]:

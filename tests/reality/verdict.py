@@ -10,7 +10,8 @@ from tests.reality.field import Fact, Ran
 
 # A launcher that gave up says so on stderr, also where the script's last command hides its exit code.
 GAVE_UP = re.compile(
-    r"^(?:srun: (?:error|fatal): .*|torch\.distributed\.\S*Error: .*|\w+Error: .*|mpirun: .*|.*: command not found)$",
+    r"^(?:srun: (?:error|fatal): .*|torch\.distributed\.\S*Error: .*|\w+Error: .*|mpirun: .*|mpiexec: .*"
+    r"|\[mpiexec@\S+\] .*|.*BAD TERMINATION OF .*|.*: command not found)$",
     re.MULTILINE,
 )
 

@@ -146,7 +146,7 @@ class Leaf:
             self.addr, self.port = pmi.meeting_point(self.rank)
         elif self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
             # Lightning makes its own master out of SLURM_*; MPI's ranks need none, so the stand-in takes the same.
-            self.addr = self.addr or first_host(self.env.get("SLURM_JOB_NODELIST", ""))
+            self.addr = self.addr or first_host(self.env)
             self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
 
     def hinted(self):
@@ -252,7 +252,10 @@ class Leaf:
         os.rename(path + ".new", path)
 
 
-def first_host(nodes):
-    """Return the first host of a Slurm node list."""
-    found = re.match(r"([^\[,]+)(?:\[(\d+))?", nodes)
+def first_host(env):
+    """Return the first host of the job, as its Slurm node list or its PBS node file says."""
+    if env.get("PBS_NODEFILE"):
+        with open(env["PBS_NODEFILE"]) as file:
+            return file.readline().strip()
+    found = re.match(r"([^\[,]+)(?:\[(\d+))?", env.get("SLURM_JOB_NODELIST", ""))
     return found.group(1) + (found.group(2) or "") if found else ""
