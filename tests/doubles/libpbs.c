@@ -264,10 +264,12 @@ static int strikes(const char *call, int connection, int *result)
 int pbs_connect(const char *server)
 {
 	int result = -1;
-	nap("connect");
 	pthread_mutex_lock(&lock);
 	if (!loaded)
 		load();
+	pthread_mutex_unlock(&lock);
+	nap("connect");
+	pthread_mutex_lock(&lock);
 	note("call connect %s\n", server ? server : "");
 	if (greeting && write(2, greeting, strlen(greeting)) < 0)
 		abort();

@@ -56,3 +56,37 @@ def any_libpbs(libpbs) -> Library:
         .thing("queue", "workq", {"enabled": "True", "started": "True"})
         .thing("node", "node1", {"state": "free", "resources_available.ncpus": "64"})
     )
+
+
+class Recorded:
+    """A folder of commands that print what was recorded, and note the words they were called with."""
+
+    def __init__(self, folder: Path) -> None:
+        self.folder = folder
+        self.log = folder / "called"
+        folder.mkdir()
+
+    def answer(self, command: str, *answers: tuple[str, str, str, int]) -> None:
+        """Let *command* answer: for each shell pattern of its words, stdout, stderr and exit code; the first counts."""
+        cases = ""
+        for index, (pattern, out, err, code) in enumerate(answers):
+            for kind, text in (("out", out), ("err", err)):
+                path = self.folder / ("%s-%d.%s" % (command, index, kind))
+                path.write_bytes(text.encode("utf-8", "surrogateescape"))
+            base = "%s/%s-%d" % (self.folder, command, index)
+            cases += "%s) cat '%s.out'; cat '%s.err' >&2; exit %d;;\n" % (pattern, base, base, code)
+        script = self.folder / command
+        script.write_text(
+            "#!/bin/sh\n{ printf '%%s' '%s'; printf ' [%%s]' \"$@\"; echo; } >> '%s'\ncase \"$*\" in\n%s*) exit 99;;\nesac\n"
+            % (command, self.log, cases)
+        )
+        script.chmod(0o755)
+
+    def called(self) -> list[str]:
+        """Return a line for each call: the command, then each word in brackets."""
+        return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def recorded(tmp_path) -> Recorded:
+    return Recorded(tmp_path / "bin")
