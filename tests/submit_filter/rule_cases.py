@@ -3,10 +3,11 @@
 | File | Holds |
 |---|---|
 | `job.sh` | the script |
-| `site` | a site's id; without it, and without `site.toml`, the cluster that nobody has described |
+| `site` | a site's id; without it, and without `site.toml`, the Slurm cluster that nobody has described |
 | `site.toml` | a site file of the case's own, with the id `here` |
-| `argv` | the words of sbatch's command line, `{}` for the script |
+| `argv` | the words of the command line of sbatch, or of qsub where the site has PBS, `{}` for the script |
 | `environment` | NAME=VALUE lines of the submitter's environment |
+| `disk` | the files that there are, one path on a line; without it none is looked for. The job is submitted in `/work` |
 | `expected` | what the rule CODE finds: `LINE proven|tell safe|ask|tell [SLOT]` lines; empty: nothing |
 | `fixed.sh`, `fixed.argv` | what the first fix of every finding of CODE makes of them; the rule is silent then |
 """
@@ -40,6 +41,11 @@ class RuleCase(NamedTuple):
     expected: tuple[str, ...]
     fixed: Optional[bytes]
     fixed_argv: Optional[tuple[bytes, ...]]
+    disk: Optional[frozenset[bytes]] = None
+
+    def read(self, path: bytes) -> Optional[bytes]:
+        """Return what stands in a file of the case: nothing of interest, None where there is no such file."""
+        return b"" if self.disk is not None and path in self.disk else None
 
     def __str__(self) -> str:
         return "%s/%s" % (self.code, self.name)
@@ -56,12 +62,21 @@ def _read(folder: str, code: str, name: str) -> RuleCase:
     script = _file(folder, "job.sh")
     assert script is not None, "%s has no job.sh" % folder
     environment = dict(line.split(b"=", 1) for line in (_file(folder, "environment") or b"").splitlines())
-    asked = Submission("slurm", _words(folder, "argv") or (b"sbatch", b"job.sh"), script, "file", b"job.sh", b"/work",
-                       1000, environment)  # fmt: skip
+    site = _site(folder)
+    command = _COMMANDS[site.scheduler]
+    asked = Submission(site.scheduler, _words(folder, "argv", command) or (command, b"job.sh"), script, "file", b"job.sh",
+                       b"/work", 1000, environment)  # fmt: skip
     expected = (_file(folder, "expected") or b"").decode().splitlines()
-    return RuleCase(
-        code, name, _site(folder), asked, tuple(expected), _file(folder, "fixed.sh"), _words(folder, "fixed.argv")
-    )
+    fixed, fixed_argv = _file(folder, "fixed.sh"), _words(folder, "fixed.argv", command)
+    return RuleCase(code, name, site, asked, tuple(expected), fixed, fixed_argv, _disk(folder))
+
+
+_COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
+
+
+def _disk(folder: str) -> Optional[frozenset[bytes]]:
+    said = _file(folder, "disk")
+    return frozenset(said.splitlines()) if said is not None else None
 
 
 def _file(folder: str, name: str) -> Optional[bytes]:
@@ -72,12 +87,12 @@ def _file(folder: str, name: str) -> Optional[bytes]:
         return file.read()
 
 
-def _words(folder: str, name: str) -> Optional[tuple[bytes, ...]]:
+def _words(folder: str, name: str, command: bytes) -> Optional[tuple[bytes, ...]]:
     said = _file(folder, name)
     if said is None:
         return None
     words = (b"job.sh" if word == "{}" else os.fsencode(word) for word in shlex.split(said.decode()))
-    return (b"sbatch", *words)
+    return (command, *words)
 
 
 def _site(folder: str) -> Site:
@@ -95,8 +110,8 @@ def _known(site_id: str) -> Site:
 
 def found(case: RuleCase, submission: Optional[Submission] = None) -> list[Finding]:
     """Return what the case's rule finds in its submission, or in another one."""
-    job = understood(submission or case.submission, None)
-    assert job is not None, "sbatch would refuse this command line"
+    job = understood(submission or case.submission, case.read if case.disk is not None else None)
+    assert job is not None, "the command line would be refused"
     return [one for one in examined(job, case.site).findings if one.code == case.code]
 
 

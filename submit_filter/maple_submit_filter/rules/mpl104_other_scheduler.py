@@ -1,4 +1,4 @@
-"""Lines of another scheduler that sbatch reads all the same."""
+"""Lines of another scheduler: sbatch reads some all the same, qsub reads none."""
 
 from __future__ import annotations
 
@@ -8,19 +8,34 @@ from ..edits import Span
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
+from ..schedulers import slurm
 from ..settings import Setting
 from ..site import Site
+from ..wording import is_pbs, option
 from . import rule
 
+# What of a Slurm request a PBS job would have to say, and with which settings.
+_IN_PBS = {
+    "nodes": ("select", "nodes"), "ntasks": ("select", "nodes"), "time": ("walltime",), "account": ("account",),
+    "partition": ("queue",), "qos": ("queue",), "gpus": ("select", "ngpus"), "gpus-per-node": ("select", "ngpus"),
+    "gres": ("select", "ngpus"), "mem": ("select", "mem"), "cpus-per-task": ("select", "ncpus"), "array": ("array",),
+}  # fmt: skip
 
-@rule("MPL104", "another scheduler's directive wins over #SBATCH")
+
+@rule("MPL104", "directives of another scheduler")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """sbatch reads #PBS and #BSUB lines as well, and what they say wins, in whichever order they stand.
+    """sbatch reads #PBS and #BSUB lines as well, and what they say wins; for qsub #SBATCH and #BSUB are comments.
 
-    Wrong: #SBATCH --nodes=4 and #PBS -l nodes=2 in one script
+    Wrong: #SBATCH --nodes=4 and #PBS -l nodes=2 in one script, for sbatch
     Right: #SBATCH --ignore-pbs, or no #PBS lines
-    Why:   Slurm 22.05 gives that job two nodes. It is only said: the lines may be meant for another cluster.
+    Wrong: #SBATCH --nodes=4 and no #PBS line, for qsub
+    Right: #PBS -l select=4
+    Why:   Slurm 22.05 gives the first job two nodes, in whichever order the lines stand. The second gets what a PBS job
+           gets that asks for nothing: one CPU. It is only said: the lines may be meant for another cluster.
     """
+    if is_pbs(job):
+        yield from _comments(job)
+        return
     for setting in job.settings:
         prefix = _prefix(job, setting)
         if prefix in ("", "#SBATCH"):
@@ -32,6 +47,22 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding(
                 "MPL104", says, setting.origin.span or line, help="--ignore-pbs has sbatch leave such lines alone"
             )
+
+
+def _comments(job: Job) -> Iterator[Finding]:
+    """Speak once, at the first such line, where the request says nothing of its own in their place."""
+    lines = [one for one in job.script.oddities if one.kind == "other-scheduler"]
+    if not lines or job.script.directives:
+        return
+    meant = slurm.read_script(job.source).directives
+    asked = dict.fromkeys(one.name for line in meant if line.prefix != b"#PBS" for one in line.settings)
+    missing = [name for name in asked if name in _IN_PBS and not any(one in job.settings for one in _IN_PBS[name])]
+    if missing:
+        line = lines[0]
+        kind = job.source[line.span.start : line.span.end].split()[0].decode("ascii", "replace")
+        says = "%s lines are comments to qsub, and nothing else says %s"
+        words = ", ".join("%s (%s)" % (name, option(job, _IN_PBS[name][0])) for name in missing)
+        yield Finding("MPL104", says % (kind, words), line.span, help="say it in #PBS lines, or on the command line")
 
 
 def _prefix(job: Job, setting: Setting) -> str:

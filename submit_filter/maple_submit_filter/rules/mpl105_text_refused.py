@@ -1,4 +1,4 @@
-"""Scripts that sbatch itself will not take."""
+"""Scripts that sbatch or qsub itself will not take."""
 
 from __future__ import annotations
 
@@ -11,30 +11,60 @@ from ..job import Job
 from ..launch import LaunchPlan
 from ..site import Site
 from ..unread_directives import unknown_option
+from ..wording import is_pbs
 from . import rule
 
 _BOM = b"\xef\xbb\xbf"
 _SHEBANG = rb"(?:\xef\xbb\xbf|[ \t]+)(?=#!)"  # compiled only when wanted, for every submission reads this module
 _NEARLY = rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)"
+_COMMENTED = rb"""([ \t]*#PBS[ \t]*-[^#"'\\\n]*[^#"'\\\n \t])[ \t]+#(?!PBS)[^\n]*\Z"""
 WHY = "MPL105"
 
 
-@rule("MPL105", "sbatch refuses the text of the script")
+@rule("MPL105", "the text of the script is refused")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """sbatch looks at the text before anything else, and refuses what does not look like a batch script.
 
-    Wrong: a script with DOS line breaks, with a byte order mark, or without #!/bin/bash in its first line
+    Wrong: a script with DOS line breaks; for sbatch with a byte order mark, or without #!/bin/bash in its first line
     Right: Unix line breaks, and #!/bin/bash as the first bytes
-    Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script. A byte order
-           mark is left out by itself, for nothing else changes; everything else asks.
+    Wrong: #PBS -N train   # the name
+    Right: #PBS -N train
+    Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub: script
+           contains cr, lf, or: directive error, for there are no comments in a directive. A byte order mark, or a
+           comment behind a directive of PBS, is left out by itself, for nothing else changes; everything else asks.
     """
     said = job.script.refused
+    place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
+    if said and is_pbs(job):
+        yield _by_qsub(job, said, place)
+        return
     if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
         return
-    place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
     fix = _fix(job.source) if place is None else None
     yield Finding(WHY, "sbatch refuses this: " + said, place or _first_line(job.source), True,
                   fixes=(fix,) if fix is not None else (), help="mend the text")  # fmt: skip
+
+
+def _by_qsub(job: Job, said: str, place: Optional[Span]) -> Finding:
+    fix = _unix(job.source) if _returns(job.source) else _bare(job)
+    says = "qsub refuses this: " + (said[6:] if said.startswith("qsub: ") else said)
+    return Finding(WHY, says, place or _first_line(job.source), True,
+                   fixes=(fix,) if fix is not None else (), help="mend the text")  # fmt: skip
+
+
+def _unix(source: bytes) -> Optional[Fix]:
+    breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)]
+    return Fix(tuple(breaks), Safety.ASK, "write Unix line breaks") if b"\0" not in source else None
+
+
+def _bare(job: Job) -> Optional[Fix]:
+    """Leave out the comments behind directives, where no quote, backslash or second `#PBS` makes them doubtful."""
+    edits: List[Edit] = []
+    for one in job.script.oddities:
+        match = re.match(_COMMENTED, job.source[one.span.start : one.span.end]) if one.kind == "refused" else None
+        if match is not None:
+            edits.append(Edit(Span(one.span.start + match.end(1), one.span.end), b"", WHY))
+    return Fix(tuple(edits), Safety.SAFE, "leave out the comment, which qsub does not take") if edits else None
 
 
 def _first_line(source: bytes) -> Optional[Span]:

@@ -96,7 +96,7 @@ def _time(job: Job, site: Site) -> Optional[Finding]:
 
 def _seconds(job: Job) -> Optional[int]:
     if is_pbs(job):
-        from .pbs_request import seconds
+        from ..schedulers.resources import seconds
 
         return seconds(job.settings.value("walltime") or b"")
     return values.seconds(job.settings.value("time") or b"")
@@ -124,7 +124,11 @@ def _finding(job: Job, name: str, says: str, row: Limit, value: bytes) -> Findin
     setting = job.settings.get(name)
     fix = _with(job, setting, value)
     return Finding("MPL206", says, at(setting), True, fixes=(fix,) if fix is not None else (),
-                   help="stay within it, or name another %s" % row.row.selector, site_fact=row.key)  # fmt: skip
+                   help="stay within it, or name another %s" % _kind_of(row), site_fact=row.key)  # fmt: skip
+
+
+def _kind_of(row: Limit) -> str:
+    return "queue" if row.row.selector == "queue" else "partition"
 
 
 def _with(job: Job, setting: Optional[Setting], value: bytes) -> Optional[Fix]:

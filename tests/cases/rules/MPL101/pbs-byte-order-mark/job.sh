@@ -1,0 +1,2 @@
+﻿#!/bin/bash
+#PBS -l select=2

@@ -1,0 +1,3 @@
+#!/bin/bash
+#PBS -l select=2
+# PBS -l select=2

@@ -1,0 +1,3 @@
+#!/bin/bash
+#SBATCH --job-name=train
+python train.py

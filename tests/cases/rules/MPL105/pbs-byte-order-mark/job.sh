@@ -1,0 +1,3 @@
+﻿#!/bin/bash
+#PBS -l select=1
+python train.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+#PBS -N "train # 1
+python train.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+#PBS -N train #PBS -l select=2
+python train.py

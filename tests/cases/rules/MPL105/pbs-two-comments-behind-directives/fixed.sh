@@ -1,0 +1,4 @@
+#!/bin/bash
+#PBS -N train
+#PBS -l select=1
+python train.py

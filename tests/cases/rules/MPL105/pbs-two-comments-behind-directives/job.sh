@@ -1,0 +1,4 @@
+#!/bin/bash
+#PBS -N train # the name
+#PBS -l select=1 # a node
+python train.py

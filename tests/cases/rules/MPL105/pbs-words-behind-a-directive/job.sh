@@ -1,0 +1,3 @@
+#!/bin/bash
+#PBS -N train run
+python train.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+# PBS -l filesystems=home:eagle
+mpiexec -n 4 python train.py

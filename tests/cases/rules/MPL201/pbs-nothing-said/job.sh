@@ -1,0 +1,2 @@
+#!/bin/bash
+mpiexec -n 12 python train.py

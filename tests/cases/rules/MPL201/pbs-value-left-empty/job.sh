@@ -1,0 +1,4 @@
+#!/bin/bash
+# PBS -l filesystems=
+#PBS -A proj -q debug
+mpiexec -n 4 python train.py
