@@ -31,22 +31,24 @@ class Answer(NamedTuple):
 
 
 def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
-    """Return what the engine decides of `sbatch WORDS… SCRIPT` on the site; raises `Complaint` if it cannot be asked.
+    """Return what the engine decides of `sbatch WORDS… SCRIPT`, or qsub's, there; raises `Complaint` if it cannot.
 
     *script* is a path, or "-" for standard input. Without *site_id* the site is the one we are on.
     """
     from maple_submit_filter.decide import decide
 
+    source = _stdin() if script == "-" else _file(script)
+    site = site_of(site_id, source)
     if words and not words[0].startswith("-"):
-        raise Complaint(f"{words[0]}: one script at a time", "words for sbatch begin with an option: -- --nodes=2")
-    site = site_of(site_id)
-    asked = submission(script, words, site.scheduler)
+        example = "-- -l select=2" if site.scheduler == "pbs" else "-- --nodes=2"
+        command = COMMANDS[site.scheduler].decode()
+        raise Complaint(f"{words[0]}: one script at a time", f"words for {command} begin with an option: {example}")
+    asked = submission(script, source, words, site.scheduler)
     return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site))
 
 
-def submission(script: str, words: Sequence[str], scheduler: str) -> Submission:
+def submission(script: str, source: bytes, words: Sequence[str], scheduler: str) -> Submission:
     """Return the submission that the scheduler's command would make of *words* and *script* here and now."""
-    source = _stdin() if script == "-" else _file(script)
     argv = [COMMANDS[scheduler], *(os.fsencode(word) for word in words)]
     return Submission(
         scheduler=scheduler,
@@ -91,11 +93,15 @@ def _bounded(source: bytes, name: str) -> bytes:
     return source
 
 
-def site_of(site_id: Optional[str]) -> Site:
-    """Return the site of that id, or the one we are on; where that is not known, one that nothing is known about."""
+def site_of(site_id: Optional[str], source: bytes = b"") -> Site:
+    """Return the site of that id, or the one we are on; where that is not known, one that nothing is known about.
+
+    That one has the scheduler whose command is here; where both or none are, the one that the directives of *source*
+    speak to.
+    """
     from maple_agents import sites
 
-    wanted = site_id or sites.detect(os.environ, os.uname().nodename) or GENERIC_SLURM.id
+    wanted = site_id or sites.detect(os.environ, os.uname().nodename) or _unknown_cluster(source)
     try:
         return sites.load(wanted)
     except ValueError as error:
@@ -104,6 +110,17 @@ def site_of(site_id: Optional[str]) -> Site:
         if wanted in sites.ids():
             raise Complaint(_first(error), f"see them all with: maple site lint {wanted}") from error
         raise _no_such_site(wanted, sites.ids()) from error
+
+
+def _unknown_cluster(source: bytes) -> str:
+    from shutil import which
+
+    here = {name for name, command in COMMANDS.items() if which(command.decode())}
+    if len(here) == 1:
+        return f"generic-{here.pop()}"
+    lines = [line.lstrip() for line in source.split(b"\n")]
+    of_pbs = any(line.startswith(b"#PBS") for line in lines) and not any(line.startswith(b"#SBATCH") for line in lines)
+    return GENERIC_PBS.id if of_pbs else GENERIC_SLURM.id
 
 
 def _first(error: ValueError) -> str:
