@@ -266,7 +266,7 @@ def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     program = b" ".join(text.raw for text in argv).strip()
     if given is None:
         return None
-    if program in (b"!seen[$0]++", b"!a[$0]++", b"!x[$0]++", b"!visited[$0]++") and not given.open:
+    if re.fullmatch(rb"! ?\w+\[\$[01]\] ?\+\+", program) and not given.open:
         return unlines(list({line.raw: line for line in lines(given)}.values()))
     if re.fullmatch(rb"END ?\{ ?print NR;? ?\}", program) and not given.open:
         return plain(b"%d\n" % len(lines(given)))

@@ -11,6 +11,7 @@ import re
 from typing import Dict, List, Optional, Sequence, Tuple
 
 from ..launch import Link
+from ..shell_state import Shell
 from ..text import number
 from .mpi_hosts import FILES, LISTS, Host
 
@@ -36,13 +37,13 @@ def per_node(one: Link) -> Tuple[bool, Optional[int]]:
     return (False, None) if found is None else (True, number(found.value))
 
 
-def layout(one: Link, makers: Sequence[str], hosts: Optional[List[Host]]) -> Optional[Layout]:
+def layout(one: Link, makers: Sequence[str], hosts: Optional[List[Host]], shell: Shell) -> Optional[Layout]:
     """Return where the ranks are, None where it is not known or the makers do not agree."""
     if hosts is None or one.open:
         return None
     found: Dict[Optional[Layout], None] = {}
     for maker in makers:
-        found[_OF_MAKER[maker](one, hosts)] = None
+        found[_pals(one, hosts, shell) if maker == "pals" else _OF_MAKER[maker](one, hosts)] = None
     return next(iter(found)) if len(found) == 1 else None
 
 
@@ -78,14 +79,26 @@ def _openmpi(one: Link, hosts: List[Host]) -> Optional[Layout]:
     return _filled(hosts, room, count if said else whole)
 
 
-def _pals(one: Link, hosts: List[Host]) -> Optional[Layout]:
-    said, count = total(one)
-    each_said, each = per_node(one)
-    if (said and count is None) or (each_said and not each):
+def _pals(one: Link, hosts: List[Host], shell: Shell) -> Optional[Layout]:
+    """What the line does not say PALS_NRANKS and PALS_PPN do; without either there is one rank."""
+    count, each = pals_total(one, shell), _said_or(per_node(one), b"PALS_PPN", shell, 0)
+    if not count or each is None:
         return None
-    if each is None:
-        return ((hosts[0].node, count),) if count and len(hosts) == 1 else None
-    return _filled(hosts, [each] * len(hosts), count if said else each * len(hosts))
+    if not each:
+        return ((hosts[0].node, count),) if len(hosts) == 1 or count == 1 else None
+    return _filled(hosts, [each] * len(hosts), count)
+
+
+def pals_total(one: Link, shell: Shell) -> Optional[int]:
+    """Return how many ranks PALS starts, None unknown."""
+    return _said_or(total(one), b"PALS_NRANKS", shell, 1)
+
+
+def _said_or(said: Tuple[bool, Optional[int]], variable: bytes, shell: Shell, default: int) -> Optional[int]:
+    if said[0]:
+        return said[1]
+    texts = shell.get(variable).texts()
+    return number(texts[0]) if texts else default
 
 
 def _filled(hosts: List[Host], room: Sequence[int], count: Optional[int]) -> Optional[Layout]:
@@ -100,4 +113,4 @@ def _filled(hosts: List[Host], room: Sequence[int], count: Optional[int]) -> Opt
     return tuple(out)
 
 
-_OF_MAKER = {"hydra": _hydra, "intelmpi": _intel, "openmpi": _openmpi, "pals": _pals}
+_OF_MAKER = {"hydra": _hydra, "intelmpi": _intel, "openmpi": _openmpi}

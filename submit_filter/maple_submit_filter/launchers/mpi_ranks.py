@@ -5,12 +5,14 @@ Hydra: run (MPICH 4.0.2). PALS: read in its public client code and site guides.
 
 from __future__ import annotations
 
+import re
 from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ..launch import Link
 from ..shell_state import Place, Shell, Variable
-from ..text import plain, token
+from ..text import Text, plain, token
 
+_NAME = re.compile(rb"[A-Z]\w+")
 _OF_SRUN = (b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURMD_NODENAME")
 
 
@@ -49,7 +51,7 @@ UNKNOWN = Names(  # whose it is, is not known: who names one of these knows it
 )
 
 
-_OF_OTHERS = frozenset(name for maker in NAMES.values() for some in maker for name in some)
+EVERY_NAME = frozenset(name for maker in NAMES.values() for some in maker for name in some)
 
 
 def names_of(makers: Sequence[str]) -> Names:
@@ -62,6 +64,13 @@ def names_of(makers: Sequence[str]) -> Names:
     return Names(*(tuple(dict.fromkeys(name for one in each for name in one[field])) for field in range(5)))
 
 
+def meant(makers: Tuple[str, ...], program: Sequence[Text]) -> Tuple[str, ...]:
+    """Return those of the makers whose rank variables the program's own words name: who wrote them knew whose it is."""
+    named = EVERY_NAME.intersection(_NAME.findall(b" ".join(text.raw for text in program)))
+    sets = {maker: {name for some in NAMES[maker] for name in some} for maker in makers}
+    return tuple(maker for maker in makers if named <= sets[maker]) or makers
+
+
 def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_node: Optional[int]) -> None:
     """Set the variables that tell the rank at *place* who it is; what is not known is a value of its own."""
     values = ((names.rank, place.task), (names.size, size), (names.local, place.local_task))
@@ -69,7 +78,7 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
         for name in some:
             text = plain(b"%d" % value) if value is not None else plain(token(b"vary", name + place.name))
             child.set(name, text, exported=True)
-    for name in _OF_OTHERS - {one for some in names for one in some} if names != UNKNOWN else ():
+    for name in EVERY_NAME - {one for some in names for one in some} if names != UNKNOWN else ():
         child.unset(name)
     for name in _OF_SRUN:  # whether srun starts the ranks' daemons, and these differ, depends on the maker
         child.set(name, plain(token(b"vary", name + place.name)), exported=True)

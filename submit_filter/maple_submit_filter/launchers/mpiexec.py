@@ -16,9 +16,9 @@ from ..text import Text, show
 from . import srun_options
 from .grammar import Reading
 from .mpi_hosts import FILES, LISTS, hosts
-from .mpi_layout import Layout, layout, per_node, total
+from .mpi_layout import Layout, layout, pals_total, per_node, total
 from .mpi_options import TABLES, makers, readings
-from .mpi_ranks import UNKNOWN, Names, identify, names_of, pass_on
+from .mpi_ranks import UNKNOWN, Names, identify, meant, names_of, pass_on
 
 if TYPE_CHECKING:
     from ..programs import Programs
@@ -40,9 +40,10 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         return
     one = link("mpiexec", argv, reading)
     trail = followed(trail, one, reading)
-    shape = _shape(one, tuple(takers), shell, scene)
+    whose = meant(tuple(takers), argv[reading.program :])
+    shape = _shape(one, whose, shell, scene)
     scene.shapes[trail.key] = (trail, shape)
-    names = names_of(tuple(takers)) if scene.site.scheduler == "pbs" else UNKNOWN
+    names = names_of(whose) if scene.site.scheduler == "pbs" else UNKNOWN
     run_in(programs, argv[reading.program :], shell, trail, shape, given, names, one)
 
 
@@ -93,12 +94,12 @@ _SAID = {"pals": "PALS", "hydra": "Hydra (MPICH)", "intelmpi": "Intel MPI", "ope
 
 
 def _shape(one: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> StepShape:
-    tasks = total(one)[1]
+    tasks = total(one)[1] if takers != ("pals",) else pals_total(one, shell)
     if one.open:
         return StepShape(None, None, None, False, "")
     if scene.site.scheduler != "pbs":
         return _in_slurm(one, tasks, scene)
-    found = layout(one, takers, hosts(one, shell, scene))
+    found = layout(one, takers, hosts(one, shell, scene), shell)
     if found is None:
         return StepShape(_only_node(one, shell, scene), tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     return _laid_out(found)
