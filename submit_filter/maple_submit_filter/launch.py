@@ -114,6 +114,7 @@ class Step(NamedTuple):
     background: bool
     maybe: bool  # stands behind a condition whose outcome is unknown: nothing about it is proven
     unknown: Tuple[str, ...]
+    program_spans: Tuple[Optional[Span], ...] = ()  # of each word of *program*, None where it is not written as such
 
 
 class Allocation(NamedTuple):

@@ -144,6 +144,7 @@ def _step(
         first.trail.background,
         first.trail.maybe,
         doubts,
+        tuple(place(text) for text in first.program),
     )
 
 
