@@ -36,8 +36,11 @@ def ssh(argv):
     if pid is None:
         world.say("ssh: Could not resolve hostname %s: Name or service not known" % host)
         return 255
-    if any(flag == "-n" or flag == "-f" for flag, _ in options):
+    flags = {flag for flag, _ in options}
+    if flags & {"-n", "-f"}:
         os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
+    if "-f" in flags and os.fork():
+        return 0
     enter(pid, login(), ["/bin/bash", "-c", " ".join(words[1:])] if words[1:] else ["/bin/bash", "-l"])
 
 
