@@ -1,0 +1,11 @@
+#!/bin/bash
+# wrong: PBS_O_HOST is the host where qsub was typed, not a node of the job.
+# site: alcf-polaris
+#PBS -A AlphaTrain
+#PBS -q debug
+#PBS -l select=2
+#PBS -l walltime=00:30:00
+#PBS -l filesystems=home:eagle
+cd $PBS_O_WORKDIR
+export MASTER_ADDR=$PBS_O_HOST MASTER_PORT=29500
+mpiexec -n 8 --ppn 4 bash -c 'RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PMI_LOCAL_RANK python train.py'
