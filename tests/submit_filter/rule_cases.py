@@ -7,7 +7,7 @@
 | `site.toml` | a site file of the case's own, with the id `here` |
 | `argv` | the words of the command line of sbatch, or of qsub where the site has PBS, `{}` for the script |
 | `environment` | NAME=VALUE lines of the submitter's environment |
-| `disk` | the files that there are, one path on a line; without it none is looked for. The job is submitted in `/work` |
+| `disk` | the files that there are, one path on a line; without it none is looked for. `/work` is where one submits |
 | `expected` | what the rule CODE finds: `LINE proven|tell safe|ask|tell [SLOT]` lines; empty: nothing |
 | `fixed.sh`, `fixed.argv` | what the first fix of every finding of CODE makes of them; the rule is silent then |
 """
@@ -64,8 +64,8 @@ def _read(folder: str, code: str, name: str) -> RuleCase:
     environment = dict(line.split(b"=", 1) for line in (_file(folder, "environment") or b"").splitlines())
     site = _site(folder)
     command = _COMMANDS[site.scheduler]
-    asked = Submission(site.scheduler, _words(folder, "argv", command) or (command, b"job.sh"), script, "file", b"job.sh",
-                       b"/work", 1000, environment)  # fmt: skip
+    words = _words(folder, "argv", command) or (command, b"job.sh")
+    asked = Submission(site.scheduler, words, script, "file", b"job.sh", b"/work", 1000, environment)
     expected = (_file(folder, "expected") or b"").decode().splitlines()
     fixed, fixed_argv = _file(folder, "fixed.sh"), _words(folder, "fixed.argv", command)
     return RuleCase(code, name, site, asked, tuple(expected), fixed, fixed_argv, _disk(folder))

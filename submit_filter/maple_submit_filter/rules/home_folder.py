@@ -1,0 +1,141 @@
+"""What a script looks for in the folder it runs in, and whether it stays in the one where PBS starts it. For MPL602."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Optional, Tuple
+
+from .. import shell
+from ..edits import Span
+from ..job import Job
+from ..launch import LaunchPlan, Step
+from ..launchers.python_options import python_program
+from ..repair import AGENTS
+from ..text import NUL, plain
+
+# Whatever may change the folder, or say where else to look. Where one of these words stands, nothing is said.
+_MOVES = re.compile(
+    rb"(?<![\w./-])(?:cd|pushd|popd|chdir|eval|apptainer|singularity|podman\S*|docker|shifter|enroot)(?![\w./-])"
+    rb"|PBS_O_|PBS_JOBDIR|OLDPWD|\bPWD\b|[\s\"'](?:--?w(?:ork)?dir|--?wd|--chdir|--pwd|--path|--?cwd|-C|-D)\b"
+)
+# Whatever may bring the file there.
+_BRINGS = re.compile(
+    rb"(?<![\w./-])(?:cp|mv|ln|rsync|tar|unzip|gunzip|zcat|cpio|git|hg|svn|wget|curl|scp|sftp|install|dd|tee|patch|make"
+    rb"|cmake|gcc|mpicc|pip|conda-unpack|globus|rclone|dsync|mpifileutils|sed|touch)(?![\w./-])"
+)
+_COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
+_SOURCED = (b"source", b".")
+# Commands that make no file in the folder they run in. What any other may make is not known.
+_MAKES_NOTHING = frozenset(
+    b"""
+. : [ basename cat conda cut date declare dirname echo exit export false free grep head hostname local lscpu mamba mkdir
+ml module nproc nvidia-smi printenv printf readonly rocm-smi seq set shift sleep sort source spack tail test tr true type
+ulimit uname uniq unset wait wc which xpu-smi
+""".split()
+)
+# What a login shell may read before the script.
+STARTUP = (b".bash_profile", b".bash_login", b".profile", b".bashrc", b".login", b".cshrc", b".tcshrc", b".zshenv",
+           b".zprofile", b".zshrc", b".kshrc")  # fmt: skip
+
+
+class Use(NamedTuple):
+    """A file that is named from the folder the script runs in; *span*: where, *words*: what else stands behind it."""
+
+    name: bytes
+    span: Span
+    words: Tuple[bytes, ...] = ()
+
+
+def uses(plan: LaunchPlan, program: shell.Program) -> List[Use]:
+    """Return the files that launch lines start, and those that the script itself reads, in their order."""
+    found = [use for step in plan.steps if not step.maybe for use in _of_step(step)]
+    found += [Use(name, span) for name, span in sourced(program) if _is_relative(name) and b"/" in name]
+    return sorted(found, key=lambda one: one.span)
+
+
+def _of_step(step: Step) -> Iterator[Use]:
+    words = step.program
+    if not words:
+        return
+    name, rest = words[0], words[1:]
+    if not (step.links and step.links[-1].name in AGENTS):
+        call = (
+            python_program([plain(word) for word in words if NUL not in word]) if NUL not in b"".join(words) else None
+        )
+        if call is not None and call.script is not None:
+            name, rest = words[call.script], words[call.script + 1 :]
+        elif call is not None or b"/" not in name:
+            return  # a module, or a name that is looked up along PATH
+    elif not name.endswith(b".py"):
+        return
+    if _is_relative(name):
+        yield Use(name, step.program_span or step.span, rest)
+
+
+def _is_relative(name: bytes) -> bool:
+    return bool(name) and NUL not in name and name[:1] not in (b"/", b"-", b"~") and b".." not in name.split(b"/")
+
+
+def sourced(program: shell.Program) -> Iterator[Tuple[bytes, Span]]:
+    """Yield the files that the script reads as its own, by `source` or `.`, with b"" where the name is not literal."""
+    for item in program.items:
+        words = item.command.words if isinstance(item.command, shell.Simple) else ()
+        if words and _literal(words[0]) in _SOURCED and len(words) > 1:
+            yield _literal(words[1]) or b"", words[1].span
+
+
+def makes_nothing(program: shell.Program, before: int) -> bool:
+    """Return whether every command that begins before a byte, and has ended there, is one that makes no file."""
+    waiting: List[object] = [program]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, shell.Simple) and node.span.end <= before and _may_make(node):
+            return False
+        if isinstance(node, tuple) and not isinstance(node, Span):
+            waiting.extend(node)
+    return True
+
+
+def _may_make(command: shell.Simple) -> bool:
+    known = not command.words or _literal(command.words[0]) in _MAKES_NOTHING
+    return not known or any(b">" in one.op for one in command.redirects)
+
+
+def _literal(word: shell.Word) -> Optional[bytes]:
+    texts = [part.text for part in word.parts if isinstance(part, shell.Literal)]
+    return b"".join(texts) if len(texts) == len(word.parts) else None
+
+
+def stays(job: Job, home: bytes, found: List[Use], program: shell.Program) -> bool:
+    """Return whether nothing in the script, or in what a login shell reads, may change the folder or bring the files.
+
+    A file that is read by the script is looked into; one that cannot be makes all unknown.
+    """
+    text = _COMMENT.sub(b"", job.source)
+    if (
+        _MOVES.search(text)
+        or _BRINGS.search(text)
+        or text.count(b"source ") + len(re.findall(rb"(?m)^\s*\. ", text)) > len(list(sourced(program)))
+    ):
+        return False
+    names = {use.name.rsplit(b"/", 1)[-1] for use in found}
+    if any(re.search(rb">\s*\S*" + re.escape(name), text) for name in names):
+        return False
+    return all(
+        _quiet(job, _at(home, name), name in {use.name for use in found}) for name, _ in sourced(program)
+    ) and all(not _moves(job, _at(home, name)) for name in STARTUP)
+
+
+def _at(home: bytes, name: bytes) -> bytes:
+    return name if name.startswith(b"/") else home.rstrip(b"/") + b"/" + name
+
+
+def _quiet(job: Job, path: bytes, missing: bool) -> bool:
+    """Return whether a sourced file changes no folder: it is read, or it is one of those that are not there."""
+    content = job.read(path) if job.read is not None else None
+    return missing if content is None else not _MOVES.search(content)
+
+
+def _moves(job: Job, path: bytes) -> bool:
+    content = job.read(path) if job.read is not None else None
+    return content is not None and _MOVES.search(_COMMENT.sub(b"", content)) is not None

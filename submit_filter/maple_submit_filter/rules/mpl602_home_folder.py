@@ -1,0 +1,92 @@
+"""Files that are looked for in the home directory, and lie where the job was submitted."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional, Tuple
+
+from .. import shell
+from ..edits import Edit, Fix, Safety, Span
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan
+from ..site import Site
+from . import rule
+from .home_folder import Use, makes_nothing, stays, uses
+
+CODE = "MPL602"
+INTO = b'cd "$PBS_O_WORKDIR" && '
+_HARMLESS = (b"echo", b"printf", b"date", b"wait", b"exit", b"true", b":", b"hostname")
+_ELSEWHERE = ("sandbox", "stagein", "root")  # attributes that have the job begin in another folder, or bring files
+
+
+@rule("MPL602", "the job starts in the home directory", "pbs")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """PBS starts a job in the home directory, not where qsub was called.
+
+    Wrong: mpiexec -n 8 python train.py, and no cd, where train.py lies beside the job script
+    Right: cd "$PBS_O_WORKDIR", and then the launch line
+    Why:   the ranks end with: can't open file 'train.py'. It is proven where the file lies in the folder of submission
+           and not in the home directory, and neither the script nor what a login shell reads can change the folder. The
+           job cannot run as it is, so where one command alone needs the folder, and nothing behind it could tell, the
+           cd is put in front of it by itself; else it asks, for what follows would run in another folder too.
+    """
+    home, folder = job.submission.environment.get(b"HOME", b""), job.submission.cwd
+    if job.read is None or not job.script.is_shell or any(name in job.settings for name in _ELSEWHERE):
+        return
+    if not home.startswith(b"/") or not folder.startswith(b"/") or home.rstrip(b"/") == folder.rstrip(b"/"):
+        return
+    program = shell.parse(job.source)
+    found = [use for use in uses(plan, program) if _there(job, folder, use.name) and not _there(job, home, use.name)]
+    if not found or not stays(job, home, found, program):
+        return
+    # A function of the submitter's shell may do anything, and a program may make the file that it is.
+    sure = "all-variables" not in job.settings and makes_nothing(program, found[0].span.start)
+    fix = _into(found, job, home, program) if sure else None
+    says = "%s is looked for in the home directory, where PBS starts the job, and lies where it is submitted"
+    yield Finding(CODE, says % found[0].name.decode("utf-8", "backslashreplace"), found[0].span, sure,
+                  fixes=(fix,) if fix is not None else (), help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
+
+
+def _there(job: Job, folder: bytes, name: bytes) -> bool:
+    return job.read is not None and job.read(folder.rstrip(b"/") + b"/" + _plain(name)) is not None
+
+
+def _plain(name: bytes) -> bytes:
+    return name[2:] if name.startswith(b"./") else name
+
+
+def _into(found: List[Use], job: Job, home: bytes, program: shell.Program) -> Optional[Fix]:
+    """Return the fix that changes the folder in front of the first command that needs it."""
+    items = [(index, item) for index, item in enumerate(program.items) if _within(item.command.span, found[0].span)]
+    if len(items) != 1:
+        return None
+    index, item = items[0]
+    if isinstance(item.command, (shell.Function, shell.Unread)) or item.background:
+        return None
+    alone = all(_within(item.command.span, use.span) for use in found)
+    simple = isinstance(item.command, (shell.Simple, shell.Pipeline, shell.AndOr))
+    quiet = all(_harmless(one) for one in program.items[index + 1 :])
+    safe = alone and simple and quiet and not any(_of_home(job, home, use) for use in found)
+    start = item.command.span.start
+    edit = Edit(Span(start, start), INTO, CODE)
+    return Fix((edit,), Safety.SAFE if safe else Safety.ASK, "go to the folder of submission first")
+
+
+def _within(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start and inner.end <= outer.end
+
+
+def _harmless(item: shell.Item) -> bool:
+    """Return whether a command does the same in any folder."""
+    command = item.command
+    if not isinstance(command, shell.Simple) or command.redirects:
+        return False
+    first: Tuple[shell.Part, ...] = command.words[0].parts if command.words else ()
+    return not first or (isinstance(first[0], shell.Literal) and first[0].text in _HARMLESS)
+
+
+def _of_home(job: Job, home: bytes, use: Use) -> bool:
+    """Return whether another word of the line names a file that is in the home directory only."""
+    names = [part for word in use.words for part in (word, word.partition(b"=")[2]) if part and part[:1] not in b"-/"]
+    names = [name for name in names if b"\0" not in name]
+    return any(_there(job, home, name) and not _there(job, job.submission.cwd, name) for name in names)
