@@ -203,6 +203,11 @@ def _undoing(said: Sequence[Setting], wanted: bool) -> Iterator[Setting]:
             yield one
 
 
+def job_name(said: Settings, path: bytes) -> bytes:
+    """Return the name of the job: that of -N, else the last part of the script's *path*, b"" being stdin."""
+    return said.value("job-name") or os.path.basename(path) or b"STDIN"
+
+
 def submission_from_words(
     argv: Sequence[bytes],
     cwd: bytes,

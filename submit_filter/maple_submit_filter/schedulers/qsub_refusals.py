@@ -6,7 +6,6 @@ is not asked here. Where it is not sure that a request is refused, nothing is sa
 
 from __future__ import annotations
 
-import os
 import re
 from typing import Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
@@ -15,7 +14,7 @@ from ..script import JobScript
 from ..settings import Setting, Settings
 from ..submission import travels
 from . import select
-from .pbs import CRLF, ArgvReading, settings
+from .pbs import CRLF, ArgvReading, job_name, settings
 from .qsub_values import is_illegal
 from .resources import SIZES, TIMES, may_be_time, size
 
@@ -101,11 +100,15 @@ def _of_script(script: JobScript) -> Iterator[Refusal]:
 
 
 def _of_options(said: Settings) -> Iterator[Refusal]:
-    """Yield what qsub itself finds wrong with the values of its options."""
+    """Yield what qsub itself finds wrong with the values of its options.
+
+    It sends each value it was told, so of two in one place the first must be right too (source).
+    """
     for name, letter in _LETTERS.items():
-        one = said.get(name)
-        if one is not None and is_illegal(name, one.value):
-            yield Refusal("qsub: illegal -%s value" % letter, USAGE, True, one)
+        told = said.all(name)
+        for one in reversed(told):
+            if one.origin.kind == told[0].origin.kind and is_illegal(name, one.value):
+                yield Refusal("qsub: illegal -%s value" % letter, USAGE, True, one)
     queue = said.get("queue")
     if queue is not None and is_illegal("queue", queue.value):
         yield Refusal("qsub: illegally formed destination: " + _shown(queue.value), 2, False, queue)
@@ -118,9 +121,8 @@ def _of_options(said: Settings) -> Iterator[Refusal]:
 
 def _of_name(said: Settings, path: bytes) -> Iterator[Refusal]:
     """Yield what is wrong with the job's name: that of -N, else the script's."""
-    one = said.get("job-name")
-    name = one.value if one is not None else os.path.basename(path)
-    if one is None and is_illegal("job-name", name) and path:
+    one, name = said.get("job-name"), job_name(said, path)
+    if one is None and is_illegal("job-name", name):
         yield Refusal("qsub: illegal -N value", USAGE, True, says="the script's name would be the job's")
     if len(name) > LONGEST_NAME:
         yield Refusal("qsub: Job name is too long ", 2, False, one)
