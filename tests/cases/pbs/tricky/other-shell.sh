@@ -1,3 +1,4 @@
+# training of the small model
 # Tricky: no first line with an interpreter: -S says which shell runs this, and bash knows arrays.
 #PBS -S /bin/bash
 #PBS -l select=1:ncpus=8:ngpus=2
