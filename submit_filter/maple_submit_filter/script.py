@@ -13,7 +13,7 @@ class Directive(NamedTuple):
 
     span: Span  # the line without its newline
     line: int  # 1-based
-    prefix: bytes  # b"#SBATCH" or b"#PBS"
+    prefix: bytes  # b"#SBATCH", or b"#PBS" and what a user of qsub puts in its place
     settings: Tuple[Setting, ...]
 
 
@@ -40,7 +40,7 @@ class JobScript(NamedTuple):
     is_shell: bool  # bash, sh, dash, zsh, ksh (directly or by env); only then is the body read
     directives: Tuple[Directive, ...]
     oddities: Tuple[Oddity, ...]
-    refused: str  # what sbatch itself will say of this text ("no #!", CRLF, NUL, empty, too long); "" if nothing
+    refused: str  # what sbatch or qsub itself will say of this text (CRLF, a wrong directive ...); "" if nothing
     het: bool  # a heterogeneous job: left alone
 
 

@@ -8,6 +8,7 @@ nothing is expanded. Each directive is one command line of its own.
 
 from __future__ import annotations
 
+import re
 from typing import List, NamedTuple, Tuple
 
 from ..edits import Span
@@ -17,7 +18,8 @@ from .script_lines import lines_of
 DEFAULT_PREFIX = b"#PBS"
 UNMATCHED = "qsub: unmatched "  # qsub means to show the quote, and shows a NUL
 ENDS_EARLY = "qsub: unexpected end-of-file or read error in script"
-BACKSLASH = b"\\"[0]
+BACKSLASH, COLON = b"\\:"
+_BLANKS = re.compile(rb"[ \t\v\f\r]*")
 
 
 class Head(NamedTuple):
@@ -60,20 +62,21 @@ def head(source: bytes, prefix: bytes) -> Head:
 
 def directive_start(source: bytes, line: Span, prefix: bytes) -> int:
     """Return where the prefix stands in a line, -1 where it is no directive."""
-    end = _end(source, line)
-    at = line.start
-    while at < end and source[at] in BLANK:
-        at += 1
-    return at if prefix and source[at:end].startswith(prefix) else -1
+    at = _text_start(source, line)
+    return at if prefix and source.startswith(prefix, at, line.end) else -1
 
 
 def is_command(source: bytes, line: Span) -> bool:
     """Return whether qsub takes a line for the first command, where the directives end."""
-    text = source[line.start : _end(source, line)]
-    if text.startswith(b":"):
+    at = _text_start(source, line)
+    if at == line.end or source[line.start] == COLON:
         return False
-    text = text.lstrip(BLANK)
-    return bool(text) and not text.startswith(b"#")
+    return source[at] not in b"#\0"
+
+
+def _text_start(source: bytes, line: Span) -> int:
+    blanks = _BLANKS.match(source, line.start, line.end)
+    return blanks.end() if blanks else line.start
 
 
 def _end(source: bytes, line: Span) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from typing import Iterator, List, Sequence, Tuple
 
 from ..edits import Span
@@ -12,8 +13,8 @@ from .oddities import literals
 from .qsub_lines import DEFAULT_PREFIX, Head, directive_start
 
 MARK = b"\xef\xbb\xbf"  # the byte order mark that some editors put first
-_LIKE = re.compile(rb"[ \t]*(#[ \t]*!?[ \t]*)([A-Za-z]{2,4}):?[ \t]+-[aAcCefhIjJklmMNopqrRSuvVWXzP]")
-_OTHERS = (b"#SBATCH", b"#BSUB")
+_LIKE = re.compile(rb"(?m)^[ \t]*(#[ \t]*!?[ \t]*)([A-Za-z]{2,4}):?[ \t]+-[aAcCefhIjJklmMNopqrRSuvVWXzP]")
+_OTHER = re.compile(rb"(?m)^#(?:SBATCH|BSUB)(?=[ \t])")
 _VARIABLE = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][^}]*\})")
 _NOT_ASKED = ("stagein", "stageout")  # what becomes of a variable there was not tried
 
@@ -46,18 +47,26 @@ def _why_late(source: bytes, head: Head) -> str:
 
 def near_misses(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
     """Yield comments that look like `#PBS -l ...`. `##PBS` is how people switch one off: no oddity."""
-    for index, span in enumerate(lines):
-        match = _LIKE.match(source, span.start, span.end)
-        if not match or directive_start(source, span, DEFAULT_PREFIX) >= 0:
-            continue
+    for match, span, line in _found(_LIKE, source, lines):
         before, word = match.groups()
+        if before == b"#" and word == b"PBS":
+            continue
         if word == b"PBS":
             why = "has more than # before PBS"
         elif resembles(word):
             why = "is not spelled #PBS"
         else:
             continue
-        yield Oddity("near-miss", span, index + 1, "this line %s, so it is a comment" % why)
+        yield Oddity("near-miss", span, line, "this line %s, so it is a comment" % why)
+
+
+def _found(
+    pattern: "re.Pattern[bytes]", source: bytes, lines: Sequence[Span]
+) -> "Iterator[Tuple[re.Match[bytes], Span, int]]":
+    """Yield each place of a pattern that begins with a line, with the line and its number; *lines* begin the script."""
+    for match in pattern.finditer(source, 0, lines[-1].end if lines else 0):
+        index = bisect_right(lines, (match.start(), len(source))) - 1
+        yield match, lines[index], index + 1
 
 
 def resembles(word: bytes) -> bool:
@@ -68,11 +77,8 @@ def resembles(word: bytes) -> bool:
 
 def other_schedulers(source: bytes, head: Head) -> Iterator[Oddity]:
     """Yield the directives of Slurm and LSF before the first command: they are comments to qsub."""
-    for index, span in enumerate(head.lines[: head.first_command]):
-        name = next((one for one in _OTHERS if source.startswith(one + b" ", span.start)), None)
-        if name:
-            says = "%s lines are comments to qsub" % name.decode()
-            yield Oddity("other-scheduler", span, index + 1, says)
+    for match, span, line in _found(_OTHER, source, head.lines[: head.first_command]):
+        yield Oddity("other-scheduler", span, line, "%s lines are comments to qsub" % match.group().decode())
 
 
 def beaten(settings: Sequence[Setting]) -> Iterator[Oddity]:

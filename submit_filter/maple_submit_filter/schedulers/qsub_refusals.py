@@ -16,7 +16,7 @@ from ..submission import travels
 from . import select
 from .pbs import CRLF, ArgvReading, job_name, settings
 from .qsub_values import is_illegal
-from .resources import SIZES, TIMES, may_be_time, size
+from .resources import SIZES, TIMES, may_be_size, may_be_time
 
 USAGE = 2  # the exit code of what qsub answers with its usage
 LONGEST_NAME = 230
@@ -162,7 +162,7 @@ def _is_value(name: str, value: bytes) -> bool:
         return True
     if name in TIMES:
         return may_be_time(value)
-    return name not in SIZES or size(value) is not None
+    return name not in SIZES or may_be_size(value)
 
 
 def _together(said: Settings) -> Iterator[Refusal]:
@@ -209,7 +209,7 @@ def _of_chunk(text: bytes) -> Optional[Tuple[str, int]]:
         if name in seen:
             text_twice = "qsub: duplicated resource within a section of a select specification, resource is: "
             return text_twice + shown, 12
-        if (shown in WHOLE and not re.match(rb"-?\d+\Z", value)) or (shown in SIZES and size(value) is None):
+        if (shown in WHOLE and not re.match(rb"-?\d+\Z", value)) or (shown in SIZES and not may_be_size(value)):
             return "qsub: Illegal attribute or resource value select." + shown, 166
         seen.append(name)
     return ("qsub: Illegal attribute or resource value", 166) if count == 0 else None
