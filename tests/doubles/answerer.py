@@ -35,6 +35,15 @@ def fix(request):
     return frames.Reply(request.nonce, request.hash, change, b"maple: fixed\n")
 
 
+def tell(request):
+    """Write what was asked into the file that the file `to` names."""
+    one = request.submission
+    words = [one.scheduler.encode(), one.came.encode(), one.path, b"%d" % request.word]
+    words += [name + b"=" + value for name, value in one.environment.items()]
+    with open(os.path.join(os.path.dirname(__file__), "to")) as file, open(file.read(), "wb") as told:
+        told.write(b"\0".join(words))
+
+
 def main():
     kind = os.path.basename(sys.argv[0])[:-3]
     if kind == "dies":
@@ -62,8 +71,10 @@ def main():
         reply = reply._replace(change=frames.Change(b"#!/bin/sh\n", argv))
     if kind == "short":
         return send(frames.pack_reply(reply)[:-3])
+    if kind == "tells":
+        tell(request)
     if kind == "keeps":
-        reply = reply._replace(change=None, audit=b'{"who":"double"}')
+        reply = reply._replace(change=None, say=b"", audit=b'{"who":"double"}')
     if kind == "offers":
         question = b"maple: one line more\n"
         reply = reply._replace(change=None, offer=reply.change, question=question)

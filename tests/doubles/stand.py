@@ -19,6 +19,8 @@ PYTHON = os.path.realpath("/usr/bin/python3")
 
 ASKED = b"#!/bin/bash\n#SBATCH -N 2\nsrun python train.py\n"
 PLAIN = b"#!/bin/bash\n#SBATCH -N 2\n./simulate input.dat\n"
+ASKED_OF_QSUB = b"#!/bin/bash\n#PBS -l select=2:ncpus=4\nmpiexec -n 8 python train.py\n"
+PLAIN_FOR_QSUB = b"#!/bin/bash\n#PBS -l select=2:ncpus=4\n./simulate input.dat\n"
 ACCEPTED = {"sbatch": b"Submitted batch job 7\n", "qsub": b"7.pbs01\n"}
 
 
@@ -71,6 +73,14 @@ def compiled(command: str, folder: str) -> str:
     return path
 
 
+def entry(folder: str) -> str:
+    """Return the path of the Python entry, that takes the front's place where there is no compiler."""
+    path = os.path.join(folder, "entry")
+    with open(os.path.join(LIB, "maple_submit_filter", "entry.py"), "rb") as source, open(path, "wb") as file:
+        file.write(b"#!%s -IS\n" % PYTHON.encode() + source.read())
+    return path
+
+
 def on_terminal(
     path: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, keys: bytes = b"", after: bytes = b""
 ) -> tuple[bytes, int]:
@@ -80,6 +90,8 @@ def on_terminal(
     """
     pid, terminal = pty.fork()
     if pid == 0:
+        for number in (signal.SIGPIPE, signal.SIGXFSZ):  # ignored by this Python since its start
+            signal.signal(number, signal.SIG_DFL)
         os.chdir(cwd)
         os.execve(path, list(argv), dict(env))
     modes = termios.tcgetattr(terminal)
@@ -144,11 +156,30 @@ class Stand:
         os.chmod(self.conf, 0o644)
 
     def helper(self, kind: str, **keys: object) -> None:
-        """Let a double of the helper answer, of the kind named."""
+        """Let a double of the helper answer, of the kind named. The entry asks a package, so it gets one of these."""
+        if self.front_is_entry:
+            return self.configure(helper=self._package(kind), **keys)
         path = os.path.join(self.helpers, kind + ".py")
         if not os.path.exists(path):
             self._copy(os.path.join(HERE, "answerer.py"), path)
         self.configure(helper=path, **keys)
+
+    @property
+    def front_is_entry(self) -> bool:
+        """Whether the Python entry stands in the front's place."""
+        with open(self.front, "rb") as file:
+            return file.read(2) == b"#!"
+
+    def _package(self, kind: str) -> str:
+        """Return the helper of a package whose answers are the double's."""
+        package = os.path.join(self.helpers, kind, "maple_submit_filter")
+        if not os.path.exists(package):
+            os.makedirs(package)
+            for name in os.listdir(os.path.join(LIB, "maple_submit_filter")):
+                if name not in ("answer.py", "__pycache__"):
+                    os.symlink(os.path.join(LIB, "maple_submit_filter", name), os.path.join(package, name))
+            self._copy(os.path.join(HERE, "package_answer.py"), os.path.join(package, "answer.py"))
+        return os.path.join(package, "helper.py")
 
     def setup(self, **lines: object) -> None:
         """Say what the server is like that the double of qsub speaks for (tests/doubles/README.md has the names)."""

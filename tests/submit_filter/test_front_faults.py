@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
-import pty
 import resource
-import select
 import shutil
 import signal
 import socket
@@ -18,21 +16,24 @@ from typing import Any, Callable, Iterator, Optional
 import pytest
 from maple_submit_filter import frames
 
-from tests.doubles.stand import ASKED, HERE, LIB, PYTHON, Seen, Stand, build
+from tests.doubles.stand import ASKED, LIB, PYTHON, Seen, Stand, build, compiled, on_terminal
 
 
 @pytest.fixture(scope="module")
-def recorder(tmp_path_factory: pytest.TempPathFactory) -> str:
-    """The double of sbatch."""
-    path = str(tmp_path_factory.mktemp("recorder") / "sbatch")
-    subprocess.run(["cc", "-O1", "-static", "-o", path, os.path.join(HERE, "recorder.c")], check=True)
-    return path
+def doubles(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """The doubles of sbatch and qsub."""
+    folder = str(tmp_path_factory.mktemp("doubles"))
+    return {command: compiled(command, folder) for command in ("sbatch", "qsub")}
 
 
-@pytest.fixture(params=["front", "front-sanitized"])
-def stand(request: pytest.FixtureRequest, tmp_path: Any, recorder: str) -> Stand:
-    """An installation whose helper mends every script, and a script that Maple is asked about."""
-    one = Stand(str(tmp_path), build(request.param == "front-sanitized"), recorder)
+@pytest.fixture(params=["sbatch", "sbatch sanitized", "qsub", "qsub sanitized"])
+def stand(request: pytest.FixtureRequest, tmp_path: Any, doubles: dict[str, str]) -> Stand:
+    """An installation whose helper mends every script, and a script that Maple is asked about.
+
+    Once with the front that is shipped and once with the one under sanitizers.
+    """
+    command, _, sanitized = request.param.partition(" ")
+    one = Stand(str(tmp_path), build(bool(sanitized)), doubles[command], command)
     one.helper("fixes")
     one.write("job.sh", ASKED)
     return one
@@ -88,7 +89,7 @@ def test_an_interpreter_that_is_gone_is_not_missed(stand: Stand, path: str) -> N
 
 
 @pytest.mark.parametrize("fault", ["missing", "empty", "binary", "writable", "folder", "relative", "long"])
-def test_a_broken_configuration_leaves_the_next_sbatch_in_path(stand: Stand, fault: str) -> None:
+def test_a_broken_configuration_leaves_the_next_command_in_path(stand: Stand, fault: str) -> None:
     """The real command is found behind the front in PATH."""
     break_configuration(stand, fault)
     path = "%s:%s:/usr/bin" % (os.path.dirname(stand.front), os.path.dirname(stand.real))
@@ -96,7 +97,8 @@ def test_a_broken_configuration_leaves_the_next_sbatch_in_path(stand: Stand, fau
 
 
 def break_configuration(stand: Stand, fault: str) -> None:
-    content = {"empty": b"", "binary": os.urandom(4000), "relative": b"real_sbatch=sbatch\n", "long": b"#" * 20000}
+    content = {"empty": b"", "binary": os.urandom(4000), "long": b"#" * 20000}
+    content["relative"] = b"real_%s=%s\n" % (stand.command.encode(), stand.command.encode())
     if fault == "writable":
         os.chmod(stand.conf, 0o666)
         return
@@ -112,16 +114,17 @@ def test_a_front_that_finds_only_itself_says_so_and_ends(stand: Stand) -> None:
     """By link, by copy, or as the real command of its own configuration: never a loop."""
     copies = os.path.join(stand.folder, "copies")
     os.mkdir(copies)
-    shutil.copy(stand.front, copies + "/sbatch")
-    stand.configure(real_sbatch=copies + "/sbatch")
+    copy = os.path.join(copies, stand.command)
+    shutil.copy(stand.front, copy)
+    stand.configure(**{"real_" + stand.command: copy})
     seen = stand.run(True, ["job.sh"], environment={"PATH": "%s:%s" % (os.path.dirname(stand.front), copies)})
     assert seen.exit == 127
-    assert seen.stdout == b"" and seen.stderr.startswith(b"maple: cannot run the real sbatch")
+    assert seen.stdout == b"" and seen.stderr.startswith(b"maple: cannot run the real %s:" % stand.command.encode())
 
 
 def test_the_front_works_as_a_link(stand: Stand) -> None:
     """Its configuration is the one beside the real file."""
-    link = os.path.join(stand.folder, "elsewhere", "sbatch")
+    link = os.path.join(stand.folder, "elsewhere", stand.command)
     os.mkdir(os.path.dirname(link))
     os.symlink(stand.front, link)
     stand.front = link
@@ -241,7 +244,7 @@ def test_a_full_disk_leaves_the_script_as_written(stand: Stand) -> None:
 
     stand.write("job.sh", ASKED + b"#" * 50000)
     seen = stand.run(True, ["job.sh"], preexec_fn=before, environment={"RECORD": "/dev/null"})
-    assert seen.exit == 0 and seen.stdout == b"Submitted batch job 7\n"
+    assert seen.exit == 0 and seen.stdout == stand.accepted
     left = [name for _, _, names in os.walk(stand.home + "/.cache") for name in names]
     assert left == []
 
@@ -263,7 +266,7 @@ def test_a_working_directory_that_is_gone_is_no_hindrance(stand: Stand) -> None:
     assert b"cwd No such file or directory" in seen[1].record
 
 
-def test_an_unreadable_script_is_refused_by_sbatch_itself(stand: Stand) -> None:
+def test_an_unreadable_script_is_refused_by_the_command_itself(stand: Stand) -> None:
     """The front says nothing about it."""
     os.chmod(os.path.join(stand.work, "job.sh"), 0)
     stand.helper("keeps")
@@ -304,9 +307,12 @@ def test_a_script_that_switches_maple_off_is_not_asked_about(stand: Stand) -> No
 
 
 def test_a_named_pipe_is_left_unread(stand: Stand) -> None:
-    """It can be read once only, and sbatch is who reads it."""
+    """It can be read once only, and sbatch is who reads it; qsub takes none."""
     fifo = os.path.join(stand.work, "fifo.sh")
     os.mkfifo(fifo)
+    if stand.command == "qsub":
+        assert as_written(stand, ["fifo.sh"]).stderr == b"qsub: script not a file\n"
+        return
 
     def write() -> None:
         with open(fifo, "wb") as file:
@@ -338,6 +344,8 @@ HOSTILE = {
     "BASH_ENV": "/nonexistent",
     "ENV": "/nonexistent",
     "SLURM_CONF": "/nonexistent",
+    "PBS_CONF_FILE": "/nonexistent",
+    "PBS_DPREFIX": "#",
     "MAPLE_X": "y" * 100000,
 }
 
@@ -367,7 +375,7 @@ def test_tiny_limits_are_no_hindrance(stand: Stand, kind: str, most: int) -> Non
 
     if kind == "RLIMIT_FSIZE":
         seen = stand.run(True, ["job.sh"], preexec_fn=before, environment={"RECORD": None})
-        assert seen.exit == 0 and seen.stdout == b"Submitted batch job 7\n"
+        assert seen.exit == 0 and seen.stdout == stand.accepted
         return
     stand.helper("keeps")
     as_written(stand, preexec_fn=before)
@@ -389,7 +397,7 @@ def test_a_signal_while_maple_thinks_ends_the_submission(stand: Stand, number: s
     """As it would end the bare command; the helper ends as well."""
     stand.helper("hangs", helper_ms=30000)
     env = stand.environment()
-    process = subprocess.Popen(["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work)
+    process = subprocess.Popen([stand.command, "job.sh"], executable=stand.front, env=env, cwd=stand.work)
     wait_until(lambda: bool(processes_with(os.path.join(stand.helpers, "hangs.py"))))
     process.send_signal(number)
     assert process.wait(10) == -number
@@ -411,7 +419,7 @@ def test_a_stop_while_maple_thinks_is_only_a_pause(stand: Stand, number: signal.
     """As Ctrl-Z and fg make it."""
     stand.helper("hangs", helper_ms=500)
     env = stand.environment()
-    process = subprocess.Popen(["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work)
+    process = subprocess.Popen([stand.command, "job.sh"], executable=stand.front, env=env, cwd=stand.work)
     wait_until(lambda: bool(processes_with(os.path.join(stand.helpers, "hangs.py"))))
     process.send_signal(number)
     time.sleep(0.7)
@@ -420,7 +428,7 @@ def test_a_stop_while_maple_thinks_is_only_a_pause(stand: Stand, number: signal.
     assert os.path.exists(env["RECORD"])
 
 
-def test_the_exit_status_and_the_death_of_sbatch_are_the_caller_s(stand: Stand) -> None:
+def test_the_exit_status_and_the_death_of_the_command_are_the_caller_s(stand: Stand) -> None:
     """The front is gone by then."""
     for status in ("0", "1", "255"):
         assert stand.run(True, ["job.sh"], environment={"RECORD_EXIT": status}).exit == int(status)
@@ -438,8 +446,7 @@ def test_a_stream_nobody_reads_is_no_hindrance_to_maple(stand: Stand, which: str
 
     try:
         stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"}, preexec_fn=before, **{which: into})
-        with open(os.path.join(stand.folder, "record"), "rb") as file:
-            record = file.read()
+        record = stand.record
     finally:
         os.close(into)
     assert b"SigPnd:\t0000000000000000" in record
@@ -450,44 +457,24 @@ def test_nothing_is_said_but_on_a_terminal_or_when_asked_for(stand: Stand) -> No
     """And stdout is never touched."""
     quiet = stand.run(True, ["job.sh"])
     said = stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"})
-    assert quiet.stderr == b"sbatch: a word on stderr\n"
+    assert quiet.stderr == (b"sbatch: a word on stderr\n" if stand.command == "sbatch" else b"")
     assert said.stderr == b"maple: fixed\n" + quiet.stderr
-    assert said.stdout == quiet.stdout == b"Submitted batch job 7\n"
+    assert said.stdout == quiet.stdout == stand.accepted
 
 
 # -- the terminal ---------------------------------------------------------------------------------------------------
 
 
-def on_terminal(stand: Stand, keys: bytes, after: bytes, **environment: str) -> bytes:
-    """Run `sbatch job.sh` on a terminal of its own, type *keys* once *after* is seen, and return what was shown."""
-    pid, terminal = pty.fork()
-    if pid == 0:
-        os.chdir(stand.work)
-        os.execve(stand.front, ["sbatch", "job.sh"], stand.environment(**environment))
-    shown, typed = b"", not keys
-    while True:
-        if not select.select([terminal], [], [], 30)[0]:
-            os.kill(pid, signal.SIGKILL)
-            break
-        try:
-            part = os.read(terminal, 4096)
-        except OSError:
-            break
-        if not part:
-            break
-        shown += part
-        if not typed and after in shown:
-            os.write(terminal, keys)
-            typed = True
-    os.close(terminal)
-    os.waitpid(pid, 0)
-    return shown
-
-
 def submitted(stand: Stand) -> bytes:
-    """The script that the double of sbatch was given last."""
-    with open(os.path.join(stand.folder, "record"), "rb") as file:
-        return Seen(file.read(), b"", b"", 0).script
+    """The script that the double was given last."""
+    return Seen(stand.record, b"", b"", 0).script
+
+
+def typed(stand: Stand, keys: bytes, **environment: str) -> bytes:
+    """Submit on a terminal, type *keys* at the question, and return what was shown."""
+    after = b"[y/N]" if keys else b""
+    argv, env = [stand.command, "job.sh"], stand.environment(**environment)
+    return on_terminal(stand.front, argv, env, stand.work, keys, after)[0]
 
 
 @pytest.mark.parametrize(
@@ -497,7 +484,7 @@ def submitted(stand: Stand) -> bytes:
 def test_an_offer_is_taken_only_by_a_clear_yes(stand: Stand, keys: bytes, taken: bool) -> None:
     """The default is no."""
     stand.helper("offers")
-    shown = on_terminal(stand, keys, b"[y/N]")
+    shown = typed(stand, keys)
     assert b"maple: one line more" in shown
     assert submitted(stand) == (ASKED + b"# fixed\n" if taken else ASKED)
 
@@ -505,14 +492,14 @@ def test_an_offer_is_taken_only_by_a_clear_yes(stand: Stand, keys: bytes, taken:
 def test_ctrl_c_at_an_offer_submits_nothing(stand: Stand) -> None:
     """It ends the command, as always."""
     stand.helper("offers")
-    on_terminal(stand, b"\x03", b"[y/N]")
+    typed(stand, b"\x03")
     assert not os.path.exists(os.path.join(stand.folder, "record"))
 
 
 def test_who_does_not_want_to_be_asked_is_not(stand: Stand) -> None:
     """MAPLE_ASK=no, or no terminal."""
     stand.helper("offers")
-    assert b"[y/N]" not in on_terminal(stand, b"", b"", MAPLE_ASK="no")
+    assert b"[y/N]" not in typed(stand, b"", MAPLE_ASK="no")
     assert submitted(stand) == ASKED
     as_written(stand)
 
@@ -521,15 +508,15 @@ def test_who_does_not_want_to_be_asked_is_not(stand: Stand) -> None:
 
 
 def test_a_loop_that_reads_names_from_stdin_submits_every_file(stand: Stand) -> None:
-    """`while read f; do sbatch $f; done < list`: the front does not touch the list."""
+    """`while read f; do sbatch "$f"; done < list`: the front does not touch the list."""
     for number in range(5):
         stand.write("job%d.sh" % number, ASKED)
     stand.write("list", b"".join(b"job%d.sh\n" % number for number in range(5)))
-    line = "while read f; do sbatch $f; done < list"
+    line = "while read f; do %s $f; done < list" % stand.command
     done = subprocess.run(
         ["bash", "-c", line], cwd=stand.work, env=stand.environment(), capture_output=True, timeout=60
     )
-    assert done.stdout == b"Submitted batch job 7\n" * 5
+    assert done.stdout == stand.accepted * 5
 
 
 def test_two_hundred_at_once_are_all_submitted(stand: Stand) -> None:
@@ -537,16 +524,16 @@ def test_two_hundred_at_once_are_all_submitted(stand: Stand) -> None:
     stand.helper("fixes", helper_ms=60000)
     env = stand.environment(RECORD=None)
     many = (
-        200 if os.path.getsize(stand.front) == os.path.getsize(build()) else 20
+        200 if (stand.command, os.path.getsize(stand.front)) == ("sbatch", os.path.getsize(build())) else 20
     )  # under sanitizers each costs tenfold
     running = [
         subprocess.Popen(
-            ["sbatch", "job.sh"], executable=stand.front, env=env, cwd=stand.work,
+            [stand.command, "job.sh"], executable=stand.front, env=env, cwd=stand.work,
             stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )
         for _ in range(many)
     ]  # fmt: skip
-    assert [one.communicate(timeout=120)[0] for one in running] == [b"Submitted batch job 7\n"] * many
+    assert [one.communicate(timeout=120)[0] for one in running] == [stand.accepted] * many
     assert [one.returncode for one in running] == [0] * many
     with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
         lines = file.read().split(b"\n")

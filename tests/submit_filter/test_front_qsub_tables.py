@@ -10,10 +10,10 @@ import signal
 import subprocess
 import tempfile
 import time
-import tomllib
 from typing import Any, Iterator
 
 import pytest
+import tomllib
 
 from tests.doubles.stand import ROOT, Seen, compiled, on_terminal
 

@@ -134,7 +134,7 @@ int main(int argc, char **argv, char **environment) {
         dump(record, "executable", *word, strlen(*word));
     const char *name = job_name();
     write_settings();
-    if (record != NULL) fprintf(record, "name %s\n", name);
+    if (record != NULL) fprintf(record, "name %s\n", name), fflush(record);
     check_variables();
     check_array();
     check_terminal();

@@ -89,6 +89,7 @@ void submit(void) {
         if (is_blocked()) fputs("qsub: warning: block is dropped, the job is interactive\n", stderr);
         interact(job);
     }
+    if (record != NULL) fflush(record); /* before the write that a closed pipe could end us at */
     if (option("quiet") == NULL) printf("%s\n", job);
     fflush(stdout);
     if (is_blocked()) block(job);
