@@ -8,8 +8,10 @@ from collections.abc import Mapping, Sequence
 
 from . import slurm_details, slurm_tables
 from .commands import Said, quiet_environment, run
-from .errors import SchedulerError, one_line
+from .errors import SchedulerError
 from .protocol import Job, JobState, Node, Queue, Server
+from .slurm_accounting import Accounting
+from .slurm_errors import is_gone, slurm_refusal
 from .slurm_jobs import array_job, job_of
 from .slurm_places import nodes_of, queue_of, server_of
 
@@ -40,25 +42,6 @@ _NODE = {
     "%f": "features",
     "%E": "reason",
 }
-_ACCOUNTED = {
-    "JobID": "id",
-    "JobName": "name",
-    "User": "user",
-    "State": "state",
-    "Reason": "reason",
-    "Partition": "partition",
-    "Account": "account",
-    "NodeList": "nodes",
-    "WorkDir": "work_dir",
-    "Submit": "submitted",
-    "Start": "started",
-    "End": "ended",
-    "ExitCode": "exit_code",
-    "Comment": "comment",
-    "StdOut": "stdout",  # since 24.05
-    "StdErr": "stderr",
-    "SubmitLine": "submit_line",
-}
 _DETAILS_AT_MOST = 32  # jobs; each costs the controller one request, and sites limit those
 _AT_ONCE = 1000  # ids on one command line
 
@@ -87,7 +70,7 @@ class SlurmCommands:
         self._environ = environ
         self._timeout = timeout
         self._submit_timeout = submit_timeout
-        self._accounted: dict[str, str] | None = None
+        self._accounting = Accounting(self._run)
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
@@ -137,7 +120,7 @@ class SlurmCommands:
             raise error from None
         job_id = re.search(r"^(\d+)(;[\w.-]+)?$", said.out, re.MULTILINE)
         if said.code or job_id is None:
-            raise _refusal(asked, said)
+            raise slurm_refusal(asked, said)
         return job_id[0]
 
     def cancel(self, job_id: str) -> bool:
@@ -159,17 +142,17 @@ class SlurmCommands:
             return False
         words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
         said = self._run("scontrol", words)
-        if said.code and _is_gone(said.err):
+        if said.code and is_gone(said.err):
             return False
         if said.code:
-            raise _refusal("altering job %s" % job_id, said)
+            raise slurm_refusal("altering job %s" % job_id, said)
         return True
 
     def _known(self, asked: list[str]) -> list[Job]:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
         found = self._with_details(self._queue(["-j", ",".join(asked)], all_states=True))
         missing = [one for one in asked if _meant(one, found).state is JobState.VANISHED]
-        return found + (self._remembered(missing) if missing else [])
+        return found + (self._accounting.jobs(missing) if missing else [])
 
     def _queue(self, which: Sequence[str], all_states: bool) -> list[dict[str, str]]:
         """Return rows of squeue, each task of an array on its own."""
@@ -177,10 +160,10 @@ class SlurmCommands:
         states = ["-t", "all"] if all_states else []
         words = ["-h", "-a", "-r", *states, *which, "-o", slurm_tables.form(list(_JOB), separator)]
         said = self._run("squeue", words)
-        if said.code and _is_gone(said.err):
+        if said.code and is_gone(said.err):
             return []
         if said.code:
-            raise _refusal("asking squeue", said)
+            raise slurm_refusal("asking squeue", said)
         return slurm_tables.rows(said.out, list(_JOB.values()), separator)
 
     def _with_details(self, rows: list[dict[str, str]]) -> list[Job]:
@@ -200,44 +183,21 @@ class SlurmCommands:
         )
         return slurm_details.answers(said.out, names)
 
-    def _remembered(self, ids: list[str]) -> list[Job]:
-        """Return jobs from the accounting; where there is none, none."""
-        fields = self._accounted_fields()
-        if not fields:
-            return []
-        separator = slurm_tables.mark()
-        words = ["-X", "-n", "-p", "--delimiter=" + separator, "-j", ",".join(ids), "--format=" + ",".join(fields)]
-        said = self._ask("sacct", words)
-        return [job_of(row, {}) for row in slurm_tables.parsable(said.out, list(fields.values()), separator)]
-
-    def _accounted_fields(self) -> dict[str, str]:
-        """Return the fields of ours that this sacct knows, asked once; none where there is no accounting."""
-        if self._accounted is None:
-            try:
-                said = self._run("sacct", ["--helpformat"])
-            except SchedulerError as error:
-                if error.transient:
-                    raise
-                said = Said(1, "", "")  # no such command
-            known = set(said.out.split()) if said.code == 0 else set()
-            self._accounted = {name: field for name, field in _ACCOUNTED.items() if name in known}
-        return self._accounted
-
     def _scancel(self, job_id: str, options: Sequence[str]) -> bool:
         """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
         if not _ID.fullmatch(job_id):
             return False
         said = self._run("scancel", ["-v", *options, job_id])
-        if _is_gone(said.err):
+        if is_gone(said.err):
             return False
         if said.code or "error:" in said.err:
-            raise _refusal("scancel %s" % job_id, said)
+            raise slurm_refusal("scancel %s" % job_id, said)
         return True
 
     def _ask(self, command: str, words: Sequence[str]) -> Said:
         said = self._run(command, words)
         if said.code:
-            raise _refusal("asking %s" % command, said)
+            raise slurm_refusal("asking %s" % command, said)
         return said
 
     def _run(self, command: str, words: Sequence[str]) -> Said:
@@ -260,15 +220,3 @@ def _meant(asked: str, found: Sequence[Job]) -> Job:
         return exact[0]
     parts = [job for job in found if re.split("[_+]", job.id)[0] == asked]
     return array_job(asked, parts) if parts else Job(asked, JobState.VANISHED)
-
-
-def _is_gone(text: str) -> bool:
-    gone = ("Invalid job id specified", "already completing or completed", "Job has already finished")
-    return any(words in text for words in gone)
-
-
-def _refusal(asked: str, said: Said) -> SchedulerError:
-    text = one_line(re.sub(r"^\w+: (error: )?", "", said.err, flags=re.MULTILINE) or said.out)
-    down = any(word in text for word in ("Unable to contact", "Socket timed out", "try again", "Connection refused"))
-    remedy = "is slurmctld up? try again later" if down else "correct the request"
-    return SchedulerError(asked, text, remedy, said.code, transient=down)

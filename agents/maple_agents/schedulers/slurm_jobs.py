@@ -30,7 +30,7 @@ _ENDS = {
     "RECONFIG_FAIL": EndReason.NOT_STARTED,
 }
 _HOLDS = {"JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue"}
-_NOT_LAUNCHED = {"JobLaunchFailure"}
+_NOT_LAUNCHED = 53  # `0:53`; the reason JobLaunchFailure also stands at a script that a signal ended (22.05)
 
 
 def state(word: str, reason: str = "") -> JobState:
@@ -42,7 +42,7 @@ def state(word: str, reason: str = "") -> JobState:
     return JobState.HELD if found is JobState.QUEUED and reason in _HOLDS else found
 
 
-def ending(word: str, reason: str = "", exit_code: str | None = None) -> Ending:
+def ending(word: str, exit_code: str | None = None) -> Ending:
     """Return how a job ended. *exit_code* `3:0` is code and signal; None: not told.
 
     Of a shell that reports a signal as 128 + n sacct shows n, scontrol 128 + n.
@@ -53,7 +53,7 @@ def ending(word: str, reason: str = "", exit_code: str | None = None) -> Ending:
     if found is None:
         return Ending(why, 0 if why is EndReason.COMPLETED else None, None, raw)
     code, signal = int(found[1]), int(found[2]) or None
-    if reason in _NOT_LAUNCHED:
+    if signal == _NOT_LAUNCHED:
         return Ending(EndReason.NOT_STARTED, raw=raw)
     if why is EndReason.EXITED and signal:
         return Ending(EndReason.SIGNALLED, None, signal, raw)
@@ -72,7 +72,7 @@ def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
         state=found,
         raw_state=word,
         substate="" if reason in ("None", "") else reason,
-        ending=ending(word, reason, code) if over else None,
+        ending=ending(word, code) if over else None,
         name=fields.get("name", ""),
         owner=fields.get("user", ""),
         queue=fields.get("partition", ""),

@@ -55,15 +55,15 @@ def changes(
     pass is waited out; any other, and one that is left at the deadline with no answer at all, is raised.
     """
     watch = _Watch(scheduler, ids)
-    pause = pace.first
+    pause = 0.0
     while True:
         changed = watch.look()
         yield from changed
         left = deadline - clock()
         if not watch.open or left <= 0:
             break
+        pause = pace.first if changed or not pause else min(pause * pace.growth, pace.slowest)
         sleep(min(pause, left))
-        pause = pace.first if changed else min(pause * pace.growth, pace.slowest)
     if watch.error is not None and not watch.seen:
         raise watch.error
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.schedulers.pbs_library import Library
+
 from tests.doubles.libpbs import Scenario, build
 
 
@@ -76,10 +77,8 @@ class Recorded:
             base = "%s/%s-%d" % (self.folder, command, index)
             cases += "%s) cat '%s.out'; cat '%s.err' >&2; exit %d;;\n" % (pattern, base, base, code)
         script = self.folder / command
-        script.write_text(
-            "#!/bin/sh\n{ printf '%%s' '%s'; printf ' [%%s]' \"$@\"; echo; } >> '%s'\ncase \"$*\" in\n%s*) exit 99;;\nesac\n"
-            % (command, self.log, cases)
-        )
+        note = "{ printf '%%s' '%s'; printf ' [%%s]' \"$@\"; echo; } >> '%s'" % (command, self.log)
+        script.write_text('#!/bin/sh\n%s\ncase "$*" in\n%s*) exit 99;;\nesac\n' % (note, cases))
         script.chmod(0o755)
 
     def called(self) -> list[str]:

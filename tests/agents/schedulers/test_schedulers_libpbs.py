@@ -15,6 +15,7 @@ from maple_agents.schedulers import MisuseError, SchedulerError
 from maple_agents.schedulers.pbs_ifl import Connection, Pool
 from maple_agents.schedulers.pbs_library import Library, find
 from maple_agents.schedulers.pbs_structures import Attribute
+
 from tests.doubles.libpbs import Scenario, build
 
 RUNNING = {"job_state": "R", "substate": "42", "Job_Owner": "alice@pbs01"}
@@ -311,7 +312,9 @@ def test_a_nul_in_a_value_is_refused_rather_than_cut(libpbs, calls):
     assert not [line for line in calls() if "alterjob" in line]
 
 
-VALUES = st.binary(max_size=40).filter(lambda raw: b"\0" not in raw).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
+VALUES = (
+    st.binary(max_size=40).filter(lambda raw: b"\0" not in raw).map(lambda raw: raw.decode("utf-8", "surrogateescape"))
+)
 
 
 @settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])

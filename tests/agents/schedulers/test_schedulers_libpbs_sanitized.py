@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from tests.doubles.libpbs import Scenario, build
 
 ROOT = Path(__file__).parents[3]

@@ -8,6 +8,7 @@ import threading
 import pytest
 from maple_agents.schedulers import EndReason, JobState, SchedulerError
 from maple_agents.schedulers.pbs import Pbs
+
 from tests.doubles.libpbs import Scenario
 
 RUNNING = {
@@ -144,7 +145,13 @@ def test_nodes_queues_and_server_are_values(libpbs):
     assert (first.states, first.usable, first.cpus, first.gpus) == (("job-busy", "offline"), False, 64, 4)
     assert (first.memory_mib, first.comment, second.usable) == (512000, "broken fan", True)
     prod, workq = pbs.queues()
-    assert (prod.accepts, prod.starts, prod.default, prod.max_walltime, prod.max_nodes) == (True, False, False, 86400, 10)
+    assert (prod.accepts, prod.starts, prod.default, prod.max_walltime, prod.max_nodes) == (
+        True,
+        False,
+        False,
+        86400,
+        10,
+    )
     assert (workq.accepts, workq.starts, workq.default, workq.max_walltime) == (False, True, True, None)
     assert (pbs.server().name, pbs.server().version) == ("pbs01", "23.06.06")
 

@@ -111,7 +111,9 @@ def test_a_job_is_found_under_the_id_that_was_asked_for_and_no_other():
     ]
 
 
-@pytest.mark.parametrize("word", ["workq", "", "1,2", "1 2", "1.pbs01\n", "-1", "1[", "1[a]", "\u0661", "1.", "1.a;b", "9" * 40])
+@pytest.mark.parametrize(
+    "word", ["workq", "", "1,2", "1 2", "1.pbs01\n", "-1", "1[", "1[a]", "\u0661", "1.", "1.a;b", "9" * 40]
+)
 def test_words_that_are_no_id_are_told(word):
     assert not is_id(word)
 
@@ -171,14 +173,23 @@ def test_an_entity_is_decoded_once_and_html_names_are_left():
 
 @pytest.mark.parametrize(
     ("text", "expected"),
-    [("500gb", 512000), ("1048576kb", 1024), ("16mw", 128), ("2097152", 2), ("1tb", 1 << 20), ("much", None), (None, None)],
+    [
+        ("500gb", 512000),
+        ("1048576kb", 1024),
+        ("16mw", 128),
+        ("2097152", 2),
+        ("1tb", 1 << 20),
+        ("much", None),
+        (None, None),
+    ],
 )
 def test_sizes_are_mebibytes(text, expected):
     assert mebibytes(text) == expected
 
 
 @pytest.mark.parametrize(
-    ("text", "expected"), [("01:00:00", 3600), ("90", 90), ("1:30", 90), ("01:70:00", 7800), ("abc", None), ("1:2:3:4", None)]
+    ("text", "expected"),
+    [("01:00:00", 3600), ("90", 90), ("1:30", 90), ("01:70:00", 7800), ("abc", None), ("1:2:3:4", None)],
 )
 def test_durations_are_seconds(text, expected):
     assert duration(text) == expected

@@ -1,0 +1,68 @@
+"""Jobs that the controller has forgotten, from the accounting; a cluster may have none."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from . import slurm_tables
+from .commands import Said
+from .errors import SchedulerError
+from .protocol import Job
+from .slurm_errors import slurm_refusal
+from .slurm_jobs import job_of
+
+_FIELDS = {
+    "JobID": "id",
+    "JobName": "name",
+    "User": "user",
+    "State": "state",
+    "Reason": "reason",
+    "Partition": "partition",
+    "Account": "account",
+    "NodeList": "nodes",
+    "WorkDir": "work_dir",
+    "Submit": "submitted",
+    "Start": "started",
+    "End": "ended",
+    "ExitCode": "exit_code",
+    "Comment": "comment",
+    "StdOut": "stdout",  # since 24.05
+    "StdErr": "stderr",
+    "SubmitLine": "submit_line",
+}
+
+
+class Accounting:
+    """sacct, asked through *run*, which takes a command and its words."""
+
+    def __init__(self, run: Callable[[str, Sequence[str]], Said]) -> None:
+        self._run = run
+        self._known: dict[str, str] | None = None
+
+    def jobs(self, ids: Sequence[str]) -> list[Job]:
+        """Return the jobs and tasks among *ids* that it remembers; none where there is no accounting."""
+        fields = self._fields()
+        if not fields:
+            return []
+        separator = slurm_tables.mark()
+        words = ["-X", "-n", "-p", "--delimiter=" + separator, "-j", ",".join(ids), "--format=" + ",".join(fields)]
+        said = self._run("sacct", words)
+        if said.code:
+            raise slurm_refusal("asking sacct", said)
+        return [job_of(row, {}) for row in slurm_tables.parsable(said.out, list(fields.values()), separator)]
+
+    def _fields(self) -> dict[str, str]:
+        """Return the fields of ours that this sacct knows, asked once."""
+        if self._known is None:
+            known = self._help()
+            self._known = {name: field for name, field in _FIELDS.items() if name in known}
+        return self._known
+
+    def _help(self) -> set[str]:
+        try:
+            said = self._run("sacct", ["--helpformat"])
+        except SchedulerError as error:
+            if error.transient:
+                raise
+            return set()  # no such command
+        return set() if said.code else set(said.out.split())
