@@ -217,7 +217,8 @@ def sleepers(directory):
     """Return how long each sleep of the lab was told to sleep."""
     found = []
     for pid in cleanup.belonging(directory):
-        words = cleanup._read(pid, "cmdline").split(b"\0")
+        with open(f"/proc/{pid}/cmdline", "rb") as file:
+            words = file.read().split(b"\0")
         if words[0].endswith(b"sleep"):
             found.append(words[1].decode())
     return sorted(found)

@@ -1,7 +1,10 @@
 """Stand-in for the `deepspeed` command (0.1x): its hostfile, its node rank, its local workers."""
 
 import argparse
+import json
 import os
+import shlex
+import subprocess
 
 import world
 
@@ -40,12 +43,16 @@ VALUES = {
 SHORT = {"hostfile": ["-H"], "include": ["-i"], "exclude": ["-e"], "num_gpus": ["--num_accelerators"]}
 
 
+EXPORTED = ("MLFLOW", "PYTHON", "MV2", "UCX", "NCCL")  # prefixes of the variables that go along
+
+
 def main(name, argv):
     made = argparse.ArgumentParser(prog="deepspeed")
     for option in FLAGS:
         made.add_argument("--" + option, action="store_true")
     for option, default in VALUES.items():
         made.add_argument("--" + option, *SHORT.get(option, []), default=default, type=type(default))
+    made.add_argument("--maple_active", default="")  # what the first node tells the others: host -> GPU ids
     made.add_argument("program")
     made.add_argument("arguments", nargs=argparse.REMAINDER)
     try:
@@ -56,6 +63,8 @@ def main(name, argv):
 
 
 def launch(args):
+    if args.maple_active:
+        return here(args, json.loads(args.maple_active), args.node_rank)
     pool = hostfile(args.hostfile)
     remote = bool(pool)
     if not pool:
@@ -63,7 +72,7 @@ def launch(args):
     if not remote and args.num_nodes > 1:
         raise ValueError("Num nodes is >1 but no extra nodes available via hostfile")
     active = chosen(pool, args.include, args.exclude)
-    if remote and not (args.no_ssh or args.no_ssh_check):
+    if remote and not (args.no_ssh or args.no_ssh_check) and not answers(next(iter(active))):
         raise RuntimeError(
             "Using hostfile at %s but host=%s was not reachable via ssh." % (args.hostfile, next(iter(active)))
         )
@@ -167,6 +176,45 @@ def elsewhere(args, active):
     if args.launcher.lower() == "slurm":
         words = ["srun", "-n", str(total), "--export=ALL", world.python(), "-u", args.program, *args.arguments]
         return world.attend([world.start(words, dict(os.environ, MAPLE_NEEDS_RANK="1"))], "deepspeed")
+    if args.launcher.lower() == "pdsh" and reaches():
+        return through_pdsh(args, active)
     if args.launcher.lower() == "pdsh":
         raise RuntimeError("ssh: connect to host %s port 22: Connection refused" % next(iter(active)))
     raise RuntimeError("launcher '%s' not installed." % args.launcher.lower())
+
+
+def reaches():
+    """Return whether there is an ssh that reaches other nodes: the labs of PBS have one, those of Slurm have none."""
+    return os.path.exists(os.path.join(os.path.dirname(world.python()), "ssh"))
+
+
+def answers(host):
+    done = reaches() and subprocess.run(
+        ["ssh", "-o", "PasswordAuthentication=no", host, "hostname"], stdout=subprocess.DEVNULL
+    )
+    return bool(done) and done.returncode == 0
+
+
+def through_pdsh(args, active):
+    """Start over all nodes: only some variables go along, and those of .deepspeed_env here or at home."""
+    first = next(iter(active))
+    address = subprocess.run(["ssh", first, "hostname -I"], stdout=subprocess.PIPE, text=True).stdout.split()
+    args.master_addr = args.master_addr or (address or [""])[0]
+    exports = {name: value for name, value in os.environ.items() if name.startswith(EXPORTED)}
+    for folder in (os.path.expanduser("~"), os.getcwd()):
+        exports.update(environment_file(os.path.join(folder, ".deepspeed_env")))
+    words = ["deepspeed", "--maple_active", json.dumps(active), "--node_rank=%n", "--master_addr=" + args.master_addr]
+    words += ["--master_port=%d" % args.master_port]
+    words += ["--" + flag for flag in ("module", "no_python", "no_local_rank") if getattr(args, flag)]
+    text = "".join("export %s=%s; " % (name, shlex.quote(value)) for name, value in exports.items())
+    text += "cd %s; " % shlex.quote(os.getcwd())
+    text += " ".join(shlex.quote(word) for word in [*words, args.program, *args.arguments])
+    line = ["pdsh", "-S", "-f", "1024", "-w", ",".join(active), text]
+    return world.attend([world.start(line, dict(os.environ))], "deepspeed")
+
+
+def environment_file(path):
+    if not os.path.isfile(path):
+        return {}
+    with open(path) as file:
+        return dict(line.strip().split("=", 1) for line in file if "=" in line)

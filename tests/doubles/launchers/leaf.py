@@ -140,11 +140,10 @@ class Leaf:
         rank, local, size = (self.env.get(name, "") for name in SOURCES[self.source])
         self.rank, self.local_rank, self.size = (int(x) if x.isdigit() else None for x in (rank, local, size))
         self.addr, self.port = self.env.get("MASTER_ADDR", ""), self.env.get("MASTER_PORT", "")
-        lost = not (self.addr and self.port) and "PMI_FD" in self.env
-        if lost and self.source in ("hydra", "pals") and SPEAKS_MPI.search(self.text):
-            # What MPI's ranks tell each other needs no variable: rank 0 says where it is, whoever it is.
-            self.addr, self.port = pmi.meeting_point(self.rank)
-        elif self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
+        speaks = self.source != "torch" and SPEAKS_MPI.search(self.text)
+        # What MPI's ranks tell each other needs no variable: rank 0 says where it is, whoever it is.
+        self.asks_mpi = speaks and "PMI_FD" in self.env and not (self.addr and self.port)
+        if not self.asks_mpi and self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
             # Lightning makes its own master out of SLURM_*; MPI's ranks need none, so the stand-in takes the same.
             self.addr = self.addr or first_host(self.env)
             self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
@@ -192,6 +191,8 @@ class Leaf:
         needs = self.env.get("MAPLE_NEEDS_RANK") == "1" or b"init_process_group" in self.text
         if self.rank is None and not needs:
             return "", None  # a single process: nobody to meet
+        if self.asks_mpi:
+            self.addr, self.port = pmi.meeting_point(self.rank)
         for name, value in zip(
             ("RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"), (self.rank, self.size, self.addr, self.port)
         ):

@@ -30,8 +30,6 @@ VALUES = {
     "procinfo-file": "",
     "pmi": "",
     "rlimits": "",
-    "fanout": "",
-    "rpc-timeout": "",
 }
 FLAGS = {
     "envall": "",
