@@ -29,12 +29,17 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         on_node if complete else None,
         world,
         world,
-        processes[0].master,
-        processes[0].port,
+        _agreed([one.master for one in processes]),
+        _agreed([one.port for one in processes]),
         complete,
     )
     breaches = tuple(_program_breaches(starts, shape, scene)) if sure and complete else ()
     return Verdict((group,), breaches)
+
+
+def _agreed(values: Sequence[Optional[bytes]]) -> Optional[bytes]:
+    """Return what all processes were told, None where one was told something else or it is not known."""
+    return values[0] if values and len(set(values)) == 1 else None
 
 
 def number_in(start: Start, name: bytes) -> Optional[int]:
@@ -63,10 +68,13 @@ def _program(start: Start, tasks: Optional[int]) -> Process:
 
 
 def _locals_early(starts: Sequence[Start]) -> bool:
-    """Return whether one LOCAL_RANK for all is a mistake: where each task sees one GPU, 0 is right for every task."""
+    """Return whether one LOCAL_RANK for all is a mistake: where each task sees one GPU, 0 is right for every task.
+
+    An empty one is right for none.
+    """
     several = all(start.place.gpus is not None and len(start.place.gpus) > 1 for start in starts)
     raws = {start.environment[b"LOCAL_RANK"].raw for start in starts if b"LOCAL_RANK" in start.environment}
-    return several and len(raws) == 1
+    return raws == {b""} or (several and len(raws) == 1)
 
 
 def _is_empty(text: Optional[Text]) -> bool:

@@ -6,6 +6,7 @@ from typing import NamedTuple, Optional, Sequence, Tuple
 
 from .launch import Link
 from .site import Site
+from .text import plain
 
 
 class RankWords(NamedTuple):
@@ -27,24 +28,27 @@ _FIXED = {
 }
 
 
-def rank_words(links: Sequence[Link], site: Site) -> Optional[RankWords]:
-    """Return the variables of the first launcher among *links* that has any, None where none is known."""
+def rank_words(links: Sequence[Link], site: Site, source: bytes = b"") -> Optional[RankWords]:
+    """Return the variables of the first launcher among *links* that has any, None where none is known.
+
+    Whose mpiexec it is, the names in the script's *source* may tell.
+    """
     for link in links:
         if link.name in _FIXED:
             return _FIXED[link.name]
         if link.name == "mpiexec":
-            return _of_mpiexec(link, site)
+            return _of_mpiexec(link, site, source)
     return None
 
 
-def _of_mpiexec(link: Link, site: Site) -> Optional[RankWords]:
+def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
     """Return what every mpiexec that takes these words sets."""
     from .launchers.mpi_options import readings
-    from .launchers.mpi_ranks import NAMES
+    from .launchers.mpi_ranks import NAMES, meant
     from .launchers.mpiexec import makers_here
 
-    takers = readings(list(link.argv), 1, makers_here(link.argv[0].raw, site))
-    each = [NAMES[maker] for maker in takers]
+    takers = tuple(readings(list(link.argv), 1, makers_here(link.argv[0].raw, site)))
+    each = [NAMES[maker] for maker in meant(takers, (plain(source),))]
     if not each:
         return None
     rank, local = _common([one.rank for one in each]), _common([one.local for one in each])

@@ -100,7 +100,7 @@ def _of_finding(
     """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
     for order, fix in enumerate(finding.fixes):
-        if fix.safety != safety or any(fix.says == other.says for _, other, _ in found):
+        if fix.safety != safety or any(fix.says == other.says and not rank[0] for rank, other, _ in found):
             continue
         after = tried(state, fix, again)
         why = _refused(finding, state, start, after, seen)

@@ -52,7 +52,7 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
 
 
 def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
-    words = rank_words(step.links, site)
+    words = rank_words(step.links, site, job.source)
     for edits in _ways(link, words.node, job) if words is not None else ():
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")

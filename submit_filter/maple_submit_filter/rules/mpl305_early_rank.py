@@ -36,8 +36,9 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     else:
         says = "all %s tasks get %s RANK" % (breach.numbers["tasks"], "an empty" if same is None else "%d as" % same)
     rank = breach.texts.get("rank-text")
-    words = rank_words(step.links[:1], site)
-    ways = _ways(step, breach, job, words) if words is not None and words.local else ()
+    words = rank_words(step.links[:1], site, job.source)
+    usable = words is not None and (words.local or "local-text" not in breach.texts)
+    ways = _ways(step, breach, job, words) if words is not None and usable else ()
     fixes = [Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in ways if edits]
     at = pointed_at(rank, step)
     return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set it in the task")
