@@ -65,7 +65,8 @@ def facts(device: Any) -> Dict[str, Any]:
 def versions() -> Dict[str, Optional[str]]:
     """Return the versions of torch and of what lies below it."""
     cuda = torch.version.cuda
-    nccl = ".".join(map(str, torch.cuda.nccl.version())) if torch.cuda.is_available() else None
+    has_nccl = torch.cuda.is_available() and dist.is_nccl_available()
+    nccl = ".".join(map(str, torch.cuda.nccl.version())) if has_nccl else None
     return {"torch": torch.__version__, "cuda": cuda, "hip": getattr(torch.version, "hip", None), "nccl": nccl}
 
 

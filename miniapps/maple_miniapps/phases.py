@@ -18,7 +18,7 @@ from typing import Any, Callable, Dict, Iterator
 from maple_miniapps import machine, ranks, report
 
 SCHEMA = 1
-IMPORTS = 5  # times the limit of the other phases: a cold parallel file system takes minutes to import torch
+LOADING = ("import", "model")  # phases that load libraries: minutes, on a cold parallel file system
 _STOPS = (signal.SIGTERM, signal.SIGINT)
 
 
@@ -27,11 +27,12 @@ class CheckFailed(Exception):
 
 
 class Run:
-    """One rank's run: its `place`, its `facts` so far, and the seconds it may wait."""
+    """One rank's run: its `place`, its `facts` so far, and the seconds it may wait for others (`timeout`)."""
 
     def __init__(self, miniapp: str, env_only: bool = False) -> None:
         env = os.environ
         self.timeout = seconds(env.get("MAPLE_MINIAPP_TIMEOUT"), 60.0)
+        self._loading = seconds(env.get("MAPLE_MINIAPP_IMPORT_TIMEOUT"), 300.0)
         env_only = env_only or env.get("MAPLE_MINIAPP_ENV_ONLY") == "1"
         self.place = ranks.place(env, env_only, _nodefile(env.get("PBS_NODEFILE", "")))
         self._began = time.time()
@@ -62,7 +63,7 @@ class Run:
         """Name what happens within, time it, and end the process with a report where it takes too long."""
         self.facts["phase"] = name
         self.save()
-        self._watch.allow(self.timeout * (IMPORTS if name == "import" else 1) + 1)
+        self._watch.allow(self._limit(name) + 1)
         began = time.perf_counter()
         yield
         self.facts["seconds"][name] = round(time.perf_counter() - began, 4)
@@ -81,9 +82,12 @@ class Run:
         self.save()
         report.say(self.facts)
 
+    def _limit(self, phase: str) -> float:
+        return self._loading if phase in LOADING else self.timeout
+
     def _overdue(self) -> None:
         phase = self.facts["phase"]
-        self._give_up("TimedOut", "%s was not over after %g s" % (phase, self.timeout), 1)
+        self._give_up("TimedOut", "%s was not over after %g s" % (phase, self._limit(phase)), 1)
 
     def _stopped(self, number: int) -> None:
         says = "stopped by signal %d during %s" % (number, self.facts["phase"])
@@ -93,7 +97,7 @@ class Run:
         if not self._ended.locked():
             self.facts["error"] = {"class": kind, "says": says}
         self.end(False)
-        os._exit(code)
+        os._exit(0 if self.facts["ok"] else code)
 
 
 def run(miniapp: str, body: Callable[[Run], None], env_only: bool = False) -> None:

@@ -142,7 +142,7 @@ def first_of_hostlist(text: str) -> str:
 def _port_of_job(env: Mapping[str, str]) -> Tuple[Optional[int], Optional[str]]:
     """Every rank of a job comes to the same port, below those that the kernel gives away (32768 and up)."""
     for name in JOB_ID:
-        found = re.match(r"\d+", env.get(name, ""))
+        found = re.match(r"\d{1,18}", env.get(name, ""))
         if found:
             return 20000 + int(found.group()) % 10000, name
     return None, None
@@ -152,8 +152,10 @@ def _tasks_here(env: Mapping[str, str]) -> Tuple[Optional[int], Optional[str]]:
     """SLURM_STEP_TASKS_PER_NODE is like `4(x2),3`."""
     counts: List[int] = []
     for text in env.get("SLURM_STEP_TASKS_PER_NODE", "").split(","):
-        found = re.match(r"(\d+)(?:\(x(\d+)\))?$", text)
-        counts += [int(found.group(1))] * min(int(found.group(2) or 1), 100000) if found else []
+        found = re.match(r"(\d{1,9})(?:\(x(\d{1,9})\))?$", text)
+        if found is None:
+            return None, None
+        counts += [int(found.group(1))] * min(int(found.group(2) or 1), 100000)
     node = env.get("SLURM_NODEID", "")
     if node.isdigit() and int(node) < len(counts):
         return counts[int(node)], "SLURM_STEP_TASKS_PER_NODE"

@@ -20,7 +20,8 @@ from maple_miniapps.process_group import World
 
 STEPS = 3
 RATE = 0.5
-CLOSE = 2e-3  # relative: sums in another order, and the shorter numbers some GPUs multiply with
+CLOSE = {"cpu": 5e-4}  # relative: the order of sums differs
+CLOSE_ON_GPU = 5e-3  # and some GPUs are told to multiply with shorter numbers (NVIDIA_TF32_OVERRIDE)
 COMMON = 1 << 30  # the number of the batch on which all ranks measure
 
 
@@ -38,14 +39,15 @@ def train(run: Run, world: World, step: Callable[[Any], None], loss: Callable[[A
             with torch.no_grad():
                 losses.append(float(loss(common)))
         everyone = _gathered(losses[-1], world)
-        agree = all(_close(other, losses[-1]) for other in everyone)
+        limit = CLOSE.get(world.device.type, CLOSE_ON_GPU)
+        agree = all(_close(other, losses[-1], limit) for other in everyone)
         run.facts["training"] = {"steps": STEPS, "losses": losses, "expected": expected, "agree": agree}
         if not all(math.isfinite(one) for one in losses):
             run.facts["training"].update(losses=[repr(one) for one in losses])
             raise CheckFailed("the loss is not finite: %s" % losses)
         if not agree:
             raise CheckFailed("ranks end with different losses: %s" % sorted(set(everyone)))
-        if not all(map(_close, losses, expected)):
+        if not all(_close(one, other, limit) for one, other in zip(losses, expected)):
             raise CheckFailed("the losses are %s, but one process alone gets %s" % (losses, expected))
 
 
@@ -94,8 +96,8 @@ def plain_step(net: Any) -> Callable[[Any], None]:
     return step
 
 
-def _close(one: float, other: float) -> bool:
-    return abs(one - other) <= CLOSE * max(1.0, abs(other))
+def _close(one: float, other: float, limit: float) -> bool:
+    return abs(one - other) <= limit * max(1.0, abs(other))
 
 
 def _gathered(value: float, world: World) -> List[float]:
