@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import takewhile
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from .. import shell
@@ -29,8 +30,8 @@ _SOURCED = (b"source", b".")
 _MAKES_NOTHING = frozenset(
     b"""
 . : [ basename cat conda cut date declare dirname echo exit export false free grep head hostname local lscpu mamba mkdir
-ml module nproc nvidia-smi printenv printf readonly rocm-smi seq set shift sleep sort source spack tail test tr true type
-ulimit uname uniq unset wait wc which xpu-smi
+ml module nproc nvidia-smi printenv printf readonly rocm-smi seq set shift sleep sort source spack tail test tr true
+type ulimit uname uniq unset wait wc which xpu-smi
 """.split()
 )
 # What a login shell may read before the script.
@@ -57,19 +58,18 @@ def _of_step(step: Step) -> Iterator[Use]:
     words = step.program
     if not words:
         return
-    name, rest = words[0], words[1:]
+    at = 0
     if not (step.links and step.links[-1].name in AGENTS):
-        call = (
-            python_program([plain(word) for word in words if NUL not in word]) if NUL not in b"".join(words) else None
-        )
+        call = python_program([plain(word) for word in takewhile(lambda word: NUL not in word, words)])
         if call is not None and call.script is not None:
-            name, rest = words[call.script], words[call.script + 1 :]
-        elif call is not None or b"/" not in name:
+            at = call.script
+        elif call is not None or b"/" not in words[0]:
             return  # a module, or a name that is looked up along PATH
-    elif not name.endswith(b".py"):
+    elif not words[0].endswith(b".py"):
         return
-    if _is_relative(name):
-        yield Use(name, step.program_span or step.span, rest)
+    if _is_relative(words[at]):
+        spans = step.program_spans[at : at + 1] or (None,)
+        yield Use(words[at], spans[0] or step.program_span or step.span, words[at + 1 :])
 
 
 def _is_relative(name: bytes) -> bool:
@@ -78,22 +78,25 @@ def _is_relative(name: bytes) -> bool:
 
 def sourced(program: shell.Program) -> Iterator[Tuple[bytes, Span]]:
     """Yield the files that the script reads as its own, by `source` or `.`, with b"" where the name is not literal."""
-    for item in program.items:
-        words = item.command.words if isinstance(item.command, shell.Simple) else ()
-        if words and _literal(words[0]) in _SOURCED and len(words) > 1:
-            yield _literal(words[1]) or b"", words[1].span
+    for command in _commands(program):
+        if len(command.words) > 1 and _literal(command.words[0]) in _SOURCED:
+            yield _literal(command.words[1]) or b"", command.words[1].span
 
 
 def makes_nothing(program: shell.Program, before: int) -> bool:
-    """Return whether every command that begins before a byte, and has ended there, is one that makes no file."""
+    """Return whether every command that ends before a byte is one that makes no file."""
+    return not any(command.span.end <= before and _may_make(command) for command in _commands(program))
+
+
+def _commands(program: shell.Program) -> Iterator[shell.Simple]:
+    """Yield every simple command, wherever it stands."""
     waiting: List[object] = [program]
     while waiting:
         node = waiting.pop()
-        if isinstance(node, shell.Simple) and node.span.end <= before and _may_make(node):
-            return False
+        if isinstance(node, shell.Simple):
+            yield node
         if isinstance(node, tuple) and not isinstance(node, Span):
             waiting.extend(node)
-    return True
 
 
 def _may_make(command: shell.Simple) -> bool:
@@ -112,18 +115,17 @@ def stays(job: Job, home: bytes, found: List[Use], program: shell.Program) -> bo
     A file that is read by the script is looked into; one that cannot be makes all unknown.
     """
     text = _COMMENT.sub(b"", job.source)
-    if (
-        _MOVES.search(text)
-        or _BRINGS.search(text)
-        or text.count(b"source ") + len(re.findall(rb"(?m)^\s*\. ", text)) > len(list(sourced(program)))
-    ):
+    if _MOVES.search(text) or _BRINGS.search(text) or _written(text, found):
         return False
+    missing = {use.name for use in found}
+    if not all(_quiet(job, _at(home, name), name in missing) for name, _ in sourced(program)):
+        return False
+    return not any(_moves(job, _at(home, name)) for name in STARTUP)
+
+
+def _written(text: bytes, found: List[Use]) -> bool:
     names = {use.name.rsplit(b"/", 1)[-1] for use in found}
-    if any(re.search(rb">\s*\S*" + re.escape(name), text) for name in names):
-        return False
-    return all(
-        _quiet(job, _at(home, name), name in {use.name for use in found}) for name, _ in sourced(program)
-    ) and all(not _moves(job, _at(home, name)) for name in STARTUP)
+    return any(re.search(rb">\s*\S*" + re.escape(name), text) for name in names)
 
 
 def _at(home: bytes, name: bytes) -> bytes:

@@ -48,7 +48,7 @@ def _finding(demand: Demand, job: Job, site: Site) -> Finding:
     proven = demand.effect == "refused"
     says = "%s is missing, and the site refuses the job without it" if proven else "%s is missing"
     if proven and is_pbs(job) and demand.text:
-        says += ": " + demand.text.replace("%", "%%")
+        says += ": " + demand.text.removeprefix("qsub: ").replace("%", "%%")
     fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
     return Finding(
         "MPL201",
