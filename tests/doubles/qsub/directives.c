@@ -54,8 +54,9 @@ static char *joined(const char **at, const char *end) {
         memcpy(line + size, *at, here);
         size += here;
         *at += here + (stop != NULL);
-        if (size == 0 || line[size - 1] != '\\' || *at == end) break;
+        if (size == 0 || line[size - 1] != '\\') break;
         size--;
+        if (*at == end) break;
     }
     line[size] = '\0';
     return line;
