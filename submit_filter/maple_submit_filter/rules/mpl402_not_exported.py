@@ -5,13 +5,15 @@ from __future__ import annotations
 import re
 from typing import Iterator, Tuple
 
-from ..edits import Fix, Safety
+from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
 from ..fixes import exported, first_node_fixes
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
 from . import rule
+
+NOT_EXPORTED = "not exported"
 
 
 @rule("MPL402", "a variable is empty in the tasks because it was never exported")
@@ -36,12 +38,26 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     shown = _listed(names)
     why = _why(step)
     says = "%s is empty in the tasks: it is set but %s" % (shown, why) if names else "the master's address is empty"
-    edits = exported(plan, names, "MPL402") if names else None
-    fixes = [Fix(tuple(edits), Safety.SAFE, "export " + shown)] if edits else []
-    if not names:
-        fixes = list(first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source))
-    at = edits[0].span if edits else step.span
-    return Finding("MPL402", says, at, True, fixes=tuple(fixes), help="export it" if names else "name the first node")
+    fixes = (
+        _handed_on(names, step, plan, job)
+        if names
+        else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source)
+    )
+    at = fixes[0].edits[0].span if names and fixes else step.span
+    helps = ("export it" if why == NOT_EXPORTED else "say it in the command itself") if names else "name the first node"
+    return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
+
+
+def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Return what gives the tasks the variables: an export, or this shell's own expansion where none would follow."""
+    if _why(step) == NOT_EXPORTED:
+        edits = exported(plan, names, "MPL402")
+        return (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
+    line = job.source[step.span.start : step.span.end]
+    pattern = rb"\\(?=\$\{?(?:%s)\b)" % b"|".join(map(re.escape, names))
+    starts = [step.span.start + found.start() for found in re.finditer(pattern, line)]
+    drops = tuple(Edit(Span(start, start + 1), b"", "MPL402") for start in starts)
+    return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),) if drops else ()
 
 
 def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
@@ -50,8 +66,7 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     option = step.links[-1].option(name) if step.links else None
     span = option.span if option is not None else None
     names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
-    edits = exported(plan, names, "MPL402") if names else None
-    fixes = (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
+    fixes = _handed_on(names, step, plan, job) if names else ()
     foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
     says = (
         "--%s is empty in the tasks" % name
@@ -74,7 +89,7 @@ def _why(step: Step) -> str:
     if carrier:
         return "%s passes no variables on" % carrier
     kept = any(link.option("envnone", "genvnone", "envlist", "genvlist") for link in step.links)
-    return "the launcher is told not to pass it on" if kept else "not exported"
+    return "the launcher is told not to pass it on" if kept else NOT_EXPORTED
 
 
 def _listed(names: Tuple[bytes, ...]) -> str:
