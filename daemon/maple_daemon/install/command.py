@@ -22,7 +22,7 @@ def is_front(path: Path) -> bool:
 def find_real(name: str, path_variable: str, asked: str = "") -> Path:
     """Return the real command: the one asked for, or the first on PATH that is not a front of ours.
 
-    Its path is kept as found, links unresolved: an update of Slurm moves what they point to.
+    Its path is kept as found, links unresolved: an update of the scheduler moves what they point to.
     """
     if asked:
         return examined(absolute(asked, f"--real-{name}"), name)
@@ -36,9 +36,9 @@ def find_real(name: str, path_variable: str, asked: str = "") -> Path:
 def examined(path: Path, name: str) -> Path:
     """Return *path* if it can be the real command."""
     if not runnable(path):
-        raise Refused(f"--real-{name}: {path} is not there or not executable", f"name the {name} that Slurm installed")
+        raise Refused(f"--real-{name}: {path} is not there or not executable", f"name the scheduler's own {name}")
     if is_front(path):
-        raise Refused(f"--real-{name}: {path} is Maple itself", f"name the {name} that Slurm installed")
+        raise Refused(f"--real-{name}: {path} is Maple itself", f"name the scheduler's own {name}")
     return path
 
 

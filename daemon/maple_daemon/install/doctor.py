@@ -85,7 +85,7 @@ def config(where: Layout, release: Release) -> Iterator[Check]:
     """Does front.conf say what the front needs?"""
     values = settings.values(release)
     missing = [key for key in ("python", "helper", "snapshot", "mode") if not values.get(key)]
-    missing += [] if any(key.startswith("real_") for key in values) else ["real_sbatch"]
+    missing += [] if any(key.startswith("real_") for key in values) else ["real_sbatch or real_qsub"]
     if missing:
         yield Check("front.conf", "wrong", f"{release.config} lacks {', '.join(missing)}", "install again")
     elif values["mode"] not in settings.MODES:

@@ -14,12 +14,10 @@ from typing import NamedTuple
 from . import settings
 from .layout import Release
 
-SCRIPT = """\
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-srun python train.py
-"""
+SCRIPTS = {
+    "sbatch": "#!/bin/bash\n#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=1\nsrun python train.py\n",
+    "qsub": "#!/bin/bash\n#PBS -l select=2\n#PBS -l place=scatter\nmpiexec -n 2 python train.py\n",
+}
 WORD = "maple-self-test"
 
 
@@ -35,11 +33,29 @@ class Found(NamedTuple):
 
 
 def run(release: Release) -> Found:
-    """Run the front of a release; nothing is submitted and no audit line is left."""
-    found = attempt(release, "")
+    """Run the front of a release as each command it stands in for; return the first that fails, else the last.
+
+    Nothing is submitted and no audit line is left.
+    """
+    for command in commands(release):
+        found = run_as(command, release)
+        if found.state != "ok":
+            break
+    return found
+
+
+def commands(release: Release) -> list[str]:
+    """Return the commands that the release stands in for, by its front.conf."""
+    values = settings.values(release)
+    return [name for name in SCRIPTS if values.get(f"real_{name}")] or ["sbatch"]
+
+
+def run_as(command: str, release: Release) -> Found:
+    """Run the front as *command*; one that is only late gets a second chance."""
+    found = attempt(command, release, "")
     if found.state == "ok":
         return found
-    patient = attempt(release, str(PATIENCE))  # a cold disk or a busy machine is no fault of the installation
+    patient = attempt(command, release, str(PATIENCE))  # a cold disk or a busy machine is no fault of the installation
     if patient.state != "ok":
         return patient
     return Found(
@@ -47,10 +63,10 @@ def run(release: Release) -> Found:
     )
 
 
-def attempt(release: Release, helper_ms: str) -> Found:
+def attempt(command: str, release: Release, helper_ms: str) -> Found:
     """Run the front once, in a folder of its own."""
     with tempfile.TemporaryDirectory(prefix="maple-doctor.") as folder:
-        front = lay_out(release, Path(folder), {"helper_ms": helper_ms} if helper_ms else {})
+        front = lay_out(command, release, Path(folder), {"helper_ms": helper_ms} if helper_ms else {})
         begun = time.monotonic()
         try:
             done = subprocess.run([front, "job.sh"], cwd=folder, env=environment(folder), capture_output=True,
@@ -69,17 +85,18 @@ def attempt(release: Release, helper_ms: str) -> Found:
     return Found("ok", f"answered in {spent} ms")
 
 
-def lay_out(release: Release, folder: Path, changed: dict[str, str]) -> Path:
+def lay_out(command: str, release: Release, folder: Path, changed: dict[str, str]) -> Path:
     """Put a copy of the front beside a configuration of its own; return its path."""
     for name in ("bin", "etc"):
         (folder / name).mkdir(mode=0o755)
-    front = folder / "bin" / "sbatch"
+    front = folder / "bin" / command
     shutil.copyfile(release.front, front)
     (folder / "real").write_text(f"#!/bin/sh\necho {WORD}\n")
-    (folder / "job.sh").write_text(SCRIPT)
+    (folder / "job.sh").write_text(SCRIPTS[command])
     values = {key: value for key, value in settings.values(release).items() if key not in ("audit", "socket", "policy")}
     config = folder / "etc" / "front.conf"
-    config.write_bytes(settings.text({**values, "real_sbatch": str(folder / "real"), "mode": "observe", **changed}))
+    values |= {f"real_{command}": str(folder / "real"), "mode": "observe"}
+    config.write_bytes(settings.text({**values, **changed}))
     config.chmod(0o644)
     front.chmod(0o755)
     (folder / "real").chmod(0o755)

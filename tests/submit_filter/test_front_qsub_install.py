@@ -1,0 +1,151 @@
+"""An installation on a PBS cluster stands in for qsub: installed, examined, rolled back and taken away."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import maple_submit_filter
+import pytest
+from click.testing import CliRunner, Result
+from maple_daemon.cli.admin import admin
+from maple_daemon.install import build, layout, settings, sources
+
+from tests.doubles.stand import ASKED_OF_QSUB, FRONT, Stand, compiled
+from tests.doubles.stand import build as built
+
+
+class Cluster:
+    """A PBS cluster in a folder: the double of qsub, and a prefix before it on PATH."""
+
+    def __init__(self, root: Path, double: str) -> None:
+        self.root, self.prefix = root, root / "maple"
+        self.bin, self.real = self.prefix / "bin", root / "pbs" / "bin" / "qsub"
+        self.real.parent.mkdir(parents=True)
+        shutil.copy(double, self.real)
+        (root / "job.sh").write_bytes(ASKED_OF_QSUB)
+        self.path = "%s:%s:/usr/bin:/bin" % (self.bin, self.real.parent)
+
+    def admin(self, *words: str) -> Result:
+        """Run `maple admin`."""
+        return CliRunner().invoke(admin, [words[0], "--prefix", str(self.prefix), *words[1:]])
+
+    def install(self, *words: str, site: str = "alcf-polaris") -> Result:
+        """Install for a site."""
+        return self.admin("install", "--bin", str(self.bin), "--site", site, *words)
+
+    def states(self) -> dict[str, list[str]]:
+        """What the doctor says, by state."""
+        checks = json.loads(self.admin("doctor", "--json").output)
+        return {state: [one["name"] for one in checks if one["state"] == state] for state in ("ok", "note", "wrong")}
+
+    def qsub(self, **environment: str) -> subprocess.CompletedProcess[bytes]:
+        """Run qsub as a shell would find it."""
+        env = {"PATH": self.path, "HOME": str(self.root), "RECORD": str(self.root / "record"), **environment}
+        line = ["/bin/sh", "-c", 'qsub "$@"', "sh", "job.sh"]
+        return subprocess.run(line, env=env, cwd=self.root, capture_output=True, timeout=60)
+
+
+@pytest.fixture(scope="module")
+def double(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """The double of qsub."""
+    return compiled("qsub", str(tmp_path_factory.mktemp("double")))
+
+
+@pytest.fixture
+def cluster(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, double: str) -> Cluster:
+    """Nothing is installed yet. The front is the one that the tests have built already."""
+
+    def make_front(new: build.Build) -> None:
+        shutil.copyfile(built(), new.release.front) if new.sources.compiler else MAKE_FRONT(new)
+
+    monkeypatch.setattr(build.Build, "make_front", make_front)
+    one = Cluster(tmp_path, double)
+    monkeypatch.setenv("PATH", one.path)
+    monkeypatch.delenv("MAPLE", raising=False)
+    return one
+
+
+MAKE_FRONT = build.Build.make_front
+
+
+@pytest.mark.parametrize("words", [(), ("--no-compiler",), ("--copy",)], ids=str)
+def test_an_installation_on_a_pbs_cluster_stands_before_qsub(cluster: Cluster, words: tuple[str, ...]) -> None:
+    """The doctor finds it whole, and a submission is answered by the helper and reaches the real qsub."""
+    if "--copy" in words:
+        cluster.prefix.joinpath("bin").mkdir(parents=True)
+    result = cluster.install(*words)
+    assert result.exit_code == 0, result.output
+    found = cluster.states()
+    assert found["wrong"] == [] and "qsub" in found["ok"] and "sbatch" not in sum(found.values(), [])
+    assert "self-test" in found["ok"] + found["note"]
+    seen = cluster.qsub()
+    assert (seen.returncode, seen.stdout) == (0, b"7.pbs01\n")
+
+
+def test_the_self_test_runs_the_front_as_qsub(cluster: Cluster) -> None:
+    """A helper that knows no PBS script would be found out, and so would a front that knows no qsub."""
+    cluster.install()
+    release = layout.Release((cluster.prefix / "current").resolve())
+    from maple_daemon.install import selftest
+
+    assert selftest.commands(release) == ["qsub"]
+    values = settings.values(release)
+    release.config.write_bytes(settings.text({**values, "helper": "/nonexistent"}))
+    release.config.chmod(0o644)
+    assert selftest.run(release).state == "wrong"
+
+
+def test_the_real_qsub_that_is_gone_is_found(cluster: Cluster) -> None:
+    """By its own name."""
+    cluster.install()
+    cluster.real.unlink()
+    assert cluster.states()["wrong"] == ["qsub"]
+
+
+def test_a_rollback_and_the_removal_leave_the_real_qsub(cluster: Cluster, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Step by step."""
+    monkeypatch.setattr(maple_submit_filter, "__version__", "0.0.1")
+    assert cluster.install().exit_code == 0
+    monkeypatch.setattr(maple_submit_filter, "__version__", "0.0.2")
+    assert cluster.install().exit_code == 0
+    assert cluster.admin("rollback").exit_code == 0
+    assert (cluster.prefix / "current").resolve().name.startswith("0.0.1-")
+    assert cluster.qsub().stdout == b"7.pbs01\n" and cluster.states()["wrong"] == []
+    assert cluster.admin("uninstall").exit_code == 0
+    assert not os.path.lexists(cluster.bin / "qsub") and cluster.qsub().stdout == b"7.pbs01\n"
+
+
+def test_a_cluster_that_changes_its_scheduler_changes_its_command(cluster: Cluster) -> None:
+    """The front for sbatch goes where one for qsub comes."""
+    shutil.copy(cluster.real, cluster.real.with_name("sbatch"))
+    assert cluster.install(site="ncsa-delta").exit_code == 0
+    assert (cluster.bin / "sbatch").is_symlink()
+    assert cluster.install(site="generic-pbs").exit_code == 0
+    assert (cluster.bin / "qsub").is_symlink() and not os.path.lexists(cluster.bin / "sbatch")
+    assert cluster.states()["wrong"] == []
+
+
+def test_without_a_qsub_on_path_the_installation_is_refused(cluster: Cluster, monkeypatch: Any) -> None:
+    """In one line that names it."""
+    monkeypatch.setenv("PATH", "/usr/bin:/bin")
+    result = cluster.install()
+    assert result.exit_code == 2 and "no qsub was found on PATH" in result.output
+
+
+def test_every_part_of_the_front_is_built_by_an_installation(tmp_path: Path) -> None:
+    """The parts are read from the front's own Makefile, those for qsub among them."""
+    from maple_daemon.install.compiler import compile_front, variable
+
+    assert {"words_sbatch.c", "words_qsub.c"} <= set(variable(Path(FRONT), "PARTS"))
+    found = sources.sources("generic-pbs").compiler
+    assert found
+    compile_front(found, Path(FRONT), tmp_path / "prefix", tmp_path / "front")
+    one = Stand(str(tmp_path / "stand"), str(tmp_path / "front"), compiled("qsub", str(tmp_path)), "qsub")
+    one.helper("fixes")
+    one.write("job.sh", ASKED_OF_QSUB)
+    assert one.run(True, ["job.sh"]).script == ASKED_OF_QSUB + b"# fixed\n"
