@@ -4,18 +4,20 @@ from __future__ import annotations
 
 import os
 from functools import cache
-from typing import Mapping, NamedTuple, Optional
+from typing import Mapping, NamedTuple, Optional, Sequence
 
 from maple_agents import sites
-from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.decide import Decision, decide, understood
 from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.plan import plan
-from maple_submit_filter.schedulers import slurm
-from maple_submit_filter.site import GENERIC_SLURM, Site
+from maple_submit_filter.schedulers import pbs
+from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
 
 from tests.reality.corpus import GENERIC, Case
+from tests.reality.corpus import GENERIC_PBS as GENERIC_PBS_ID
 
+GENERICS = {GENERIC: GENERIC_SLURM, GENERIC_PBS_ID: GENERIC_PBS}
 WRAPPED = b"#!/bin/sh\n# This script was created by sbatch --wrap.\n\n"
 
 
@@ -42,17 +44,27 @@ class Answer(NamedTuple):
 @cache
 def site(name: str) -> Site:
     """Return the site of that id."""
-    return GENERIC_SLURM if name == GENERIC else sites.load(name)
+    return GENERICS.get(name) or sites.load(name)
 
 
 def submission(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = None) -> Submission:
     """Return the case as it arrives when it is submitted in *cwd*."""
     words = [os.fsencode(word if word != "{}" else case.file_name) for word in case.words]
+    if case.scheduler == "pbs":
+        return _by_qsub(case, words, cwd, environment)
     came = "wrap" if case.script is None else "stdin" if case.stdin else "file"
     path = os.fsencode(case.file_name) if came == "file" else b""
     return Submission(
         "slurm", (b"sbatch", *words), _script(case), came, path, os.fsencode(cwd), os.getuid(), environment or {}
     )
+
+
+def _by_qsub(case: Case, words: Sequence[bytes], cwd: str, environment: Optional[Mapping[bytes, bytes]]) -> Submission:
+    """The variables are those that the lab's submitter has; its home is called otherwise."""
+    said = {os.fsencode(name): os.fsencode(value) for name, value in case.environment if not name.startswith("MAPLE_")}
+    login = {b"HOME": b"/home/user", b"USER": b"user", b"LOGNAME": b"user", b"SHELL": b"/bin/bash"}
+    own = {**login, **said, **(environment or {})}
+    return pbs.submission_from_words((b"qsub", *words), os.fsencode(cwd), own, lambda _: case.script, os.getuid())
 
 
 def _script(case: Case) -> bytes:
@@ -71,11 +83,9 @@ def ask(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = Non
 def planned(case: Case, cwd: str) -> LaunchPlan:
     """Return the launch plan of the case as it is submitted in *cwd*."""
     asked = submission(case, cwd)
-    words = slurm.read_argv(asked.argv)
-    script = slurm.read_script(asked.script or b"")
-    return plan(
-        asked, script, slurm.settings(words, {}, script), site(case.site), words.args, lambda path: _read(cwd, path)
-    )
+    job = understood(asked, lambda path: _read(cwd, path))
+    assert job is not None, f"{case.name}: the command would refuse it, so there is nothing to plan"
+    return plan(asked, job.script, job.settings, site(case.site), job.arguments, job.read)
 
 
 def _read(cwd: str, path: bytes) -> Optional[bytes]:

@@ -14,6 +14,7 @@ from typing import Iterable, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.launch import Group, LaunchPlan, Process
 
+from tests.reality.corpus import GENERIC_PBS
 from tests.reality.field import Fact, Ran
 
 TOKEN = re.compile(rb"\0([^\0]*)\0")
@@ -59,6 +60,7 @@ class _Comparison:
         self.wrong: list[str] = []
         self.nodes = list(ran.nodes) or hosts(facts[0]["env"].get("SLURM_JOB_NODELIST", ""))
         self.job = _job(facts[0], ran)
+        self.open = ran.case.site == GENERIC_PBS  # PBS hides no devices, and nobody says what else there does
 
     def run(self, whole: bool) -> None:
         planned = [
@@ -125,7 +127,7 @@ class _Comparison:
         """Yield (name, planned or None, real) for each value there is to know."""
         process = one.process
         yield "node", process.node, self._node(fact)
-        if fact.get("gpus") is not None:
+        if fact.get("gpus") is not None and not (self.open and process.gpus is None):
             seen = _of_the_job(fact)
             yield "gpus", None if process.gpus is None else _usable(process.gpus, seen, fact), seen
         if fact["rank"] is None:
@@ -156,7 +158,7 @@ class _Comparison:
         def real(found: re.Match[bytes]) -> bytes:
             nonlocal unknown
             kind, _, value = found[1].partition(b":")
-            if kind in (b"host", b"addr") and value.isdigit() and int(value) < len(self.nodes):
+            if kind in (b"host", b"name", b"addr") and value.isdigit() and int(value) < len(self.nodes):
                 name = self.nodes[int(value)]
                 return (self.addresses.get(name, name) if kind == b"addr" else name).encode()
             if kind == b"job":
@@ -196,7 +198,7 @@ def _program(words: Sequence[bytes]) -> str:
     texts = [TOKEN.sub(b"?", word).decode("utf-8", "replace") for word in words]
     while texts and re.match(r"^(.*/)?(python[\d.]*|exec)$", texts[0]):
         texts = _behind_python(texts[1:])
-    return os.path.normpath(texts[0]) if texts else ""
+    return _in_its_folder(texts[0]) if texts else ""
 
 
 def _behind_python(words: Sequence[str]) -> list[str]:
@@ -212,7 +214,12 @@ def _behind_python(words: Sequence[str]) -> list[str]:
 
 
 def _named(fact: Fact) -> str:
-    return os.path.normpath(str(fact["program"]))
+    return _in_its_folder(str(fact["program"]))
+
+
+def _in_its_folder(path: str) -> str:
+    """Return a program's path; that of the folder a case was laid out in says nothing, for plan and run had two."""
+    return os.path.normpath(re.sub(r"^/\S*/maple-(?:planned|pbs|reality)-\w+/(?:job|\d+)/", "", path))
 
 
 def hosts(nodes: str) -> list[str]:
