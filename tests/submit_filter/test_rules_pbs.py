@@ -5,22 +5,28 @@ from __future__ import annotations
 import glob
 import os
 import shlex
+import shutil
+import tempfile
 from typing import Any, NamedTuple, Optional
 
 import pytest
 import tomllib
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
+from maple_agents import sites
 from maple_submit_filter.decide import decide, examined, understood
 from maple_submit_filter.edits import Safety, apply, apply_argv
 from maple_submit_filter.findings import Finding
 from maple_submit_filter.job import Job
+from maple_submit_filter.reading import read_file
 from maple_submit_filter.report import safety
 from maple_submit_filter.rules import rules
 from maple_submit_filter.saying import Change, restate, say, unsay
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
 
+from tests.reality.corpus import Case
+from tests.reality.corpus import cases as corpus
 from tests.submit_filter.rule_cases import RuleCase, cases
 
 MEASURED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "pbs")
@@ -118,6 +124,42 @@ def test_a_rule_of_one_scheduler_is_silent_under_the_other() -> None:
     assert job is not None
     assert {one.code for one in examined(job, GENERIC_SLURM).findings} & {"MPL107", "MPL215", "MPL216"} == set()
     assert [one.code for one in about_the_request(asked, GENERIC_PBS)] == ["MPL216"]
+
+
+def told_on_disk(case: Case, folder: str) -> list[Finding]:
+    """Return what the rules about requests find in a script of the corpus, its files beside it and an empty home."""
+    home, work = os.path.join(folder, "home"), os.path.join(folder, "work")
+    os.mkdir(home)
+    shutil.copytree(case.files, work) if case.files else os.mkdir(work)
+    for name in ("train.py", "c.yaml"):
+        open(os.path.join(work, name), "w").close()
+    asked = submitted(case.script or b"", *case.words, environment={"HOME": home, **dict(case.environment)})
+    site = GENERIC_PBS if case.site == GENERIC_PBS.id else sites.load(case.site)
+    job = understood(asked._replace(cwd=os.fsencode(work)), read_file)
+    assert job is not None
+    return [one for one in examined(job, site).findings if one.code[:4] in ABOUT_REQUESTS and one.code != "MPL203"]
+
+
+def test_nothing_is_held_against_right_and_tricky_scripts(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    told = 0
+    for case in (*corpus("right", "pbs"), *corpus("tricky", "pbs")):
+        found = told_on_disk(case, tempfile.mkdtemp(dir=tmp_path))
+        assert [one for one in found if one.proven] == [], case.name
+        told += bool(found)
+    assert told <= 6, "advice that shows on many right scripts is noise"
+
+
+def test_a_profile_that_changes_the_folder_leaves_all_unknown() -> None:
+    case = next(one for one in cases() if (one.code, one.name) == ("MPL602", "a-launch-line"))
+
+    def told(profile: bytes) -> list[str]:
+        disk = {b"/work/train.py": b"", b"/home/user/.bash_profile": profile}
+        job = understood(case.submission, disk.get)
+        assert job is not None
+        return [one.code for one in examined(job, GENERIC_PBS).findings if one.code == "MPL602"]
+
+    assert told(b"# cd somewhere\nexport A=1\n") == ["MPL602"]
+    assert told(b'[ -n "$PBS_O_WORKDIR" ] && cd "$PBS_O_WORKDIR"\n') == []
 
 
 def test_no_sentence_about_a_pbs_job_speaks_of_sbatch() -> None:

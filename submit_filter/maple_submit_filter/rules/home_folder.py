@@ -15,16 +15,15 @@ from ..repair import AGENTS
 from ..text import NUL, plain
 
 # Whatever may change the folder, or say where else to look. Where one of these words stands, nothing is said.
-_MOVES = re.compile(
+_MOVES = (  # compiled only when wanted
     rb"(?<![\w./-])(?:cd|pushd|popd|chdir|eval|apptainer|singularity|podman\S*|docker|shifter|enroot)(?![\w./-])"
     rb"|PBS_O_|PBS_JOBDIR|OLDPWD|\bPWD\b|[\s\"'](?:--?w(?:ork)?dir|--?wd|--chdir|--pwd|--path|--?cwd|-C|-D)\b"
 )
 # Whatever may bring the file there.
-_BRINGS = re.compile(
+_BRINGS = (
     rb"(?<![\w./-])(?:cp|mv|ln|rsync|tar|unzip|gunzip|zcat|cpio|git|hg|svn|wget|curl|scp|sftp|install|dd|tee|patch|make"
     rb"|cmake|gcc|mpicc|pip|conda-unpack|globus|rclone|dsync|mpifileutils|sed|touch)(?![\w./-])"
 )
-_COMMENT = re.compile(rb"^[ \t]*#[^\n]*", re.MULTILINE)
 _SOURCED = (b"source", b".")
 # Commands that make no file in the folder they run in. What any other may make is not known.
 _MAKES_NOTHING = frozenset(
@@ -109,13 +108,22 @@ def _literal(word: shell.Word) -> Optional[bytes]:
     return b"".join(texts) if len(texts) == len(word.parts) else None
 
 
+def may_move(source: bytes) -> bool:
+    """Return whether a text has a word that may change the folder, outside its comments."""
+    return re.search(_MOVES, _uncommented(source)) is not None
+
+
+def _uncommented(source: bytes) -> bytes:
+    return re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", source)
+
+
 def stays(job: Job, home: bytes, found: List[Use], program: shell.Program) -> bool:
     """Return whether nothing in the script, or in what a login shell reads, may change the folder or bring the files.
 
     A file that is read by the script is looked into; one that cannot be makes all unknown.
     """
-    text = _COMMENT.sub(b"", job.source)
-    if _MOVES.search(text) or _BRINGS.search(text) or _written(text, found):
+    text = _uncommented(job.source)
+    if re.search(_BRINGS, text) or _written(text, found):
         return False
     missing = {use.name for use in found}
     if not all(_quiet(job, _at(home, name), name in missing) for name, _ in sourced(program)):
@@ -135,9 +143,9 @@ def _at(home: bytes, name: bytes) -> bytes:
 def _quiet(job: Job, path: bytes, missing: bool) -> bool:
     """Return whether a sourced file changes no folder: it is read, or it is one of those that are not there."""
     content = job.read(path) if job.read is not None else None
-    return missing if content is None else not _MOVES.search(content)
+    return missing if content is None else not may_move(content)
 
 
 def _moves(job: Job, path: bytes) -> bool:
     content = job.read(path) if job.read is not None else None
-    return content is not None and _MOVES.search(_COMMENT.sub(b"", content)) is not None
+    return content is not None and may_move(content)

@@ -16,7 +16,7 @@ from ..wording import is_pbs, option
 from . import rule
 from .queues import queues, through_route
 
-_RESERVATION = re.compile(r"[RSM]\d+(?:\.|\Z)")  # the queue of an advance reservation is called as it is
+_RESERVATION = r"[RSM]\d+(?:\.|\Z)"  # the queue of an advance reservation is called as it is
 
 
 @rule("MPL207", "no such partition or queue")
@@ -37,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if is_pbs(job):
         yield from _routed(job, site)
     for name in said:
-        if is_pbs(job) and (_RESERVATION.match(name) or any(one.name == name for one in queues(site))):
+        if is_pbs(job) and (re.match(_RESERVATION, name) or any(one.name == name for one in queues(site))):
             continue
         near = [one for one in known if alike(name, one)]
         if name not in known and (site.partitions_complete or len(near) == 1):

@@ -2,30 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Iterator, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, Iterator, Optional
 
 from ..edits import Fix, Safety
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import judged, most_of
+from ..limits import judged
 from ..saying import at, restate
-from ..schedulers.pbs_allocation import chunks_of
-from ..schedulers.resources import size
-from ..schedulers.select import Chunk, Resource
 from ..settings import Setting
-from ..site import NodeKind, Site
+from ..site import Site
 from . import rule
 
-GIB = 1 << 30
-
-
-class _Excess(NamedTuple):
-    """What of a chunk is too much, and the most that a node has of it, in a sentence and in a request."""
-
-    resource: Resource
-    shown: str
-    most: bytes
+if TYPE_CHECKING:
+    from .chunk_excess import Excess  # not on the way of a Slurm job
 
 
 @rule("MPL215", "a chunk asks for more than any node has", "pbs")
@@ -38,32 +28,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            proven only where every kind of node that the job may land on is known. Asks first: fewer GPUs mean fewer
            ranks, or more chunks, and only you know which was meant.
     """
+    from ..schedulers.pbs_allocation import chunks_of
+    from .chunk_excess import beyond
+
     if not judged(job):
         return
     for chunk in chunks_of(job.settings):
-        for excess in _beyond(chunk, plan.allocation.node_kinds):
-            yield _finding(excess, chunk, job)
+        for excess in beyond(chunk, plan.allocation.node_kinds):
+            yield _finding(excess, job)
 
 
-def _beyond(chunk: Chunk, kinds: Sequence[NodeKind]) -> Iterator[_Excess]:
-    gpus, cpus, memory = most_of(tuple(kinds), "gpus"), _threads(kinds), most_of(tuple(kinds), "memory_gib")
-    for one in chunk.resources:
-        count = int(one.value) if one.value.isdigit() and len(one.value) < 10 else None
-        if one.name == b"ngpus" and gpus is not None and count is not None and count > gpus:
-            yield _Excess(one, "%d GPU%s" % (gpus, "s" if gpus != 1 else "") if gpus else "no GPU", b"%d" % gpus)
-        elif one.name == b"ncpus" and cpus is not None and count is not None and count > cpus:
-            yield _Excess(one, "%d CPUs" % cpus, b"%d" % cpus)
-        elif one.name == b"mem" and memory and (size(one.value) or 0) > memory * GIB:
-            yield _Excess(one, "%d GiB" % memory, b"")
-
-
-def _threads(kinds: Sequence[NodeKind]) -> Optional[int]:
-    """Return the most CPUs of any of the nodes, every hardware thread counted; None where one is not known."""
-    counts = [kind.cores * kind.threads_per_core for kind in kinds if kind.cores and kind.threads_per_core]
-    return max(counts) if counts and len(counts) == len(kinds) else None
-
-
-def _finding(excess: _Excess, chunk: Chunk, job: Job) -> Finding:
+def _finding(excess: Excess, job: Job) -> Finding:
     name, value = (raw.decode("utf-8", "replace") for raw in excess.resource[:2])
     setting = job.settings.get("select") or job.settings.get("nodes") or job.settings.get(name)
     says = "a chunk with %s=%s, but the nodes it may run on have %s" % (name, value, excess.shown)
@@ -72,7 +47,7 @@ def _finding(excess: _Excess, chunk: Chunk, job: Job) -> Finding:
                    help="ask for more chunks that one node has room for")  # fmt: skip
 
 
-def _less(excess: _Excess, setting: Optional[Setting], job: Job) -> Optional[Fix]:
+def _less(excess: Excess, setting: Optional[Setting], job: Job) -> Optional[Fix]:
     one = excess.resource
     if setting is None or setting.name == "nodes" or (one.start < 0 and setting.name == "select"):
         return None

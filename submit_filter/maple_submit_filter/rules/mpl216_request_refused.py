@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import TYPE_CHECKING, Iterator
 
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
 from ..limits import judged
 from ..saying import at
-from ..schedulers.qsub_refusals import Refusal, refusals
 from ..site import Site
 from . import rule
-from .request_cures import cure, misplaced
+
+if TYPE_CHECKING:
+    from ..schedulers.qsub_refusals import Refusal  # not on the way of a Slurm job
 
 _OF_MPL103 = ("select", "walltime")  # a variable in a directive, which that rule speaks of
 
@@ -33,10 +34,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            takes more, or the job speaks of chunks, which Torque does not know. A place without a select is only said,
            for the server may have a select of its own to add.
     """
+    from ..schedulers.pbs import read_argv
+    from ..schedulers.qsub_refusals import Refusal, refusals
+    from .request_cures import misplaced
+
     if not judged(job):
         return
-    from ..schedulers.pbs import read_argv
-
     said = job.submission
     found = refusals(read_argv(said.argv), said.environment, job.script, said.path if said.came == "file" else b"")
     for one in found:
@@ -58,6 +61,8 @@ def _finding(one: Refusal, job: Job, site: Site) -> Finding:
     text = one.text[6:] if one.text.startswith("qsub: ") else one.text
     told = ": ".join(filter(None, (text.strip(), one.says)))
     sure = _not_torque(job, site) and not (one.setting is not None and one.setting.name == "place")
+    from .request_cures import cure
+
     fix = cure(one, job, site) if sure else None
     return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure,
                    fixes=(fix,) if fix is not None else (), help="ask for it in a form that PBS takes")  # fmt: skip

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional, Tuple
+from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
 from .. import shell
 from ..edits import Edit, Fix, Safety, Span
@@ -11,12 +11,13 @@ from ..job import Job
 from ..launch import LaunchPlan
 from ..site import Site
 from . import rule
-from .home_folder import Use, makes_nothing, stays, uses
+
+if TYPE_CHECKING:
+    from .home_folder import Use  # not on the way of a Slurm job
 
 CODE = "MPL602"
 INTO = b'cd "$PBS_O_WORKDIR" && '
 _HARMLESS = (b"echo", b"printf", b"date", b"wait", b"exit", b"true", b":", b"hostname")
-_ELSEWHERE = ("sandbox", "stagein", "root")  # attributes that have the job begin in another folder, or bring files
 
 
 @rule("MPL602", "the job starts in the home directory", "pbs")
@@ -28,10 +29,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the ranks end with: can't open file 'train.py'. It is proven where the file lies in the folder of submission
            and not in the home directory, and neither the script nor what a login shell reads can change the folder. The
            job cannot run as it is, so where one command alone needs the folder, and nothing behind it could tell, the
-           cd is put in front of it by itself; else it asks, for what follows would run in another folder too.
+           cd is put in front of it by itself, which changes nothing where a site begins its jobs there all the same;
+           else it asks, for what follows would run in another folder too.
     """
     home, folder = job.submission.environment.get(b"HOME", b""), job.submission.cwd
-    if job.read is None or not job.script.is_shell or any(name in job.settings for name in _ELSEWHERE):
+    if job.read is None or not job.script.is_shell or any(_leads_elsewhere(one.name) for one in job.settings):
+        return
+    from .home_folder import makes_nothing, may_move, stays, uses
+
+    if may_move(job.source):
         return
     if not home.startswith(b"/") or not folder.startswith(b"/") or home.rstrip(b"/") == folder.rstrip(b"/"):
         return
@@ -45,6 +51,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     says = "%s is looked for in the home directory, where PBS starts the job, and lies where it is submitted"
     yield Finding(CODE, says % found[0].name.decode("utf-8", "backslashreplace"), found[0].span, sure,
                   fixes=(fix,) if fix is not None else (), help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
+
+
+def _leads_elsewhere(name: str) -> bool:
+    """Return whether a setting may have the job begin in another folder, or bring files: NCI has `-l wd`, say."""
+    return name in ("sandbox", "stagein", "wd", "cwd") or "dir" in name.replace("directive", "")
 
 
 def _there(job: Job, folder: bytes, name: bytes) -> bool:

@@ -14,6 +14,8 @@ def chunk_count(job: Job, site: Site) -> Optional[int]:
 
     PBS itself counts chunks; where nodes are given whole, or chunks scattered, each chunk is a node.
     """
+    if not any(name in job.settings for name in ("select", "nodes", "ncpus", "ngpus", "mem")):
+        return None  # queue or server may have a number of their own
     chunks = chunks_of(job.settings)
     total = sum(one.count for one in chunks)
     words = (job.settings.value("place") or b"").split(b":")
