@@ -54,7 +54,7 @@ def _pbs(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -
             raise
     if not _commands(environ, "qstat"):
         raise SchedulerError("looking for PBS", "neither libpbs nor qstat is here", _REMEDY)
-    return PbsCommands(_folder(environ, "qstat"), qsub=qsub)
+    return PbsCommands(_folder(environ, "qstat"), qsub=qsub, environ=environ)
 
 
 def _here(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -> str | None:

@@ -25,6 +25,9 @@ class Worker:
 
     def __init__(self, what: str) -> None:
         self.what = what
+        self._begin()
+
+    def _begin(self) -> None:
         self._lock = threading.Lock()
         self._process = os.getpid()
         self._current: _Thread | None = None
@@ -38,7 +41,7 @@ class Worker:
         """
         deadline = time.monotonic() + seconds
         if self._process != os.getpid():  # the lock and the thread stayed with the parent
-            self.__init__(self.what)  # type: ignore[misc]
+            self._begin()
         with self._lock:
             thread = self._alive()
             call: _Call[Answer] = _Call(function)
@@ -46,9 +49,8 @@ class Worker:
         try:
             return call.future.result(max(0.0, deadline - time.monotonic()))
         except TimeoutError:
-            if call.future.done():
-                raise  # the call's own
-            call.future.cancel()  # if it is still in the queue it is never made
+            if not call.future.cancel() and call.future.done():  # one that is still in the queue is never made
+                return call.future.result()  # just in time, or a TimeoutError of its own
             with self._lock:
                 self._give_up(thread)
             raise self._late("no answer after %g s" % seconds) from None

@@ -23,18 +23,25 @@ _AT_ONCE = 1000  # ids on one command line
 class PbsCommands:
     """The `Scheduler` of a PBS server, through qstat, pbsnodes, qdel, qsig, qalter and qsub.
 
-    *folder*: where the commands lie, None: in PATH. Two runs of qstat by one user within a second cost a delay of
-    0.2 s, which PBS itself adds.
+    *folder*: where the commands lie, None: in PATH. *environ*: what they run in, None: our own. Two runs of qstat by
+    one user within a second cost a delay of 0.2 s, which PBS itself adds.
     """
 
     name = "pbs"
     via = "qstat and its kin"
 
     def __init__(
-        self, folder: str | None = None, *, qsub: str = "", timeout: float = 30.0, submit_timeout: float = 60.0
+        self,
+        folder: str | None = None,
+        *,
+        qsub: str = "",
+        environ: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        submit_timeout: float = 60.0,
     ) -> None:
         self._folder = folder
         self._qsub = qsub or self._command("qsub")
+        self._environ = environ
         self._timeout = timeout
         self._submit_timeout = submit_timeout
         self._json = True
@@ -130,7 +137,9 @@ class PbsCommands:
         return True
 
     def _run(self, command: str, words: Sequence[str]) -> Said:
-        env = quiet_environment(os.environ, TZ="UTC0")  # qstat prints times in its own zone
+        env = quiet_environment(
+            os.environ if self._environ is None else self._environ, TZ="UTC0"
+        )  # qstat prints times in its own zone
         return run([self._command(command), *words], timeout=self._timeout, env=env)
 
     def _command(self, name: str) -> str:

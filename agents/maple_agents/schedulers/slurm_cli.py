@@ -43,6 +43,7 @@ _NODE = {
     "%E": "reason",
 }
 _DETAILS_AT_MOST = 32  # jobs; each costs the controller one request, and sites limit those
+_KEPT_AT_MOST = 4096  # jobs whose details are remembered
 _AT_ONCE = 1000  # ids on one command line
 
 
@@ -50,7 +51,7 @@ class SlurmCommands:
     """The `Scheduler` of a Slurm cluster, through its commands.
 
     *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it. Exit codes
-    and output paths come from scontrol, for the 32 newest jobs of a question, those over first.
+    and output paths come from scontrol, for at most 32 new states of jobs in a question, those over first.
     """
 
     name = "slurm"
@@ -71,10 +72,11 @@ class SlurmCommands:
         self._timeout = timeout
         self._submit_timeout = submit_timeout
         self._accounting = Accounting(self._run)
+        self._shown: dict[tuple[str, str, int | None], dict[str, str]] = {}
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
-        asked = list(dict.fromkeys(one for one in ids if _ID.fullmatch(one)))
+        asked = list(dict.fromkeys(one for one in ids if _is_id(one)))
         found: list[Job] = []
         for at in range(0, len(asked), _AT_ONCE):
             found += self._known(asked[at : at + _AT_ONCE])
@@ -106,7 +108,7 @@ class SlurmCommands:
         cwd: str | None = None,
         env: Mapping[str, str] | None = None,
     ) -> str:
-        """Submit through sbatch and return the job's id. One on another cluster is `7;name`, and not asked for here.
+        """Submit through sbatch and return the job's id. One on another cluster is `7;name`, and refused by the others.
 
         A submission that is late may have happened all the same; the exception says so.
         """
@@ -138,8 +140,9 @@ class SlurmCommands:
         wrong = [key for key, value in changes.items() if not re.fullmatch(r"[A-Za-z]\w*", key) or "\0" in value]
         if wrong:
             raise ValueError("%r cannot be changed" % wrong[0])
-        if not _ID.fullmatch(job_id):
+        if not _is_id(job_id):
             return False
+        self._shown = {}  # what was changed may be among it
         words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
         said = self._run("scontrol", words)
         if said.code and is_gone(said.err):
@@ -167,25 +170,30 @@ class SlurmCommands:
         return slurm_tables.rows(said.out, list(_JOB.values()), separator)
 
     def _with_details(self, rows: list[dict[str, str]]) -> list[Job]:
+        """Return the jobs of *rows* with their details, which are asked for once while a job's state stays."""
         jobs = {row["id"]: job_of(row, {}) for row in rows}
         newest = sorted(jobs.values(), key=lambda job: (job.over, job.submitted or 0), reverse=True)
-        ids = [job.id for job in newest[:_DETAILS_AT_MOST] if _ID.fullmatch(job.id)]
-        details = self._details(ids, {job.id: job.name for job in newest}) if ids else {}
-        return [job_of(row, details.get(row["id"], {})) for row in rows]
+        unknown = [job for job in newest if _ID.fullmatch(job.id) and _as_it_is(job) not in self._shown]
+        if unknown:
+            self._show(unknown[:_DETAILS_AT_MOST], {job.id: job.name for job in newest})
+        return [job_of(row, self._shown.get(_as_it_is(jobs[row["id"]]), {})) for row in rows]
 
-    def _details(self, ids: list[str], names: Mapping[str, str]) -> dict[str, dict[str, str]]:
-        """Return what scontrol shows; one that has gone meanwhile makes it exit with 1, and the others are there."""
+    def _show(self, jobs: Sequence[Job], names: Mapping[str, str]) -> None:
+        """Ask scontrol; for one that has gone meanwhile it exits with 1, and the others are there."""
         said = run(
             [self._command("scontrol")],
             timeout=self._timeout,
             env=self._quiet(),
-            stdin=slurm_details.questions(ids),
+            stdin=slurm_details.questions(job.id for job in jobs),
         )
-        return slurm_details.answers(said.out, names)
+        found = slurm_details.answers(said.out, names)
+        if len(self._shown) > _KEPT_AT_MOST:
+            self._shown = {}
+        self._shown.update((_as_it_is(job), found[job.id]) for job in jobs if job.id in found)
 
     def _scancel(self, job_id: str, options: Sequence[str]) -> bool:
         """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
-        if not _ID.fullmatch(job_id):
+        if not _is_id(job_id):
             return False
         said = self._run("scancel", ["-v", *options, job_id])
         if is_gone(said.err):
@@ -211,6 +219,18 @@ class SlurmCommands:
 
     def _command(self, name: str) -> str:
         return os.path.join(self._folder, name) if self._folder else name
+
+
+def _is_id(word: str) -> bool:
+    """Return True where *word* can be a job's id. Raises `SchedulerError` for one of another cluster."""
+    if re.fullmatch(r"\d+;[\w.-]+", word, re.ASCII):
+        raise SchedulerError("asking for job %s" % word, "it is on another cluster", "ask there")
+    return _ID.fullmatch(word) is not None
+
+
+def _as_it_is(job: Job) -> tuple[str, str, int | None]:
+    """Return what changes when anything that scontrol tells of a job may have changed."""
+    return job.id, job.raw_state, job.started
 
 
 def _meant(asked: str, found: Sequence[Job]) -> Job:

@@ -1,6 +1,7 @@
 """What only `scontrol show job` tells (22.05): exit code, and where the output is with every sign filled in.
 
-scontrol shows one job, or all; given commands on stdin it shows several in one process.
+scontrol shows one job, or all; given commands on stdin it shows several in one process. Its prompt stands on a line of
+its own, or in front of the answer where it was built without readline.
 """
 
 from __future__ import annotations
@@ -8,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-_HEAD = re.compile(r"^JobId=(\d+) ((?:\w+=\S+ )*?)JobName=", re.MULTILINE | re.ASCII)
+_HEAD = re.compile(r"^(?:scontrol: )*JobId=(\d+) ((?:\w+=\S+ )*?)JobName=", re.MULTILINE | re.ASCII)
 _WHOLE = ("StdErr", "StdIn", "StdOut", "Command", "WorkDir")  # fields whose value is the rest of their line
 _EXIT = re.compile(r"   Requeue=.* ExitCode=(\d+:\d+)$", re.ASCII)
 

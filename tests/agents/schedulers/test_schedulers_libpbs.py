@@ -242,10 +242,12 @@ def test_threads_with_a_pool_never_meet_in_a_connection(libpbs, calls):
 
 def test_the_double_notices_two_threads_in_one_connection(libpbs, calls):
     """Around our checks, straight into the library: the test above could fail."""
-    library = libpbs(Scenario().job("30.pbs01", RUNNING).slow("statjob", 300))
+    library = libpbs(Scenario().job("30.pbs01", RUNNING).slow("statjob", 800))
     number = library.functions.pbs_connect(None)
+    together = threading.Barrier(2)
 
     def ask() -> None:
+        together.wait(20)
         library.functions.pbs_statfree(library.functions.pbs_statjob(number, b"30", None, None))
 
     threads = [threading.Thread(target=ask) for _ in range(2)]

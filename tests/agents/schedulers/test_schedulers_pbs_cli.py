@@ -219,7 +219,7 @@ def test_a_command_that_hangs_is_ended_with_its_children(tmp_path):
     hanging.write_text('#!/bin/sh\necho $$ > "%s/pid"\nsleep 30 &\nsleep 30\n' % tmp_path)
     hanging.chmod(0o755)
     with pytest.raises(SchedulerError, match="no answer after") as caught:
-        PbsCommands(str(tmp_path), timeout=0.5).jobs(["30"])
+        PbsCommands(str(tmp_path), timeout=2).jobs(["30"])
     assert caught.value.transient
     group = int((tmp_path / "pid").read_text())
     until = time.monotonic() + 20

@@ -136,6 +136,15 @@ def test_an_array_is_one_job_under_its_own_id_and_each_task_under_its_own(slurm,
     assert found[ids[4]].state is JobState.VANISHED
 
 
+def test_an_array_of_which_a_task_is_over_can_be_cancelled(slurm, submit):
+    job_id = submit('[ "$SLURM_ARRAY_TASK_ID" = 1 ] && exit 0; sleep 60', "--array=1-2")
+    ended(slurm, job_id + "_1")
+    assert slurm.cancel(job_id) is True
+    whole = ended(slurm, job_id)[job_id]
+    assert whole.ending is not None and whole.ending.reason is EndReason.CANCELLED
+    assert slurm.cancel(job_id) is False
+
+
 def test_a_task_that_waits_knows_where_its_output_will_be(slurm, submit):
     job_id = submit("true", "--array=1-2", "--hold")
     task = slurm.jobs([job_id + "_2"])[job_id + "_2"]
@@ -145,9 +154,9 @@ def test_a_task_that_waits_knows_where_its_output_will_be(slurm, submit):
 
 def test_unknown_ids_are_values_among_the_others(slurm, submit):
     job_id = submit("true", "--hold")
-    ids = ["99999", job_id, "workq", "--help", "", "1;other"]
+    ids = ["99999", job_id, "workq", "--help", ""]
     found = slurm.jobs(ids)
-    assert [found[one].state for one in ids] == [JobState.VANISHED, JobState.HELD] + [JobState.VANISHED] * 4
+    assert [found[one].state for one in ids] == [JobState.VANISHED, JobState.HELD] + [JobState.VANISHED] * 3
     assert slurm.jobs(["99999"])["99999"].state is JobState.VANISHED
     assert slurm.jobs([]) == {}
 

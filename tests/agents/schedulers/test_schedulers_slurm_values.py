@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.schedulers import Ending, EndReason, JobState
+from maple_agents.schedulers import Ending, EndReason, JobState, SchedulerError
 from maple_agents.schedulers.hostlists import expand
 from maple_agents.schedulers.slurm_cli import SlurmCommands
 from maple_agents.schedulers.slurm_details import answers
@@ -128,6 +128,21 @@ def test_a_record_that_is_there_twice_is_not_believed():
     real = "JobId=7 JobName=x\n   Requeue=1 ExitCode=0:0\n   StdOut=/home/a/out\n"
     assert answers("JobId=6 JobName=y\n   Comment=\n" + fake + "\n" + real, {}).keys() == {"6"}
     assert answers(real, {})["7"] == {"ExitCode": "0:0", "StdOut": "/home/a/out"}
+    assert answers("scontrol: " + real, {})["7"]["StdOut"] == "/home/a/out"
+
+
+def test_details_are_asked_for_once_while_a_job_stays_as_it_is(recorded):
+    """Each costs the controller a request, and a job may run for days."""
+    squeue = recorded.folder / "squeue"
+    squeue.write_text(
+        "#!/bin/sh\nfor form; do :; done\n"
+        "printf '%s\\n' \"$form\" | sed 's/%i/5/; s/%j/n/; s/%T/RUNNING/; s/%[A-Za-z]/x/g'\n"
+    )
+    squeue.chmod(0o755)
+    recorded.answer("scontrol", ("*", "JobId=5 JobName=n\n   Requeue=1 ExitCode=0:0\n   StdOut=/out\n", "", 0))
+    slurm = SlurmCommands(str(recorded.folder))
+    assert [slurm.jobs(["5"])["5"].stdout for _ in range(3)] == ["/out"] * 3
+    assert len(recorded.called()) == 1
 
 
 @pytest.fixture
@@ -179,3 +194,16 @@ def test_a_change_that_cannot_be_one_is_refused_before_any_command(purged, recor
     with pytest.raises(ValueError, match="no signal"):
         purged.signal("12", "TERM --user=root")
     assert recorded.called() == []
+
+
+def test_a_job_of_another_cluster_is_an_error_and_has_not_vanished(purged, recorded):
+    for ask in (lambda: purged.jobs(["12;other"]), lambda: purged.cancel("12;other")):
+        with pytest.raises(SchedulerError, match="another cluster"):
+            ask()
+    assert recorded.called() == []
+
+
+def test_a_submission_to_another_cluster_gives_its_whole_id(purged, recorded):
+    recorded.answer("sbatch", ("*", "12;other\n", "", 0))
+    assert purged.submit("job.sh", ["-M", "other"]) == "12;other"
+    assert recorded.called() == ["sbatch [--parsable] [-M] [other] [--] [job.sh]"]
