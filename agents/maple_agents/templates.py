@@ -24,11 +24,15 @@ class Table(BaseModel):
 
 
 class When(Table):
-    """The exact slots that the template is for. *over*: the launcher that starts *launcher* on the nodes."""
+    """The exact slots that the template is for. *over*: the launcher that starts *launcher* on the nodes.
+
+    *maker*: whose program that launcher has to be, "" for any.
+    """
 
     scheduler: Literal["slurm", "pbs"]
     launcher: Literal["torchrun", "accelerate", "deepspeed", "python"]
     over: Literal["srun", "ibrun", "mpirun", "mpiexec"]
+    maker: Literal["", "pals", "hydra", "openmpi", "intelmpi"] = ""
 
 
 class Verification(Table):
@@ -54,7 +58,7 @@ class LaunchFile(Table):
     @property
     def name(self) -> str:
         """The name of its file, without the ending."""
-        return "%s-over-%s" % (self.when.launcher, self.when.over)
+        return "%s-over-%s" % (self.when.launcher, self.when.maker or self.when.over)
 
 
 def paths() -> list[str]:
@@ -113,7 +117,9 @@ def for_site(site: Site) -> tuple[LaunchTemplate, ...]:
             verified=_passed(one, site),
         )
         for one in load()
-        if one.when.scheduler == site.scheduler and site.launcher(one.when.over) in ("preferred", "present")
+        if one.when.scheduler == site.scheduler
+        and site.launcher(one.when.over) in ("preferred", "present")
+        and one.when.maker in ("", site.maker(one.when.over))
     )
 
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
 from .launch import Link
 from .site import Site
 from .text import plain
+
+if TYPE_CHECKING:
+    from .launchers.mpi_ranks import Names
 
 
 class RankWords(NamedTuple):
@@ -51,8 +54,21 @@ def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
     each = [NAMES[maker] for maker in meant(takers, (plain(source),))]
     if not each:
         return None
+    return _words(each)
+
+
+def of_site(site: Site) -> Optional[RankWords]:
+    """Return the variables of the site's own mpiexec, None where it is not known whose that is."""
+    from .launchers.mpi_ranks import NAMES
+
+    told = site.maker("mpiexec")
+    return _words([NAMES[told]]) if told in NAMES else None
+
+
+def _words(each: Sequence[Names]) -> Optional[RankWords]:
     rank, local = _common([one.rank for one in each]), _common([one.local for one in each])
-    return RankWords(rank, local, rank, _common([one.size for one in each])) if rank else None
+    node = _common([one.node for one in each]) or rank
+    return RankWords(rank, local, node, _common([one.size for one in each])) if rank else None
 
 
 def _common(many: Sequence[Tuple[bytes, ...]]) -> bytes:

@@ -80,7 +80,9 @@ def identify(child: Shell, place: Place, size: Optional[int], names: Names, on_n
             child.set(name, text, exported=True)
     for name in EVERY_NAME - {one for some in names for one in some} if names != UNKNOWN else ():
         child.unset(name)
-    for name in _OF_SRUN:  # whether srun starts the ranks' daemons, and these differ, depends on the maker
+    for name in (
+        _OF_SRUN if names == UNKNOWN else ()
+    ):  # whether srun starts the ranks' daemons, and these differ, depends on the maker
         child.set(name, plain(token(b"vary", name + place.name)), exported=True)
 
 

@@ -83,6 +83,8 @@ def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
     _, nodes, nodes_here = _said(one, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
     tasks_said, tasks, _ = _said(one, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
     per_said, per_node, _ = _said(one, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
+    if nodes is None and scene.site.scheduler == "pbs":
+        nodes = allocation.nodes  # there is no srun; this is what a line brought from Slurm means
     listed = _listed(one)
     if listed is not None and not nodes_here:
         nodes = max(len(listed), 1) if one.option("ntasks") is None else len(listed)

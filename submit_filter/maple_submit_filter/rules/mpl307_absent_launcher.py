@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+import re
+from typing import Iterator, Optional, Tuple
 
 from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Link, Step
 from ..limits import judged
+from ..rank_words import of_site
 from ..repair import AGENTS
 from ..site import LauncherFact, LaunchTemplate, Site
 from . import rule
@@ -38,14 +40,14 @@ def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
 
 def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     proven = judged(job) and not step.maybe and b"PATH" not in plan.assigned
-    fix = _replaced(step, index, link, site) if proven else None
+    fix = _replaced(step, index, link, job.source, site) if proven else None
     there = [one.name for one in site.launchers if one.state == "preferred"]
     return Finding("MPL307", "there is no %s at this site" % fact.name, link.name_span or step.span, proven,
                    fixes=(fix,) if fix is not None else (),
                    help="%s is the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
 
 
-def _replaced(step: Step, index: int, link: Link, site: Site) -> Optional[Fix]:
+def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> Optional[Fix]:
     """Return the fix by the template whose slots are those of this line, the site's preferred launcher first."""
     inner = step.links[index + 1].name if index + 1 < len(step.links) else "python"
     span = _own_words(link)
@@ -55,10 +57,25 @@ def _replaced(step: Step, index: int, link: Link, site: Site) -> Optional[Fix]:
     for one in sorted(site.launch_templates, key=lambda made: order.get(site.launcher(made.over), 2)):
         words = _filled(one, step) if one.launcher == inner else None
         if words is not None:
-            safety = Safety.SAFE if one.verified else Safety.ASK
             because = "%s revision %d" % (one.name, one.revision)
-            return Fix((Edit(span, words, because),), safety, "start it by %s" % words.decode())
+            own = _own_numbers(source, Span(span.end, step.span.end), because, site)
+            safety = Safety.SAFE if one.verified and not own else Safety.ASK
+            return Fix((Edit(span, words, because), *own), safety, "start it by %s" % words.decode())
     return None
+
+
+def _own_numbers(source: bytes, where: Span, because: str, site: Site) -> Tuple[Edit, ...]:
+    """Return edits by which the rest of the line asks the site's mpiexec, and not Slurm, for a task's own numbers."""
+    words = of_site(site) if site.scheduler == "pbs" else None
+    if words is None:
+        return ()
+    names = {b"PROCID": words.rank, b"LOCALID": words.local, b"NODEID": words.node, b"NTASKS": words.tasks}
+    found = re.finditer(rb"(?<=[$\{])SLURM_(PROCID|LOCALID|NODEID|NTASKS)\b", source[where.start : where.end])
+    return tuple(
+        Edit(Span(where.start + one.start(), where.start + one.end()), names[one.group(1)], because)
+        for one in found
+        if names[one.group(1)]
+    )
 
 
 def _own_words(link: Link) -> Optional[Span]:

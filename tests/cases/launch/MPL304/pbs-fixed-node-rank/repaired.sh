@@ -6,4 +6,4 @@
 #PBS -l filesystems=home:eagle
 cd $PBS_O_WORKDIR
 HEAD=$(head -n 1 $PBS_NODEFILE)
-mpiexec -n 2 --ppn 1 bash -c 'exec torchrun --node_rank="$PALS_RANKID" "$@"' bash --nnodes=2 --nproc_per_node=4 --master_addr=$HEAD --master_port=29500 train.py
+mpiexec -n 2 --ppn 1 bash -c 'exec torchrun --node_rank="$PALS_NODEID" "$@"' bash --nnodes=2 --nproc_per_node=4 --master_addr=$HEAD --master_port=29500 train.py
