@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shlex
 import shutil
 import tempfile
 from typing import Any, NamedTuple, Optional
@@ -64,7 +63,8 @@ def measured() -> list[Row]:
     found = [row for name in sorted(glob.glob(MEASURED + "/tables/*.toml")) for row in _rows(name)]
     with open(MEASURED + "/reading/refusals.toml", "rb") as file:
         for case in tomllib.load(file)["case"]:
-            asked = submitted(case.get("script", "true\n").encode(), *shlex.split(case.get("words", "")), "job.sh")
+            words = [word.replace("~", " ").replace("''", "") for word in case.get("words", "").split()]
+            asked = submitted(case.get("script", "true\n").encode(), *words, "job.sh")
             found.append(Row(case.get("words", "a script"), asked, "text" not in case, case.get("text", "")))
     return [row for row in found if understood(row.submission, None) is not None]
 
