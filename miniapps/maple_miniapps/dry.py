@@ -38,7 +38,7 @@ def body(run: phases.Run) -> None:
 
 def join(run: phases.Run) -> Tuple[ring.Ring, int, int]:
     """Return the ring, this rank and the world size; raises `NoPlace` or `MeetingFailed`."""
-    place = run.place.settled()
+    place = run.place.settled(alone=not run.env_only)
     assert place.rank is not None and place.world_size is not None
     run.facts["rendezvous"] = {}
     run.facts["backend"] = "tcp"

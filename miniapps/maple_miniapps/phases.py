@@ -29,12 +29,12 @@ class CheckFailed(Exception):
 class Run:
     """One rank's run: its `place`, its `facts` so far, and the seconds it may wait for others (`timeout`)."""
 
-    def __init__(self, miniapp: str, env_only: bool = False) -> None:
+    def __init__(self, miniapp: str) -> None:
         env = os.environ
         self.timeout = seconds(env.get("MAPLE_MINIAPP_TIMEOUT"), 60.0)
         self._loading = seconds(env.get("MAPLE_MINIAPP_IMPORT_TIMEOUT"), 300.0)
-        env_only = env_only or env.get("MAPLE_MINIAPP_ENV_ONLY") == "1"
-        self.place = ranks.place(env, env_only, _nodefile(env.get("PBS_NODEFILE", "")))
+        self.env_only = env.get("MAPLE_MINIAPP_ENV_ONLY") == "1"
+        self.place = ranks.place(env, self.env_only, _nodefile(env.get("PBS_NODEFILE", "")))
         self._began = time.time()
         self._ended = threading.Lock()
         self.facts: Dict[str, Any] = {
@@ -100,12 +100,12 @@ class Run:
         os._exit(0 if self.facts["ok"] else code)
 
 
-def run(miniapp: str, body: Callable[[Run], None], env_only: bool = False) -> None:
+def run(miniapp: str, body: Callable[[Run], None]) -> None:
     """Run *body*, report, and end the process: exit 0 if all went well, else 1. Words on the command line are ignored.
 
     The report comes before libraries tidy up, because some of them abort then.
     """
-    this = Run(miniapp, env_only)
+    this = Run(miniapp)
     try:
         body(this)
         this.facts["phase"] = "done"

@@ -8,7 +8,6 @@ import os
 import socket
 from typing import Any, Callable, NamedTuple, Optional
 
-from maple_miniapps import ranks
 from maple_miniapps.phases import Run
 
 Start = Callable[[Any, str, datetime.timedelta], None]
@@ -35,7 +34,7 @@ def join(run: Run, *frameworks: str, start: Optional[Start] = None) -> World:
 
         run.facts["versions"].update(devices.versions())
     if start is None:
-        export(run.place.settled())
+        export(run)
     with run.phase("device"):
         device = devices.choose(int(os.environ.get("LOCAL_RANK") or 0))
         run.facts["device"] = devices.facts(device)
@@ -58,8 +57,14 @@ def init(device: Any, backend: str, limit: datetime.timedelta) -> None:
     dist.init_process_group(backend, timeout=limit, **named)
 
 
-def export(place: ranks.Place) -> None:
-    """Set the variables of env:// where another launcher's told who this is, as a line in a training program would."""
+def export(run: Run) -> None:
+    """Set the variables of env:// where another launcher's told who this is, as a line in a training program would.
+
+    Nothing is set where only torch's own count: torch then says itself what it misses. Raises `NoPlace`.
+    """
+    if run.env_only:
+        return
+    place = run.place.settled()
     address, port = place.master_addr, place.master_port
     if place.world_size == 1:
         address, port = address or "127.0.0.1", port or _free_port()

@@ -53,17 +53,18 @@ class Place(NamedTuple):
     origin: Dict[str, Optional[str]]
     problems: Tuple[str, ...]
 
-    def settled(self) -> "Place":
-        """Return the place with nothing unknown that a rendezvous needs; a process that nobody numbered is alone.
+    def settled(self, alone: bool = True) -> "Place":
+        """Return the place with nothing unknown that a rendezvous needs.
 
-        Raises `NoPlace` where a program would not know who it is.
+        A process that nobody numbered is alone in its world, if it may be *alone*. Raises `NoPlace` where a program
+        would not know who it is.
         """
         if self.problems:
             raise NoPlace(self.problems[0])
-        if self.rank is None and self.world_size is None:
+        if alone and self.rank is None and self.world_size is None:
             return self._replace(rank=0, world_size=1, local_rank=self.local_rank or 0)
         if self.rank is None:
-            raise NoPlace("RANK is not set, though WORLD_SIZE is: start the ranks with srun, torchrun or mpiexec")
+            raise NoPlace("RANK is not set: start the ranks with srun, torchrun or mpiexec, and export it")
         if self.world_size is None:
             raise NoPlace("the rank is known, but WORLD_SIZE is not set: export it beside RANK")
         if not 0 <= self.rank < self.world_size:

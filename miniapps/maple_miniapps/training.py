@@ -9,7 +9,7 @@ loss.
 from __future__ import annotations
 
 import math
-from typing import Any, Callable, List
+from typing import Any, Callable, List, Union
 
 import torch
 import torch.distributed as dist
@@ -41,9 +41,10 @@ def train(run: Run, world: World, step: Callable[[Any], None], loss: Callable[[A
         everyone = _gathered(losses[-1], world)
         limit = CLOSE.get(world.device.type, CLOSE_ON_GPU)
         agree = all(_close(other, losses[-1], limit) for other in everyone)
-        run.facts["training"] = {"steps": STEPS, "losses": losses, "expected": expected, "agree": agree}
+        run.facts["training"] = {
+            "steps": STEPS, "losses": _plain(losses), "expected": _plain(expected), "agree": agree,
+        }  # fmt: skip
         if not all(math.isfinite(one) for one in losses):
-            run.facts["training"].update(losses=[repr(one) for one in losses])
             raise CheckFailed("the loss is not finite: %s" % losses)
         if not agree:
             raise CheckFailed("ranks end with different losses: %s" % sorted(set(everyone)))
@@ -81,7 +82,8 @@ class Descent:
         """Go down."""
         with torch.no_grad():
             for weight in self._weights:
-                weight.sub_(weight.grad, alpha=RATE)
+                if weight.grad is not None:  # FSDP1: the weight lies on another rank
+                    weight.sub_(weight.grad, alpha=RATE)
 
 
 def plain_step(net: Any) -> Callable[[Any], None]:
@@ -94,6 +96,11 @@ def plain_step(net: Any) -> Callable[[Any], None]:
         descent.step()
 
     return step
+
+
+def _plain(losses: List[float]) -> List[Union[float, str]]:
+    """JSON has no word for what is not finite."""
+    return [one if math.isfinite(one) else repr(one) for one in losses]
 
 
 def _close(one: float, other: float, limit: float) -> bool:

@@ -33,7 +33,7 @@ def meet_for(run: phases.Run) -> process_group.Start:
     def meet(device: Any, backend: str, limit: Any) -> None:
         import deepspeed
 
-        process_group.export(run.place.settled())
+        process_group.export(run)
         deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = (
             False  # only inference uses it; it takes 20 s to compile
         )

@@ -38,10 +38,10 @@ def setups(taken: int) -> dict[str, list[dict[str, str]]]:
     unreachable = world(2, free_port(), LIMIT)[1:]
     port_taken = world(2, taken, LIMIT)[:1]
     nobody = [{"WORLD_SIZE": "2", "MASTER_ADDR": "127.0.0.1", "MASTER_PORT": "1"}]
-    only_env = [{"PMI_RANK": "0", "PMI_SIZE": "2", "MAPLE_MINIAPP_ENV_ONLY": "1", "MAPLE_MINIAPP_DEVICE": "tpu"}]
+    only_env = [{"PMI_RANK": "0", "PMI_SIZE": "2", "MAPLE_MINIAPP_ENV_ONLY": "1"}]
     return {
         "missing": missing, "twice": [twice[0], twice[0]], "unreachable": unreachable, "taken": port_taken,
-        "nobody": nobody, "no such device": only_env,
+        "nobody": nobody, "only env": only_env, "no such device": [{"MAPLE_MINIAPP_DEVICE": "tpu"}],
     }  # fmt: skip
 
 
@@ -78,13 +78,19 @@ def test_a_rank_that_nobody_numbered_is_told_before_torch_is(broken):
     (one,) = broken["nobody"]
     assert one.facts["error"] == {
         "class": "NoPlace",
-        "says": "RANK is not set, though WORLD_SIZE is: start the ranks with srun, torchrun or mpiexec",
+        "says": "RANK is not set: start the ranks with srun, torchrun or mpiexec, and export it",
     }
 
 
 def test_a_device_that_torch_does_not_know_is_an_error(broken):
     (one,) = broken["no such device"]
-    assert one.facts["phase"] == "device" and one.facts["rank"] is None and one.facts["given"]["PMI_RANK"] == "0"
+    assert one.facts["phase"] == "device" and one.facts["error"]["class"] == "AttributeError"
+
+
+def test_what_only_mpi_said_is_not_enough_where_torchs_own_count(broken):
+    (one,) = broken["only env"]
+    assert (one.facts["rank"], one.facts["given"]["PMI_RANK"]) == (None, "0")
+    assert "environment variable RANK expected, but not set" in one.facts["error"]["says"]
 
 
 def test_a_library_that_is_missing_is_named(ranks):

@@ -170,6 +170,11 @@ def test_a_rank_without_a_place_says_so_and_keeps_its_file(ranks):
     assert one.facts["error"]["class"] == "NoPlace" and ranks.files() == [one.facts]
 
 
+def test_a_process_alone_is_an_error_where_torchs_own_variables_count(ranks):
+    (one,) = together(ranks, [{"MAPLE_MINIAPP_ENV_ONLY": "1", "PMI_RANK": "0", "PMI_SIZE": "1"}])
+    assert "RANK is not set" in says(one)
+
+
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGINT])
 def test_a_rank_that_is_stopped_says_how_far_it_came(ranks, number):
     started = ranks.app("dry", world(2, free_port())[0])

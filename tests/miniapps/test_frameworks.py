@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -84,6 +86,46 @@ def test_deepspeed_starts_it(ranks):
     assert [one["local_rank"] for one in facts] == [0, 1]
 
 
+OLDER = """
+import torch.distributed.fsdp as newer
+del newer.fully_shard
+from maple_miniapps import fsdp, phases
+phases.run("fsdp", fsdp.body)
+"""
+
+
+def program(ranks: Bench, text: str) -> Path:
+    """Write a program that uses the parts of the mini-apps."""
+    path = ranks.folder / "program.py"
+    path.write_text(f"import sys\nsys.path.insert(0, {str(APPS.parent)!r})\n{text}")
+    return path
+
+
+def test_fsdp_goes_the_older_way_where_torch_has_no_newer(ranks):
+    facts = all_well(torchrun(ranks, 2, program(ranks, OLDER)), ranks, 2)
+    assert {one["strategy"] for one in facts} == {"fsdp1"}
+
+
+ONE_GPU = """
+import json, types, torch
+gpu = types.SimpleNamespace(name="H200", uuid="5e8f-77", pci_domain_id=0, pci_bus_id=59, pci_device_id=0)
+torch.cuda.is_available, torch.cuda.device_count = (lambda: True), (lambda: 1)
+torch.cuda.set_device, torch.cuda.get_device_properties = (lambda index: None), (lambda index: gpu)
+from maple_miniapps import devices
+for local_rank in (0, 1):
+    device = devices.choose(local_rank)
+    print(json.dumps([devices.facts(device), devices.backend(device.type)]))
+"""
+
+
+def test_two_ranks_that_see_one_gpu_are_known_by_its_uuid(ranks):
+    """torch.cuda is a stand-in here: there is no GPU."""
+    ended = ranks.wait(ranks.start([frameworks() / "python", program(ranks, ONE_GPU)]))
+    (one, nccl), (other, _) = (json.loads(line) for line in ended.out.splitlines())
+    assert one == other and nccl == "nccl"
+    assert (one["uuid"], one["pci"], one["index"], one["count"]) == ("5e8f-77", "0000:3b:00.0", 0, 1)
+
+
 WRONG = """
 from maple_miniapps import phases, process_group
 
@@ -116,9 +158,7 @@ phases.run("ddp", body)
 
 
 def test_what_comes_out_wrong_is_noticed_on_every_rank(ranks):
-    path = ranks.folder / "program.py"
-    path.write_text(f"import sys\nsys.path.insert(0, {str(APPS.parent)!r})\n{WRONG}")
-    ended = torchrun(ranks, 2, path)
+    ended = torchrun(ranks, 2, program(ranks, WRONG))
     noticed = sorted(line for line in ended.out.decode().splitlines() if line.startswith("NOTICED"))
     assert len(noticed) == 6, ended.err
     noticed.sort(key=lambda line: "losses" not in line)
