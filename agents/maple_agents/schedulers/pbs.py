@@ -49,7 +49,7 @@ class Pbs:
         """Return a job for each of *ids*: one question for all, finished ones included."""
         asked = list(dict.fromkeys(one for one in ids if is_id(one)))
         found = self._known(asked) if asked else []
-        return answered(ids, {one.name: _job(one) for one in found})
+        return answered(ids, [_job(one) for one in found])
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and subjobs of *user*; with *ended* also those that PBS still has in its history."""

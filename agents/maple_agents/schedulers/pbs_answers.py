@@ -11,8 +11,6 @@ import json
 import re
 from typing import Any, NamedTuple
 
-from .errors import SchedulerError
-
 # Whole numbers in PBS itself, so nothing was lost.
 _WHOLE = {"Exit_status", "Priority", "run_count", "run_version", "queue_rank", "session_id", "array_index"}
 _WHOLE_RESOURCES = {"ncpus", "ngpus", "nodect", "mpiprocs", "cpupercent"}
@@ -130,11 +128,6 @@ def from_text(text: str, group: str) -> list[Entry]:
     return entries
 
 
-def entries_of(command: str, out: str, group: str) -> list[Entry]:
-    """Return the entries in JSON or text. Raises `SchedulerError` where *out* is neither; nothing is no entry."""
-    if not out.strip():
-        return []
-    found = from_json(out, group) if out.lstrip().startswith("{") else from_text(out, group)
-    if found is None:
-        raise SchedulerError(command, "printed JSON that cannot be read", "its plain text is asked for instead")
-    return found
+def entries_of(out: str, group: str) -> list[Entry] | None:
+    """Return the entries of JSON or text, None where it looks like JSON and cannot be read; nothing is no entry."""
+    return from_json(out, group) if out.lstrip().startswith("{") else from_text(out, group)

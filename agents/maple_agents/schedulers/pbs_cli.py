@@ -51,7 +51,7 @@ class PbsCommands:
         """Return a job for each of *ids*; unknown ones among them do not hide the others."""
         asked = list(dict.fromkeys(one for one in ids if is_id(one)))
         found = [job for at in range(0, len(asked), _AT_ONCE) for job in self._jobs(asked[at : at + _AT_ONCE])]
-        return answered(ids, {job.id: job for job in found})
+        return answered(ids, found)
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and subjobs of *user*, picked from those of all users.
@@ -116,15 +116,16 @@ class PbsCommands:
         options = [word for word in words if word.startswith("-")]
         operands = [word for word in words if not word.startswith("-")]
         said = self._run(command, [*options, *form, *operands])
-        try:
-            if said.code and said.code not in _UNKNOWN:
-                raise from_exit(command, said.code, said.err)
-            return entries_of(command, said.out, group)
-        except SchedulerError as error:
-            if not form or error.transient or (said.code and not _is_usage(said)):
-                raise
-        self._json = False
-        return self._entries(command, words, group)
+        complete = not said.code or said.code in _UNKNOWN
+        if not complete and not (form and _is_usage(said)):
+            raise from_exit(command, said.code, said.err)
+        found = entries_of(said.out, group) if complete else None
+        if found is None and not form:
+            raise SchedulerError(command, "printed what cannot be read", "see the PBS administrator")
+        if found is None:
+            self._json = False
+            return self._entries(command, words, group)
+        return found
 
     def _change(self, command: str, options: Sequence[str], job_id: str) -> bool:
         if not is_id(job_id):

@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping
-from typing import TypeVar
+from collections.abc import Iterable, Sequence
 
 from .protocol import Job, JobState
 
-_ID = re.compile(r"(?P<number>\d{1,18}(?:\[\d*\])?)(?:\.(?P<server>[A-Za-z0-9][\w.-]*))?", re.ASCII)
-Found = TypeVar("Found")
+_ID = re.compile(r"\d{1,18}(\[\d*\])?(\.[A-Za-z0-9][\w.-]*)?", re.ASCII)
 
 
 def is_id(word: str) -> bool:
@@ -29,21 +27,27 @@ def array_of(job_id: str) -> tuple[str, int | None] | None:
     return "%s[]%s" % (number, rest), int(index) if index else None
 
 
-def meant(asked: str, known: Mapping[str, Found]) -> Found | None:
-    """Return what is known under *asked*, which may leave the server, or the server's domain, out."""
-    if asked in known:
-        return known[asked]
-    return next((found for full, found in known.items() if _same(asked, full)), None)
+def answered(asked: Iterable[str], known: Iterable[Job]) -> dict[str, Job]:
+    """Return a job for each id that was asked for; one that the server does not know has vanished.
+
+    An id may leave the server out, or the server's domain.
+    """
+    by_number: dict[str, list[Job]] = {}
+    for job in known:
+        by_number.setdefault(job.id.partition(".")[0], []).append(job)
+    return {one: _meant(one, by_number.get(one.partition(".")[0], ())) for one in asked}
 
 
-def _same(asked: str, full: str) -> bool:
-    short, long = _ID.fullmatch(asked), _ID.fullmatch(full)
-    if short is None or long is None or short["number"] != long["number"]:
-        return False
-    here, there = (one["server"] or "" for one in (short, long))
+def _meant(asked: str, candidates: Sequence[Job]) -> Job:
+    """Return the job of that very id, else one whose server may be the same, else a vanished one."""
+    exact = [job for job in candidates if job.id == asked]
+    fitting = exact or [job for job in candidates if _same(_server(asked), _server(job.id))]
+    return fitting[0] if fitting and is_id(asked) else Job(asked, JobState.VANISHED)
+
+
+def _server(job_id: str) -> str:
+    return job_id.partition(".")[2]
+
+
+def _same(here: str, there: str) -> bool:
     return not here or here == there or there.startswith(here + ".") or here.startswith(there + ".")
-
-
-def answered(asked: Iterable[str], known: Mapping[str, Job]) -> dict[str, Job]:
-    """Return a job for each id that was asked for; one that the server does not know has vanished."""
-    return {one: meant(one, known) or Job(one, JobState.VANISHED) for one in asked}

@@ -117,9 +117,10 @@ Job Id: 31[].pbs01
     [
         ('{"Jobs":{"30.pbs01":{"Variable_List":{"A":"say "hi""}}}}', "", 0),
         ('{"Jobs":' * 3000, "", 0),
+        ('{"Jobs":{"30.pbs01":', "qstat: Unknown Job Id 9.pbs01\n", 153),
         ("", "qstat: invalid option -- 'F'\nusage:\n\tqstat [-f]\n", 2),
     ],
-    ids=["bare quotes", "deep", "no JSON here"],
+    ids=["bare quotes", "deep", "one bad id", "no JSON here"],
 )
 def test_where_json_cannot_be_had_the_plain_text_is_read(pbs, recorded, out, err, code):
     recorded.answer("qstat", ("*json*", out, err, code), ("*", TEXT, "", 0))
@@ -206,6 +207,13 @@ def test_a_server_that_does_not_answer_is_one_line_with_its_own_text(pbs, record
     assert (caught.value.code, caught.value.transient) == (code, transient)
     assert "\n" not in str(caught.value)
     assert len(recorded.called()) == 1
+
+
+def test_an_answer_that_cannot_be_read_at_all_is_one_line(pbs, recorded):
+    recorded.answer("qstat", ("*", "{", "", 0))
+    with pytest.raises(SchedulerError, match="cannot be read"):
+        pbs.jobs(["30"])
+    assert len(recorded.called()) == 2
 
 
 def test_a_command_that_is_not_there_is_one_line(tmp_path):

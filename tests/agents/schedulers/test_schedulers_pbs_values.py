@@ -98,7 +98,7 @@ def test_subjob_and_parent_know_their_array():
 
 
 def test_a_job_is_found_under_the_id_that_was_asked_for_and_no_other():
-    known = {one: Job(one, JobState.RUNNING) for one in ("30.pbs01.site.org", "30.pbs02", "3[1].pbs01", "3[11].pbs01")}
+    known = [Job(one, JobState.RUNNING) for one in ("30.pbs01.site.org", "30.pbs02", "3[1].pbs01", "3[11].pbs01")]
     found = answered(["30.pbs02", "30.pbs01", "3[11]", "0", "3", "30.pbs03", "3[]"], known)
     assert [job.id if job.state is JobState.RUNNING else None for job in found.values()] == [
         "30.pbs02",
