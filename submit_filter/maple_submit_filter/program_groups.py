@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Sequence
+import re
+from typing import Dict, List, Optional, Sequence, Tuple
 
 from .groups import Verdict
 from .launch import Breach, Group, Process
@@ -10,6 +11,9 @@ from .meetings import is_local, per_node, same, visible
 from .outputs import node_of
 from .scene import Scene, Start, StepShape
 from .text import Text, number
+
+ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
+TOLD = "local-rank-beyond"
 
 
 def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:
@@ -34,6 +38,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         complete,
     )
     breaches = tuple(_program_breaches(starts, shape, scene)) if sure and complete else ()
+    breaches += _beyond_gpus(starts, scene) if sure and not breaches else ()
     return Verdict((group,), breaches)
 
 
@@ -104,6 +109,18 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     if world is not None and world != tasks:
         return [Breach("world-size", numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
+
+
+def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:
+    """Return whether the script hands out local ranks beyond the GPUs of any node: by convention each takes its own."""
+    locals_said = [number_in(start, b"LOCAL_RANK") for start in starts if b"LOCAL_RANK" not in start.missing]
+    known = [one for one in locals_said if one is not None]
+    counts = [kind.gpus for kind in scene.allocation.node_kinds]
+    most = max([count for count in counts if count is not None], default=0) if None not in counts else 0
+    words = b" ".join(text.raw for start in starts[:1] for text in start.program)
+    if not known or not most or max(known) < most or scene.shares_gpus or ON_CPU.search(words):
+        return ()
+    return (Breach(TOLD, {"workers": max(known) + 1, "node": most}, {}),)
 
 
 _NAMED = (

@@ -12,6 +12,7 @@ from .edits import Conflict, Fix, apply, apply_argv
 from .findings import Finding
 from .job import Job
 from .launch import Group, LaunchPlan
+from .program_groups import TOLD
 from .script import line_of
 
 MOST_ROUNDS = 6
@@ -172,7 +173,8 @@ def _worlds_lost(start: State, after: State) -> int:
 def shown(state: State, before: State) -> bool:
     """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
     for old, new in zip(before.plan.steps, state.plan.steps):
-        if old.breaches and not all(_is_whole(group) for group in new.groups):
+        wrong = [breach for breach in old.breaches if breach.kind != TOLD]
+        if wrong and not all(_is_whole(group) for group in new.groups):
             return False
         of_master = any(breach.kind.startswith("master") for breach in old.breaches)
         if of_master and any(group.master is None and group.nodes != 1 for group in new.groups):

@@ -27,6 +27,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind == "gpus-node" or (breach.kind == "gpus-visible" and not _hidden(plan)):
                 yield _finding(step, breach, plan)
+            if breach.kind == "local-rank-beyond":
+                yield _told(step, breach)
+
+
+def _told(step: Step, breach: Breach) -> Finding:
+    """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
+    says = "local ranks up to %d, but the nodes it may run on have %s GPUs" % (
+        (breach.numbers["workers"] or 1) - 1, breach.numbers["node"])  # fmt: skip
+    return Finding("MPL203", says, step.span, help="start no more ranks on a node than it has GPUs")
 
 
 def _hidden(plan: LaunchPlan) -> bool:

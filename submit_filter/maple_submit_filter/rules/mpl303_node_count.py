@@ -43,6 +43,8 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     says = "%s waits for %s node%s, but is started on %s" % (link.name, wanted, "s" if wanted != 1 else "", started)
     option = link.option(_OPTION.get(link.name, "nnodes"))
     at = (option.value_span or option.span if option is not None else None) or link.name_span
+    if step.links[0].name in ("ssh", "pbs_tmrsh"):
+        return Finding("MPL303", says, at, True, help="start it on every node in the background (&), and wait for all")
     fixes = tuple(_fixes(step, link, started, wanted, plan, job))
     return Finding("MPL303", says, at, True, fixes=fixes, help="let both be the number of nodes of the job")
 
