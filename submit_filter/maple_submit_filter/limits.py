@@ -44,6 +44,14 @@ def judged(job: Job) -> bool:
     return "@" not in text(job.settings, "queue") if is_pbs(job) else "clusters" not in job.settings
 
 
+def surely_openpbs(job: Job, site: Site) -> bool:
+    """Return whether the job does not go to Torque, which is called PBS as well and whose qsub takes more.
+
+    A site that is described has none, and Torque knows no chunks.
+    """
+    return bool(site.version) or "select" in job.settings or "place" in job.settings
+
+
 def asked(job: Job, name: str) -> bool:
     """Return whether a setting is said; under PBS a chunk may say it, and what makes a chunk is as good as `select`."""
     if name in job.settings or not is_pbs(job):

@@ -9,6 +9,7 @@ from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
+from ..limits import surely_openpbs
 from ..site import Site
 from ..unread_directives import unknown_option
 from ..wording import is_pbs
@@ -36,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     said = job.script.refused
     place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
     if said and is_pbs(job):
-        yield _by_qsub(job, said, place)
+        yield _by_qsub(job, site, said, place)
         return
     if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
         return
@@ -45,10 +46,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                   fixes=(fix,) if fix is not None else (), help="mend the text")  # fmt: skip
 
 
-def _by_qsub(job: Job, said: str, place: Optional[Span]) -> Finding:
+def _by_qsub(job: Job, site: Site, said: str, place: Optional[Span]) -> Finding:
     fix = _unix(job.source) if _returns(job.source) else _bare(job)
+    sure = fix is not None or surely_openpbs(job, site)  # Torque has options of its own
     says = "qsub refuses this: " + (said[6:] if said.startswith("qsub: ") else said)
-    return Finding(WHY, says, place or _first_line(job.source), True,
+    return Finding(WHY, says, place or _first_line(job.source), sure,
                    fixes=(fix,) if fix is not None else (), help="mend the text")  # fmt: skip
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Iterator
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
-from ..limits import judged
+from ..limits import judged, surely_openpbs
 from ..saying import at
 from ..site import Site
 from . import rule
@@ -60,14 +60,9 @@ def _of_another(one: Refusal) -> bool:
 def _finding(one: Refusal, job: Job, site: Site) -> Finding:
     text = one.text[6:] if one.text.startswith("qsub: ") else one.text
     told = ": ".join(filter(None, (text.strip(), one.says)))
-    sure = _not_torque(job, site) and not (one.setting is not None and one.setting.name == "place")
+    sure = surely_openpbs(job, site) and not (one.setting is not None and one.setting.name == "place")
     from .request_cures import cure
 
     fix = cure(one, job, site) if sure else None
     return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure,
                    fixes=(fix,) if fix is not None else (), help="ask for it in a form that PBS takes")  # fmt: skip
-
-
-def _not_torque(job: Job, site: Site) -> bool:
-    """Torque is called PBS as well; a described site, or a job with chunks, has none."""
-    return bool(site.version) or "select" in job.settings or "place" in job.settings

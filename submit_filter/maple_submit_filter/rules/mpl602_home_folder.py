@@ -33,7 +33,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            else it asks, for what follows would run in another folder too.
     """
     home, folder = job.submission.environment.get(b"HOME", b""), job.submission.cwd
-    if job.read is None or not job.script.is_shell or any(_leads_elsewhere(one.name) for one in job.settings):
+    if (
+        job.read is None
+        or not job.script.is_shell
+        or job.script.refused
+        or any(_leads_elsewhere(one.name) for one in job.settings)
+    ):
         return
     from .home_folder import makes_nothing, may_move, stays, uses
 

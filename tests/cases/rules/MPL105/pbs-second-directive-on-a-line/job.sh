@@ -1,3 +1,3 @@
 #!/bin/bash
-#PBS -N train #PBS -l select=2
+#PBS -N train #PBS -l ncpus=2
 python train.py

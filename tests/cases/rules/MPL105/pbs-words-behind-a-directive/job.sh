@@ -1,3 +1,4 @@
 #!/bin/bash
 #PBS -N train run
+#PBS -l select=1
 python train.py

@@ -1,0 +1,4 @@
+#!/bin/bash
+#PBS -t 1-4
+#PBS -l select=1
+python train.py

@@ -1,0 +1,3 @@
+#!/bin/bash
+#PBS -d /work
+mpiexec -n 8 -ppn 4 python train.py
