@@ -59,7 +59,7 @@ def test_each_state_letter_has_a_state(letter, state):
     assert job_of("1.pbs01", {"job_state": letter}).state == JobState(state)
 
 
-VARIABLES = "PBS_O_HOME=/home/alice,PBS_O_LOGNAME=alice,PBS_O_WORKDIR=/work/a\\,b,X=PBS_O_WORKDIR=/no"
+VARIABLES = "PBS_O_HOME=/home/alice,PBS_O_LOGNAME=alice,PBS_O_WORKDIR=/scratch/a\\,b,X=PBS_O_WORKDIR=/no"
 PLAIN = {"Output_Path": "pbs01:/out/n.o5", "Error_Path": "pbs01:/out/n.e5", "Variable_List": VARIABLES, "Job_Name": "n"}
 
 
@@ -76,7 +76,7 @@ PLAIN = {"Output_Path": "pbs01:/out/n.o5", "Error_Path": "pbs01:/out/n.e5", "Var
         ("5.pbs01", {"Error_Path": "login-1.site.org:/out/"}, "/out/n.o5", "/out/5.pbs01.ER"),
         ("5.pbs01", {"Output_Path": "/out/with:colon"}, "/out/with:colon", "/out/n.e5"),
         ("5.pbs01", {"Output_Path": "pbs01:/out/$PBS_JOBID.log"}, "/out/$PBS_JOBID.log", "/out/n.e5"),
-        ("5.pbs01", {"Output_Path": "pbs01:none.o5"}, "/work/a,b/none.o5", "/out/n.e5"),
+        ("5.pbs01", {"Output_Path": "pbs01:none.o5"}, "/scratch/a,b/none.o5", "/out/n.e5"),
         ("5.pbs01", {"Keep_Files": "oed"}, "/out/n.o5", "/out/n.e5"),
         ("5.pbs01", {"Keep_Files": "o"}, "/home/alice/n.o5", "/out/n.e5"),
         ("39[2].pbs01", {"Output_Path": "pbs01:/out/n.o39.^array_index^"}, "/out/n.o39.2", "/out/n.e5"),
