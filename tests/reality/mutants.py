@@ -15,12 +15,14 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from typing import Iterable, Mapping, NamedTuple, Optional, Sequence
+from typing import Callable, Iterable, Mapping, NamedTuple, Optional, Sequence
 
+from tests.reality import pbs_field
 from tests.reality.asked import Answer, ask, repaired
 from tests.reality.corpus import Case, cases
-from tests.reality.field import LABS, Ran, Work, lay_out, run_all
-from tests.reality.operators import KEEPING, MEANT_TO_BREAK, OPERATORS
+from tests.reality.field import DEADLINE, Ran, Work, lay_out, run_all
+from tests.reality.operators import KEEPING, MEANT_TO_BREAK, Operator
+from tests.reality.pbs_operators import PBS_KEEPING, PBS_MEANT_TO_BREAK
 from tests.reality.shapes import shape_of
 from tests.reality.verdict import why_broken
 
@@ -28,6 +30,28 @@ HIDDEN = 3  # one in so many breaking mutants is hidden as well, by an operator 
 PATIENT = "8"  # seconds stand-ins wait in the second run of what is contested
 NEEDS_RANK = b"import torch.distributed as dist\n\ndist.init_process_group()\n"
 COLUMNS = ("mutants", "broken", "found", "repaired", "then right", "still right", "changed", "called wrong")
+
+
+class Range(NamedTuple):
+    """One scheduler's part: its scripts, the changes made to them, and how they are run within a deadline."""
+
+    scheduler: str
+    breaking: Mapping[str, Operator]
+    keeping: Mapping[str, Operator]
+    run: Callable[[Sequence[Work], str], list[Ran]]
+
+    @property
+    def operators(self) -> dict[str, Operator]:
+        """Return every operator by name."""
+        return {**self.breaking, **self.keeping}
+
+    def origins(self) -> list[Case]:
+        """Return the right scripts that a lab can run."""
+        return [case for case in cases("right", self.scheduler) if case.script is not None and case.runs]
+
+
+SLURM = Range("slurm", MEANT_TO_BREAK, KEEPING, lambda works, deadline: run_all(works, shape_of, deadline=deadline))
+PBS = Range("pbs", PBS_MEANT_TO_BREAK, PBS_KEEPING, lambda works, deadline: pbs_field.run_all(works, deadline=deadline))
 
 
 class Mutant(NamedTuple):
@@ -64,28 +88,32 @@ class Result(NamedTuple):
                         "then right": int(mended and self.still_broken is None)})  # fmt: skip
 
 
-def mutants(origins: Sequence[Case], seed: int, operators: Iterable[str] = OPERATORS) -> list[Mutant]:
+def mutants(
+    origins: Sequence[Case], seed: int, operators: Optional[Iterable[str]] = None, within: Range = SLURM
+) -> list[Mutant]:
     """Return every mutant of *origins*, each once, in an order that depends on nothing but the seed."""
     found: list[Mutant] = []
     seen = {(case.site, case.script) for case in origins}
     for origin in origins:
-        for name in operators:
+        for name in within.operators if operators is None else operators:
             chance = random.Random(f"{seed}:{name}:{origin.name}")
             for hidden in (
                 "",
-                chance.choice(sorted(KEEPING)) if name in MEANT_TO_BREAK and chance.randrange(HIDDEN) == 0 else None,
+                chance.choice(sorted(within.keeping))
+                if name in within.breaking and chance.randrange(HIDDEN) == 0
+                else None,
             ):
-                made = _made(origin, name, hidden, chance) if hidden is not None else None
+                made = _made(origin, name, hidden, chance, within) if hidden is not None else None
                 if made and (origin.site, made.case.script) not in seen:
                     seen.add((origin.site, made.case.script))
                     found.append(made)
     return found
 
 
-def _made(origin: Case, name: str, hidden: str, chance: random.Random) -> Optional[Mutant]:
-    script = OPERATORS[name](origin.script or b"", chance)
+def _made(origin: Case, name: str, hidden: str, chance: random.Random, within: Range) -> Optional[Mutant]:
+    script = within.operators[name](origin.script or b"", chance)
     if script is not None and hidden:
-        script = OPERATORS[hidden](script, chance)
+        script = within.operators[hidden](script, chance)
     if script is None or script == origin.script or not _parses(script):
         return None
     label = f"{origin.name}~{name}" + (f"+{hidden}" if hidden else "")
@@ -103,31 +131,29 @@ def programs(ran: Ran) -> Mapping[str, bytes]:
     return {os.path.normpath(name): NEEDS_RANK for name in sorted(found) if not os.path.isabs(name)}
 
 
-def judge(made: Sequence[Mutant], needs: Mapping[str, Mapping[str, bytes]], labs: int = LABS) -> list[Result]:
+def judge(made: Sequence[Mutant], needs: Mapping[str, Mapping[str, bytes]], within: Range = SLURM) -> list[Result]:
     """Run each mutant bare and through Maple. *needs*: files for each origin, by its name."""
     works = [Work(one.case, needs.get(one.origin.name, {})) for one in made]
-    reasons = [why_broken(ran) for ran in run_all(works, shape_of, labs=labs)]
+    reasons = [why_broken(ran) for ran in within.run(works, DEADLINE)]
     answers = [_answer(work) for work in works]
     again = [
-        index for index, answer in enumerate(answers) if reasons[index] is not None and _contested(made[index], answer)
+        index
+        for index, answer in enumerate(answers)
+        if reasons[index] is not None and (made[index].operator in within.keeping or not answer.proven)
     ]
-    _run_again(works, reasons, again, labs)
+    _run_again(works, reasons, again, within)
     changed = [index for index, answer in enumerate(answers) if answer.changed]
     mended = [Work(repaired(made[index].case, answers[index]), works[index].extra) for index in changed]
-    after: list[Optional[str]] = [why_broken(ran) for ran in run_all(mended, shape_of, labs=labs)]
-    _run_again(mended, after, [index for index, why in enumerate(after) if why is not None], labs)
+    after: list[Optional[str]] = [why_broken(ran) for ran in within.run(mended, DEADLINE)]
+    _run_again(mended, after, [index for index, why in enumerate(after) if why is not None], within)
     later = dict(zip(changed, after))
     return [Result(one, reasons[index], answers[index], later.get(index)) for index, one in enumerate(made)]
 
 
-def _contested(mutant: Mutant, answer: Answer) -> bool:
-    return mutant.operator in KEEPING or not answer.proven
-
-
-def _run_again(works: Sequence[Work], reasons: list[Optional[str]], which: Sequence[int], labs: int) -> None:
+def _run_again(works: Sequence[Work], reasons: list[Optional[str]], which: Sequence[int], within: Range) -> None:
     """A loaded machine can be too slow for a short deadline: what matters is run a second time, with patience."""
     again = [works[index] for index in which]
-    for index, ran in zip(which, run_all(again, shape_of, labs=labs, deadline=PATIENT)):
+    for index, ran in zip(which, within.run(again, PATIENT)):
         reasons[index] = why_broken(ran)
 
 
@@ -137,11 +163,11 @@ def _answer(work: Work) -> Answer:
 
 
 def baseline(
-    origins: Sequence[Case], labs: int = LABS
+    origins: Sequence[Case], within: Range = SLURM
 ) -> tuple[list[Case], dict[str, Mapping[str, bytes]], dict[str, str]]:
     """Return the origins that run right, their programs' files, and why the others do not."""
     good, needs, bad = [], {}, {}
-    for ran in run_all([Work(case) for case in origins], shape_of):
+    for ran in within.run([Work(case) for case in origins], DEADLINE):
         why = why_broken(ran)
         if why is None:
             good.append(ran.case)
@@ -154,14 +180,14 @@ def baseline(
 # ---- the table
 
 
-def table(results: Sequence[Result], by: str) -> str:
+def table(results: Sequence[Result], by: str, within: Range = SLURM) -> str:
     """Return the counts as text, a row for each operator or site, and the sum."""
     rows: dict[str, Counter[str]] = {}
     for result in results:
         name = result.mutant.operator if by == "operator" else result.mutant.case.site
         rows.setdefault(name, Counter()).update(result.counts)
         rows.setdefault("all", Counter()).update(result.counts)
-    order = [name for name in OPERATORS if name in rows] if by == "operator" else sorted(set(rows) - {"all"})
+    order = [name for name in within.operators if name in rows] if by == "operator" else sorted(set(rows) - {"all"})
     head = f"{by:28}" + "".join(f"{name:>14}" for name in COLUMNS)
     lines = [
         f"{name:28}" + "".join(f"{rows[name][column]:14}" for column in COLUMNS)
@@ -199,12 +225,12 @@ def keep(results: Sequence[Result], path: str) -> None:
         json.dump([plain(result) for result in results], file, indent=1)
 
 
-def main(argv: Sequence[str]) -> int:
-    """Run the full table, or a sample: `python -m tests.reality.mutants [SEED [COUNT]]`."""
+def main(argv: Sequence[str], within: Range = SLURM, path: str = "build/mutants.json") -> int:
+    """Run the full table, or a sample: `python -m tests.reality.mutants [SEED [COUNT]]`. The results go to *path*."""
     seed = int(argv[0]) if argv else 1
     began = time.monotonic()
-    good, needs, bad = baseline([case for case in cases("right") if case.script is not None and case.runs])
-    made = mutants(good, seed)
+    good, needs, bad = baseline(within.origins(), within)
+    made = mutants(good, seed, within=within)
     if len(argv) > 1:
         made = random.Random(seed).sample(made, min(int(argv[1]), len(made)))
     print(
@@ -213,10 +239,10 @@ def main(argv: Sequence[str]) -> int:
     )
     for name, why in bad.items():
         print(f"  not right: {name}: {why}")
-    results = judge(made, needs)
-    keep(results, "build/mutants.json")
-    print(table(results, "operator"), table(results, "site"), sep="\n\n")
-    print(f"\n{time.monotonic() - began:.0f} s; each mutant in build/mutants.json")
+    results = judge(made, needs, within)
+    keep(results, path)
+    print(table(results, "operator", within), table(results, "site", within), sep="\n\n")
+    print(f"\n{time.monotonic() - began:.0f} s; each mutant in {path}")
     return 0
 
 

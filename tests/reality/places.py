@@ -74,15 +74,16 @@ def options(script: bytes, names: bytes) -> list[re.Match[bytes]]:
 def _in_comment(script: bytes, at: int) -> bool:
     start = script.rfind(b"\n", 0, at) + 1
     line = script[start:at]
-    return bool(re.search(rb"(?:^|\s)#", line)) and not line.startswith(b"#SBATCH")
+    return bool(re.search(rb"(?:^|\s)#", line)) and not line.startswith((b"#SBATCH", b"#PBS"))
 
 
 def directives(script: bytes) -> list[tuple[int, int]]:
-    """Return the span of every #SBATCH line in the block that sbatch reads, its newline included."""
+    """Return the span of every line in the block that sbatch (or qsub) reads, its newline included."""
+    prefix = b"#PBS" if re.search(rb"(?m)^#PBS", script) and not re.search(rb"(?m)^#SBATCH", script) else b"#SBATCH"
     spans = []
     at = 0
     for line in script.splitlines(keepends=True):
-        if line.startswith(b"#SBATCH"):
+        if line.startswith(prefix):
             spans.append((at, at + len(line)))
         elif line.strip() and not line.startswith(b"#"):
             break
