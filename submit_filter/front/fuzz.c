@@ -58,6 +58,7 @@ static void judge_qsub(int count, char **argv, const struct arguments *seen) {
         before = optind;
     }
     left = left || optind > before || count - optind > 1; /* the last call passed over "--" */
+    left = left || strcmp(argv[optind - 1], "--") == 0;   /* as a value it may count as one as well */
     const char *script = optind < count ? argv[optind] : "-";
     enum coming came = left || script[0] == '\0' ? LEFT : strcmp(script, "-") == 0 ? BY_STDIN : BY_FILE;
     check(seen->came == came && (came != BY_FILE || seen->word == optind), "getopt finds another script");

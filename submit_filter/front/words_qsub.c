@@ -27,6 +27,7 @@ static struct arguments read_words(char *const *argv) {
     if (argv[0] == NULL) return left;
     for (; argv[at] != NULL && argv[at][0] == '-' && argv[at][1] != '\0'; at++)
         if (!pass_letters(argv, &at)) return left; /* "--" and what begins so has no letter of qsub's */
+    if (strcmp(argv[at - 1], "--") == 0) return left; /* a value: qsub may take it for the end of the options */
     if (argv[at] == NULL) return from_stdin;
     if (argv[at][0] == '\0' || argv[at + 1] != NULL) return left;
     return strcmp(argv[at], "-") == 0 ? from_stdin : (struct arguments){BY_FILE, at, 0, NULL, true};

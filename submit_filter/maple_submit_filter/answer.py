@@ -61,9 +61,7 @@ def partitions(submission: Submission, policy: Policy) -> Tuple[str, ...]:
     if not policy.partitions:
         return ()
     if submission.scheduler == "pbs":
-        from .qsub_words import queues
-
-        return tuple(one.decode("utf-8", "replace") for one in queues(submission))
+        return _queues(submission)
     words = list(submission.argv)
     for line in (submission.script or b"").split(b"\n"):
         words += line.split() if line.startswith(b"#SBATCH") else []
@@ -76,6 +74,16 @@ def partitions(submission: Submission, policy: Policy) -> Tuple[str, ...]:
         elif word.startswith(b"-p"):
             named.append(word[2:])
     return tuple(one.strip(b"\"'").decode("utf-8", "replace") for names in named for one in names.split(b",") if one)
+
+
+def _queues(submission: Submission) -> Tuple[str, ...]:
+    """Return every queue that command line or directives name; a server behind `@` is left out."""
+    from .schedulers import pbs
+
+    words, around = pbs.read_argv(submission.argv), submission.environment
+    script = pbs.read_script(submission.script or b"", pbs.prefix_in_force(words, around))
+    named = pbs.settings(words, around, script).all("queue")
+    return tuple(one.value.partition(b"@")[0].decode("utf-8", "replace") for one in named)
 
 
 def heard(decision: Decision, script: bytes) -> Tuple[Finding, ...]:
@@ -141,9 +149,9 @@ def _spoken_to(submission: Submission) -> Tuple[str, bytes]:
     """Return the command that submits, and what begins its directives where the caller may choose that."""
     if submission.scheduler != "pbs":
         return "sbatch", b""
-    from .qsub_words import directive_prefix
+    from .schedulers import pbs
 
-    return "qsub", directive_prefix(submission.argv, submission.environment)
+    return "qsub", pbs.prefix_in_force(pbs.read_argv(submission.argv), submission.environment)
 
 
 def _rewrap(request: Request, argv: List[bytes], command: bytes) -> List[bytes]:

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-from typing import List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import List, NamedTuple, Optional, Sequence, Tuple
 
 from .sbatch_words import Words
-from .submission import Submission
 
 # getopt's letters of OpenPBS 23.06, where options end at the first word that is none; a colon: the letter has a value.
 OPTIONS = b"a:A:c:C:e:fhIj:J:k:l:m:M:N:o:p:q:r:R:S:u:v:VW:XzP:"
 LEAVING = b"Iu"  # no script is submitted, or in another's name
-_MOST_PREFIX = 32  # bytes; qsub cuts a longer one
 
 
 class Letters(NamedTuple):
@@ -58,21 +56,8 @@ def read(argv: Sequence[bytes]) -> Optional[Words]:
         return None
     if any(letter in LEAVING for letter, _ in letters.said) or (operands and not operands[0]):
         return None
+    if argv[letters.end - 1] == b"--":  # a value: qsub may take it for the end of the options
+        return None
     if not operands or operands[0] == b"-":
         return Words("stdin", as_named=True)
     return Words("file", letters.end, as_named=True)
-
-
-def directive_prefix(argv: Sequence[bytes], environment: Mapping[bytes, bytes]) -> bytes:
-    """Return what directives begin with: `-C`, else PBS_DPREFIX, else `#PBS`; b"" where there are to be none."""
-    said = [value for letter, value in read_letters(argv).said if letter == b"C"]
-    return (said[-1] if said else environment.get(b"PBS_DPREFIX", b"#PBS"))[:_MOST_PREFIX]
-
-
-def queues(submission: Submission) -> List[bytes]:
-    """Return every queue that command line or script may name, in force or not; a server behind `@` is left out."""
-    prefix = directive_prefix(submission.argv, submission.environment) or b"#PBS"
-    lines = [line.strip() for line in (submission.script or b"").split(b"\n")]
-    places = [submission.argv, *([b"", *line[len(prefix) :].split()] for line in lines if line.startswith(prefix))]
-    named = [value for words in places for letter, value in read_letters(words).said if letter == b"q"]
-    return [one.strip(b"\"'").partition(b"@")[0] for one in named]

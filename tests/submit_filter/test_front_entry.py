@@ -8,24 +8,19 @@ from typing import Any
 
 import pytest
 
-from tests.doubles.stand import ASKED, HERE, LIB, PLAIN, PYTHON, Stand
+from tests.doubles.stand import ASKED, LIB, PLAIN, PYTHON, Stand, compiled, entry
 
 
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The double of sbatch."""
-    path = str(tmp_path_factory.mktemp("recorder") / "sbatch")
-    subprocess.run(["cc", "-O1", "-static", "-o", path, os.path.join(HERE, "recorder.c")], check=True)
-    return path
+    return compiled("sbatch", str(tmp_path_factory.mktemp("recorder")))
 
 
 @pytest.fixture
 def stand(tmp_path: Any, recorder: str) -> Stand:
     """An installation with the entry in the front's place, and a helper path that leads to the real package."""
-    front = str(tmp_path / "front")
-    with open(os.path.join(LIB, "maple_submit_filter", "entry.py"), "rb") as source, open(front, "wb") as file:
-        file.write(b"#!%s -IS\n" % PYTHON.encode() + source.read())
-    one = Stand(str(tmp_path / "stand"), front, recorder)
+    one = Stand(str(tmp_path / "stand"), entry(str(tmp_path)), recorder)
     one.configure(helper=os.path.join(LIB, "maple_submit_filter", "helper.py"))
     one.write("job.sh", ASKED)
     one.write("plain.sh", PLAIN)
@@ -102,23 +97,11 @@ def test_the_entry_without_maple_is_the_bare_command(stand: Stand, fault: str) -
 
 def test_the_entry_hands_over_a_repaired_copy(stand: Stand) -> None:
     """With a package whose decision is known."""
-    package = os.path.join(stand.folder, "lib", "maple_submit_filter")
-    os.makedirs(package)
-    for name in os.listdir(os.path.join(LIB, "maple_submit_filter")):
-        if name not in ("answer.py", "__pycache__"):
-            os.symlink(os.path.join(LIB, "maple_submit_filter", name), os.path.join(package, name))
-    text = (
-        b"from . import frames\n"
-        b"def answer(request, site, policy, gids):\n"
-        b"    change = frames.Change(request.submission.script + b'# fixed\\n', None, b'{\"who\":1}')\n"
-        b"    return frames.Reply(request.nonce, request.hash, change, b'maple: fixed\\n')\n"
-    )
-    stand.write(os.path.join(package, "answer.py"), text)
-    stand.configure(helper=os.path.join(package, "helper.py"))
+    stand.helper("fixes")
     seen = stand.run(True, ["-N2", "job.sh", "a"])
     assert seen.script == ASKED + b"# fixed\n"
     assert os.path.basename(seen.values(b"argv")[2]) == b"job.sh"
     assert stand.run(True, ["/dev/stdin"], stdin=ASKED).script == ASKED + b"# fixed\n"
     assert stand.run(True, [], stdin=ASKED).script == ASKED + b"# fixed\n"
     with open(stand.home + "/.local/state/maple/audit.jsonl") as file:
-        assert file.read().count('{"who":1,"ms":') == 3
+        assert file.read().count('{"who":"double","ms":') == 3

@@ -3,20 +3,17 @@
 from __future__ import annotations
 
 import os
-import subprocess
 from typing import Any, Iterator
 
 import pytest
 
-from tests.doubles.stand import ASKED, HERE, PLAIN, Stand, build
+from tests.doubles.stand import ASKED, PLAIN, Stand, build, compiled
 
 
 @pytest.fixture(scope="module")
 def recorder(tmp_path_factory: pytest.TempPathFactory) -> str:
     """The double of sbatch."""
-    path = str(tmp_path_factory.mktemp("recorder") / "sbatch")
-    subprocess.run(["cc", "-O1", "-static", "-o", path, os.path.join(HERE, "recorder.c")], check=True)
-    return path
+    return compiled("sbatch", str(tmp_path_factory.mktemp("recorder")))
 
 
 @pytest.fixture(params=["front", "front-sanitized"])

@@ -7,12 +7,13 @@ from typing import Any, Optional
 
 import pytest
 from maple_submit_filter import answer as answers
-from maple_submit_filter import closing, frames, qsub_words
+from maple_submit_filter import closing, frames
 from maple_submit_filter.decide import Decision, Rewritten
 from maple_submit_filter.edits import Span
 from maple_submit_filter.findings import Finding
 from maple_submit_filter.frames import Reply, Request
 from maple_submit_filter.modes import Policy
+from maple_submit_filter.schedulers import pbs
 from maple_submit_filter.site import GENERIC_PBS
 from maple_submit_filter.submission import Submission
 
@@ -134,7 +135,7 @@ def submitted(double: Stand, script: bytes, words: list[bytes]) -> Any:
 
 def closed(script: bytes, words: list[bytes]) -> bytes:
     """The script as a repaired copy would end."""
-    prefix = qsub_words.directive_prefix([b"qsub", *words], {})
+    prefix = pbs.prefix_in_force(pbs.read_argv([b"qsub", *words]), {})
     return closing.close(script, ("MPL301",), "r", "o", "qsub", prefix)
 
 

@@ -6,12 +6,14 @@ import os
 import random
 import re
 import subprocess
-from typing import Any, Optional
+from typing import Optional
 
 import pytest
 from maple_submit_filter import qsub_words, stand_in
+from maple_submit_filter.schedulers.options import NO
+from maple_submit_filter.schedulers.qsub_options import QSUB
 
-from tests.doubles.stand import FRONT, Seen, Stand, compiled
+from tests.doubles.stand import FRONT, ROOT, Seen, Stand, compiled
 
 FILES = ("job.sh", "-dash.sh", "sub/other.sh", "1")
 FLAGS = "fhVXz"
@@ -117,16 +119,17 @@ def test_the_words_that_make_a_script_worth_asking_about_are_the_same_in_c() -> 
     assert tuple(word.encode() for word in re.findall(r'"([^"]+)"', table)) == stand_in.LAUNCHER_WORDS
 
 
-PREFIXES: list[tuple[list[bytes], dict[bytes, bytes], bytes]] = [
-    ([b"job.sh"], {}, b"#PBS"),
-    ([b"job.sh"], {b"PBS_DPREFIX": b"#X"}, b"#X"),
-    ([b"-C", b"#Y", b"job.sh"], {b"PBS_DPREFIX": b"#X"}, b"#Y"),
-    ([b"-hC#Y", b"-C", b"", b"job.sh"], {b"PBS_DPREFIX": b"#X"}, b""),
-    ([b"-C" + b"#" * 40], {}, b"#" * 32),
-]
+def letters(text: str) -> dict[str, int]:
+    """The letters of a getopt string, and whether each takes a value."""
+    return {letter: int(colon == ":") for letter, colon in re.findall(r"([A-Za-z])(:?)", text)}
 
 
-@pytest.mark.parametrize("words, environment, prefix", PREFIXES, ids=repr)
-def test_the_prefix_of_directives_is_the_one_that_qsub_would_take(words: Any, environment: Any, prefix: bytes) -> None:
-    """The command line's last, else the environment's, cut at 32 bytes."""
-    assert qsub_words.directive_prefix([b"qsub", *words], environment) == prefix
+def test_the_letters_of_qsub_are_the_same_everywhere() -> None:
+    """In the front, in the entry, and where directives are read, as a real qsub has them."""
+    with open(os.path.join(ROOT, "tests", "cases", "front", "qsub-23.06.06-options.txt")) as file:
+        real = {line.split()[0]: int(line.split()[1]) for line in file if not line.startswith("#")}
+    with open(os.path.join(FRONT, "words_qsub.c")) as file:
+        in_c = re.findall(r'OPTIONS\[\] = "([^"]+)"', file.read())
+    read = {letter.decode(): int(one.value != NO) for letter, one in QSUB.short.items()}
+    assert len(real) == 28
+    assert letters(in_c[0]) == letters(qsub_words.OPTIONS.decode()) == read == real

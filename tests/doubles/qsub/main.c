@@ -33,16 +33,15 @@ _Noreturn void refuse(int status, const char *format, ...) {
 }
 
 static void read_words(int argc, char **argv) {
-    int letter, before = 1;
+    int letter;
     bool good = true;
     opterr = 0;
     while ((letter = getopt(argc, argv, "+" LETTERS)) != -1) {
         if (letter == '?') usage();
         good = take_option(letter, optarg != NULL ? optarg : "", BY_ARGV) && good;
-        before = optind;
     }
     if (!good) usage();
-    if (optind > before) { /* the last call passed over "--" */
+    if (strcmp(argv[optind - 1], "--") == 0) { /* also where it is the last option's value */
         if (optind == argc) usage();
         executable = argv + optind;
     } else if (argc - optind > 1) {
