@@ -1,0 +1,56 @@
+"""The folders in which verifications are remembered: the user's own state folder, and the site's."""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Mapping
+from typing import Any
+
+from maple_submit_filter import places
+
+SITE_FOLDER = "verified"  # below /etc/maple: records that an administrator has put there for everybody
+
+
+def own(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the user's folder for verifications, which may not be there yet; None where there is no home."""
+    state = environ.get("XDG_STATE_HOME", "")
+    home = environ.get("HOME", "")
+    if not state.startswith("/"):
+        state = os.path.join(home, ".local", "state") if home.startswith("/") else ""
+    return os.path.join(state, "maple", "verify") if state else None
+
+
+def folders(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the folders that may hold records, the user's first."""
+    mine = own(environ)
+    return ([os.path.join(mine, "records")] if mine else []) + list(places.folders(SITE_FOLDER, environ))
+
+
+def put(folder: str, name: str, value: Mapping[str, Any]) -> str:
+    """Write a JSON file, whole or not at all, and return its path. Raises `OSError`."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path, new = os.path.join(folder, name), os.path.join(folder, f".{name}.{secrets.token_hex(3)}")
+    try:
+        with open(new, "x", encoding="utf-8") as file:
+            json.dump(value, file, indent=1, sort_keys=True)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(new, path)
+    except BaseException:
+        if os.path.lexists(new):
+            os.unlink(new)
+        raise
+    return path
+
+
+def get(path: str, most: int = 1 << 20) -> dict[str, Any] | None:
+    """Return the table in a JSON file, None where there is none or it is no table."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read(most))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None
