@@ -41,6 +41,7 @@ class Repair(NamedTuple):
     held_back: Tuple[Tuple[str, str], ...]
 
 
+Submitted = Tuple[bytes, Tuple[bytes, ...]]
 Again = Callable[[Job, bytes, Tuple[bytes, ...]], Optional[State]]
 
 
@@ -50,7 +51,7 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
     taken: List[Tuple[str, Fix]] = []
     because: List[Tuple[int, str]] = []
     held: List[Tuple[str, str]] = []
-    seen = {start.job.source}
+    seen = {_submitted(start)}
     for _ in range(MOST_ROUNDS):
         if not state.proven():
             break
@@ -62,15 +63,19 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
         because += [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
         because += [(0, edit.because) for edit in fix.argv_edits]
         state = after
-        seen.add(state.job.source)
+        seen.add(_submitted(state))
     whole = not state.proven() and bool(taken)
     cured = {code for code, _ in taken} if whole else set()
     left = tuple(one for one in dict.fromkeys(held) if one[0] not in cured)
     return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
 
 
+def _submitted(state: State) -> Submitted:
+    return state.job.source, state.job.submission.argv
+
+
 def _best(
-    state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[bytes]
+    state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[Submitted]
 ) -> Optional[Tuple[str, Fix, State]]:
     """Return a fix for the first finding that has one: of its ways the one that leaves fewest contradictions.
 
@@ -96,7 +101,7 @@ def _of_finding(
     start: State,
     again: Again,
     held: List[Tuple[str, str]],
-    seen: Set[bytes],
+    seen: Set[Submitted],
 ) -> Optional[Tuple[str, Fix, State]]:
     """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
@@ -119,9 +124,9 @@ def _of_finding(
     return finding.code, fix, after
 
 
-def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[bytes]) -> str:
+def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:
     """Return why a fix is not to be used, "" when it may be."""
-    if after is None or not _better(finding, state, after) or after.job.source in seen:
+    if after is None or not _better(finding, state, after) or _submitted(after) in seen:
         return "the plan would not hold with it"
     if not after.proven() and not shown(after, start):
         return "the repaired plan cannot be shown to hold"
