@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
 from maple_daemon.install import build, layout, settings, sources
 
-from tests.doubles.stand import ASKED_OF_QSUB, FRONT, Stand, compiled
+from tests.doubles.stand import ASKED_OF_QSUB, FRONT, Seen, Stand, compiled
 from tests.doubles.stand import build as built
 
 
@@ -43,11 +43,16 @@ class Cluster:
         checks = json.loads(self.admin("doctor", "--json").output)
         return {state: [one["name"] for one in checks if one["state"] == state] for state in ("ok", "note", "wrong")}
 
-    def qsub(self, **environment: str) -> subprocess.CompletedProcess[bytes]:
+    def qsub(self, *words: str, stdin: bytes = b"", **environment: str) -> subprocess.CompletedProcess[bytes]:
         """Run qsub as a shell would find it."""
         env = {"PATH": self.path, "HOME": str(self.root), "RECORD": str(self.root / "record"), **environment}
-        line = ["/bin/sh", "-c", 'qsub "$@"', "sh", "job.sh"]
-        return subprocess.run(line, env=env, cwd=self.root, capture_output=True, timeout=60)
+        line = ["/bin/sh", "-c", 'qsub "$@"', "sh", *(words or ("job.sh",))]
+        return subprocess.run(line, env=env, cwd=self.root, input=stdin, capture_output=True, timeout=60)
+
+    def submitted(self, *words: str, **how: Any) -> Seen:
+        """Run qsub, and return what the real one saw."""
+        done = self.qsub(*words, **how)
+        return Seen((self.root / "record").read_bytes(), done.stdout, done.stderr, done.returncode)
 
 
 @pytest.fixture(scope="module")
@@ -85,6 +90,55 @@ def test_an_installation_on_a_pbs_cluster_stands_before_qsub(cluster: Cluster, w
     assert "self-test" in found["ok"] + found["note"]
     seen = cluster.qsub()
     assert (seen.returncode, seen.stdout) == (0, b"7.pbs01\n")
+
+
+WRONG = b"""#!/bin/bash
+#PBS -N wrong
+#PBS -A proj
+#PBS -q debug
+#PBS -l select=2:system=polaris
+#PBS -l place=scatter
+#PBS -l walltime=00:30:00
+#PBS -l filesystems=home:eagle
+cd $PBS_O_WORKDIR
+export MASTER_ADDR=localhost MASTER_PORT=29500
+mpiexec -n 8 --ppn 4 bash -c 'RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PMI_LOCAL_RANK python train.py'
+"""
+
+
+@pytest.fixture(params=[(), ("--no-compiler",)], ids=["front", "entry"])
+def patient(request: pytest.FixtureRequest, cluster: Cluster) -> Cluster:
+    """An installation that waits for its helper however busy the machine is."""
+    assert cluster.install(*request.param).exit_code == 0
+    release = layout.Release((cluster.prefix / "current").resolve())
+    release.config.write_bytes(settings.text({**settings.values(release), "helper_ms": "30000"}))
+    (cluster.root / "job.sh").write_bytes(WRONG)
+    return cluster
+
+
+def test_a_wrong_script_is_repaired_on_its_way(patient: Cluster) -> None:
+    """Master and ranks on two nodes: the copy has the name, the settings and every line but one of the original."""
+    bare, seen = patient.submitted(MAPLE="off"), patient.submitted()
+    lines, repaired = WRONG.splitlines(), seen.script.splitlines()
+    assert bare.script == WRONG and bare.lines(b"set") == seen.lines(b"set") and bare[1:] == seen[1:]
+    assert [old for old, new in zip(lines, repaired) if old != new] == [lines[-2]]
+    assert b"localhost" not in repaired[-3] and repaired[-1].endswith(b"; MAPLE=off qsub ... submits as written")
+    assert seen.values(b"argv")[1].endswith(b"/job.sh") and (patient.root / "job.sh").read_bytes() == WRONG
+
+
+def test_a_wrong_script_on_standard_input_is_repaired_as_well(patient: Cluster) -> None:
+    """And a repaired one is submitted as it is."""
+    seen = patient.submitted("-", stdin=WRONG)
+    assert b"localhost" not in seen.script and seen.script.startswith(WRONG[: WRONG.index(b"export")])
+    (patient.root / "job.sh").write_bytes(seen.script)
+    again = patient.submitted()
+    assert again.script == seen.script and again.values(b"argv")[1] == b"job.sh"
+
+
+@pytest.mark.parametrize("words", [("-I", "job.sh"), ("-W", "interactive=true", "job.sh")], ids=str)
+def test_an_interactive_job_s_script_is_left_alone(patient: Cluster, words: tuple[str, ...]) -> None:
+    """It never runs."""
+    assert patient.submitted(*words).script == WRONG
 
 
 def test_the_self_test_runs_the_front_as_qsub(cluster: Cluster) -> None:
