@@ -20,6 +20,7 @@ PREFIXES = [
     b"#PBS",
     b"  #PBS ",
     b"#PBS \\\n",
+    b"#PBS\\\n",
     b"# PBS ",
     b"##PBS",
     b"",
@@ -47,6 +48,7 @@ def inside(span: Span | None, source: bytes) -> bool:
 @given(SCRIPTS)
 @example(b"#PBS -W =\\\n")
 @example(b"#PBS -l \\")
+@example(b"#PBS\\\n-N x\n")
 def test_any_bytes_are_a_script_whose_places_lie_inside(source):
     script = pbs.read_script(source)
     assert all(inside(one.span, source) and one.line > 0 for one in (*script.directives, *script.oddities))

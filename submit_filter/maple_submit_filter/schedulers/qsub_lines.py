@@ -31,10 +31,11 @@ class Head(NamedTuple):
 
 
 class _Text(NamedTuple):
-    """A directive with its further lines joined; *places*: where in the script each byte stands; *lines*: and where."""
+    """What stands behind the prefix, from *start*, with further lines joined; *places*: where each byte stands."""
 
     text: bytes
     places: Tuple[int, ...]
+    start: int
     problem: str
 
 
@@ -98,14 +99,14 @@ def _joined(source: bytes, lines: List[Span], start: int) -> _Text:
     text = bytearray()
     places: List[int] = []
     for line in lines:
-        if text.endswith(b"\\") and line is not lines[0]:
+        if text.endswith(b"\\"):
             del text[-1], places[-1]
         begin, end = max(line.start, start), _end(source, line)
         text += source[begin:end]
         places += range(begin, end)
     newline_follows = lines[-1].end < len(source)
     early = newline_follows and text.endswith(b"\\") and _end(source, lines[-1]) == lines[-1].end
-    return _Text(bytes(text), tuple(places), ENDS_EARLY if early else "")
+    return _Text(bytes(text), tuple(places), start, ENDS_EARLY if early else "")
 
 
 def _words(joined: _Text, line: int, source: bytes) -> Tuple[Tuple[DirectiveWord, ...], str]:
@@ -144,7 +145,7 @@ def _word(joined: _Text, start: int, line: int, source: bytes) -> Tuple[Directiv
         escaped = False
         pos += 1
     span = Span(joined.places[start], joined.places[pos - 1] + 1)
-    at_line = line + source.count(b"\n", joined.places[0], span.start)
+    at_line = line + source.count(b"\n", joined.start, span.start)
     return DirectiveWord(bytes(text), tuple(places), span, at_line), pos, UNMATCHED if quote >= 0 else ""
 
 
