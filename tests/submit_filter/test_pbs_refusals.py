@@ -28,14 +28,6 @@ def test_a_refusal_is_foretold_word_for_word(case):
         assert found[0].text or found[0].says
 
 
-@pytest.mark.parametrize("case", [one for one in table("refusals") if one.get("text") and one["exit"] > 2], ids=str)
-def test_the_server_refuses_a_directive_as_it_refuses_the_command_line(case):
-    script = b"#!/bin/sh\n#PBS " + case["words"].encode() + b"\n"
-    found = said_of([b"qsub", b"job.sh"], script)
-    assert (found[0].text, found[0].exit_code) == (case["text"], case["exit"])
-    assert found[0].setting.origin.line == 2
-
-
 def test_a_refusal_names_the_setting_in_force():
     script = b"#!/bin/sh\n#PBS -l walltime=abc\n"
     found = said_of([b"qsub", b"job.sh"], script)[0]

@@ -61,6 +61,18 @@ def test_what_qsub_refuses_is_foretold_and_what_it_takes_is_not(row):
         assert found == ()
 
 
+OF_RESOURCES = [row for row in rows() if row.values[0]["words"][:1] == ["-l"] and not row.values[0].get("setup")]
+
+
+@pytest.mark.parametrize("row", OF_RESOURCES)
+def test_resources_in_a_directive_fare_as_on_the_command_line(row):
+    script = "#!/bin/sh\n#PBS %s\n" % " ".join(row["words"][:-1])
+    here, there = read(row), read({"words": ["job.sh"], "script": script})
+    on_command_line, in_script = (refusals(one[0], {}, one[1], one[2]) for one in (here, there))
+    assert [(one.text, one.exit_code) for one in in_script] == [(one.text, one.exit_code) for one in on_command_line]
+    assert all(one.setting is not None and one.setting.origin.line == 2 for one in in_script)
+
+
 @pytest.mark.parametrize("row", [row for row in rows() if {"sets", "unset", "name", "given"} & set(row.values[0])])
 def test_a_request_amounts_to_what_was_measured(row):
     words, script, path = read(row)
