@@ -15,7 +15,7 @@ from maple_miniapps import phases, process_group
 
 def body(run: phases.Run) -> None:
     made: List[Any] = []
-    world = process_group.join(run, "accelerate", start=meet_for(made))
+    world = process_group.join(run, "accelerate", start=meet_for(made), derive=False)
     from maple_miniapps import collectives, model, training
 
     collectives.check(run, world)
@@ -29,11 +29,12 @@ def body(run: phases.Run) -> None:
 def meet_for(made: List[Any]) -> process_group.Start:
     """Return how Accelerate meets; the accelerator is put into *made*. It must be told that it is to use CPUs."""
 
-    def meet(device: Any, backend: str, limit: Any) -> None:
+    def meet(device: Any, backend: str, limit: Any) -> Any:
         from accelerate import Accelerator, InitProcessGroupKwargs  # type: ignore[import-not-found, unused-ignore]
 
         waits = InitProcessGroupKwargs(timeout=limit)
         made.append(Accelerator(cpu=device.type == "cpu", mixed_precision="no", kwargs_handlers=[waits]))
+        return made[0].device
 
     return meet
 

@@ -53,11 +53,12 @@ def facts(device: Any) -> Dict[str, Any]:
     if device.type == "cpu":
         return {"kind": "cpu", "index": None, "count": 0, "name": None, "uuid": None, "pci": None, "numa_node": None}
     module = getattr(torch, device.type)
-    properties = module.get_device_properties(device.index)
+    index = module.current_device() if device.index is None else device.index
+    properties = module.get_device_properties(index)
     uuid = str(properties.uuid) if hasattr(properties, "uuid") else None
     pci = _pci(properties) or machine.pci_of_nvidia(uuid or "")
     return {
-        "kind": device.type, "index": device.index, "count": module.device_count(), "name": properties.name,
+        "kind": device.type, "index": index, "count": module.device_count(), "name": properties.name,
         "uuid": uuid, "pci": pci, "numa_node": machine.numa_of_pci(pci) if pci else None,
     }  # fmt: skip
 

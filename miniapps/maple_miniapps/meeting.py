@@ -9,10 +9,11 @@ import contextlib
 import hashlib
 import json
 import os
-import select
+import resource
+import selectors
 import socket
 import time
-from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple
+from typing import Any, Callable, Dict, Iterator, List, Mapping, NamedTuple, Optional, Tuple, cast
 
 from maple_miniapps.machine import ranges
 from maple_miniapps.ranks import Place
@@ -112,9 +113,12 @@ class _Host:
         self._came: Dict[int, Dict[str, Any]] = {0: dict(me, address="")}
         self._lines: Dict[socket.socket, bytes] = {}
         self._guests: List[socket.socket] = []
+        self._heard = selectors.DefaultSelector()  # select() itself ends at 1024 descriptors
 
     def gather(self, row: List[int]) -> List[Peer]:
-        with self._open(row) as door:
+        _allow_many_descriptors()
+        with self._open(row) as door, self._heard:
+            self._heard.register(door, selectors.EVENT_READ)
             try:
                 while len(self._came) < self._world:
                     self._wait(door)
@@ -144,13 +148,14 @@ class _Host:
         left = self._deadline - time.monotonic()
         if left <= 0:
             raise MeetingFailed(self._missing())
-        for one in select.select([door, *self._lines], [], [], left)[0]:
-            if one is door:
+        for key, _ in self._heard.select(left):
+            if key.fileobj is door:
                 guest = door.accept()[0]
                 guest.settimeout(5)
                 self._lines[guest] = b""
+                self._heard.register(guest, selectors.EVENT_READ)
             else:
-                self._hear(one)
+                self._hear(cast(socket.socket, key.fileobj))
 
     def _missing(self) -> str:
         gone = ranges(n for n in range(self._world) if n not in self._came)
@@ -176,14 +181,18 @@ class _Host:
             rank, world = int(said["rank"]), int(said["world"])
             guest.sendall(b'{"welcome": true}\n')
         except (OSError, ValueError, KeyError, TypeError):
-            del self._lines[guest]
+            self._forget(guest)
             guest.close()
             return
-        del self._lines[guest]
+        self._forget(guest)
         self._guests.append(guest)
         address = str(guest.getpeername()[0])
         one["address"] = "" if _loopback(address) else address
         self._seat(rank, world, one)
+
+    def _forget(self, guest: socket.socket) -> None:
+        self._heard.unregister(guest)
+        del self._lines[guest]
 
     def _seat(self, rank: int, world: int, one: Dict[str, Any]) -> None:
         if world != self._world:
@@ -246,6 +255,13 @@ def _lines(one: socket.socket, deadline: float) -> Iterator[Dict[str, Any]]:
             raise ValueError("who listens there closed the connection")
         text += more
     raise ValueError("no answer")
+
+
+def _allow_many_descriptors() -> None:
+    """Rank 0 keeps one for each rank; the soft limit is often 1024."""
+    with contextlib.suppress(OSError, ValueError):
+        hard = resource.getrlimit(resource.RLIMIT_NOFILE)[1]
+        resource.setrlimit(resource.RLIMIT_NOFILE, (hard, hard))
 
 
 def _loopback(address: str) -> bool:

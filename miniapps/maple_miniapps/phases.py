@@ -13,7 +13,7 @@ import socket
 import sys
 import threading
 import time
-from typing import Any, Callable, Dict, Iterator
+from typing import Any, Callable, Dict, Iterator, Optional
 
 from maple_miniapps import machine, ranks, report
 
@@ -36,7 +36,8 @@ class Run:
         self.env_only = env.get("MAPLE_MINIAPP_ENV_ONLY") == "1"
         self.place = ranks.place(env, self.env_only, _nodefile(env.get("PBS_NODEFILE", "")))
         self._began = time.time()
-        self._ended = threading.Lock()
+        self._ending = threading.Lock()
+        self._over = False
         self.facts: Dict[str, Any] = {
             "schema": SCHEMA,
             "miniapp": miniapp,
@@ -72,15 +73,19 @@ class Run:
         """Put what is known into the file."""
         report.save(self._path, self.facts)
 
-    def end(self, ok: bool) -> None:
-        """Report for the last time; only the first call counts."""
-        if not self._ended.acquire(False):
-            return
-        self.facts = _copy(self.facts)
-        self.facts["ok"] = ok
-        self.facts["seconds"]["total"] = round(time.time() - self._began, 4)
-        self.save()
-        report.say(self.facts)
+    def end(self, error: Optional[Dict[str, str]]) -> None:
+        """Report for the last time, well if there is no *error*; only the first call counts, and others wait for it."""
+        with self._ending:
+            if self._over:
+                return
+            self._over = True
+            self.facts = _copy(self.facts)
+            self.facts["seconds"]["total"] = round(time.time() - self._began, 4)
+            self.facts.update(ok=error is None, error=error)
+            if error is None:
+                self.facts["phase"] = "done"
+            self.save()
+            report.say(self.facts)
 
     def _limit(self, phase: str) -> float:
         return self._loading if phase in LOADING else self.timeout
@@ -94,9 +99,7 @@ class Run:
         self._give_up("Stopped", says, 128 + number)
 
     def _give_up(self, kind: str, says: str, code: int) -> None:
-        if not self._ended.locked():
-            self.facts["error"] = {"class": kind, "says": says}
-        self.end(False)
+        self.end({"class": kind, "says": says})
         os._exit(0 if self.facts["ok"] else code)
 
 
@@ -108,12 +111,9 @@ def run(miniapp: str, body: Callable[[Run], None]) -> None:
     this = Run(miniapp)
     try:
         body(this)
-        this.facts["phase"] = "done"
-        this.end(True)
+        this.end(None)
     except BaseException as error:
-        if this.facts["error"] is None:
-            this.facts["error"] = report.error_facts(error)
-        this.end(False)
+        this.end(report.error_facts(error))
     _tidy(this)
     os._exit(0 if this.facts["ok"] else 1)
 
@@ -165,7 +165,7 @@ class _Watch:
         for number in _STOPS:
             signal.signal(number, lambda *_: None)  # the byte below is what is listened to
         signal.set_wakeup_fd(said)
-        self._wake, self._heard = said, heard
+        self._heard = heard
         threading.Thread(target=self._listen, daemon=True).start()
 
     def allow(self, limit: float) -> None:

@@ -9,8 +9,9 @@ import socket
 from typing import Any, Callable, NamedTuple, Optional
 
 from maple_miniapps.phases import Run
+from maple_miniapps.ranks import Place
 
-Start = Callable[[Any, str, datetime.timedelta], None]
+Start = Callable[[Any, str, datetime.timedelta], Any]
 
 
 class World(NamedTuple):
@@ -21,10 +22,11 @@ class World(NamedTuple):
     device: Any
 
 
-def join(run: Run, *frameworks: str, start: Optional[Start] = None) -> World:
+def join(run: Run, *frameworks: str, start: Optional[Start] = None, derive: bool = True) -> World:
     """Import torch and *frameworks*, choose the device, and let *start* meet the other ranks.
 
-    *start* gets the device, the backend and the time limit; without one it is torch's init_process_group, by env://.
+    *start* gets the device, the backend and the time limit, and may return another device that it chose; without one it
+    is torch's init_process_group, by env://. With *derive*, another launcher's variables are put into torch's first.
     What is known is saved before the rendezvous. Raises `NoPlace`, and whatever torch raises.
     """
     with run.phase("import"):
@@ -33,15 +35,16 @@ def join(run: Run, *frameworks: str, start: Optional[Start] = None) -> World:
         from maple_miniapps import devices
 
         run.facts["versions"].update(devices.versions())
-    if start is None:
-        export(run)
+    if derive and not run.env_only:  # else torch says itself what it misses
+        export(run.place.settled())
     with run.phase("device"):
         device = devices.choose(int(os.environ.get("LOCAL_RANK") or 0))
         run.facts["device"] = devices.facts(device)
         run.facts["backend"] = devices.backend(device.type)
     with run.phase("rendezvous"):
         limit = datetime.timedelta(seconds=run.timeout)
-        (start or init)(device, run.facts["backend"], limit)
+        device = (start or init)(device, run.facts["backend"], limit) or device
+        run.facts["device"] = devices.facts(device)
     return _came(run, device)
 
 
@@ -57,14 +60,8 @@ def init(device: Any, backend: str, limit: datetime.timedelta) -> None:
     dist.init_process_group(backend, timeout=limit, **named)
 
 
-def export(run: Run) -> None:
-    """Set the variables of env:// where another launcher's told who this is, as a line in a training program would.
-
-    Nothing is set where only torch's own count: torch then says itself what it misses. Raises `NoPlace`.
-    """
-    if run.env_only:
-        return
-    place = run.place.settled()
+def export(place: Place) -> None:
+    """Set the variables of env:// where another launcher's told who this is, as a line in a training program would."""
     address, port = place.master_addr, place.master_port
     if place.world_size == 1:
         address, port = address or "127.0.0.1", port or _free_port()

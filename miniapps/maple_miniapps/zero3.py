@@ -13,7 +13,7 @@ from maple_miniapps import phases, process_group
 def body(run: phases.Run) -> None:
     if os.environ.get("MAPLE_MINIAPP_DEVICE"):
         os.environ["DS_ACCELERATOR"] = os.environ["MAPLE_MINIAPP_DEVICE"]
-    world = process_group.join(run, "deepspeed", start=meet_for(run))
+    world = process_group.join(run, "deepspeed", start=meet)
     import deepspeed  # type: ignore[import-not-found, unused-ignore]
     import torch  # type: ignore[import-not-found, unused-ignore]
 
@@ -27,19 +27,13 @@ def body(run: phases.Run) -> None:
     training.train(run, world, step_of(engine), engine, world.rank, world.size)
 
 
-def meet_for(run: phases.Run) -> process_group.Start:
-    """Return how DeepSpeed meets: by env://, as its launcher and a program that asks MPI leave it."""
+def meet(device: Any, backend: str, limit: Any) -> None:
+    """Let DeepSpeed meet by env://, as its own launcher and programs that ask MPI leave it."""
+    import deepspeed
 
-    def meet(device: Any, backend: str, limit: Any) -> None:
-        import deepspeed
-
-        process_group.export(run)
-        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = (
-            False  # only inference uses it; it takes 20 s to compile
-        )
-        deepspeed.init_distributed(dist_backend=backend, timeout=limit, auto_mpi_discovery=False, verbose=False)
-
-    return meet
+    if device.type == "cpu":  # would be compiled for 20 s now, and only inference uses it
+        deepspeed.ops.__compatible_ops__["deepspeed_shm_comm"] = False
+    deepspeed.init_distributed(dist_backend=backend, timeout=limit, auto_mpi_discovery=False, verbose=False)
 
 
 def config(sequences: int) -> Any:
