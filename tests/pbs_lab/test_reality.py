@@ -165,5 +165,12 @@ def test_a_job_that_stays_is_said_to_hang(pair):
 
 
 def test_a_script_may_come_on_stdin_and_words_from_the_command_line(pair):
-    found = observe(pair, b"python train.py\n", ["-N", "piped", "-v", "A=1"], stdin=True)
-    assert (found.verdict, found.singles, found.facts[0]["cwd"]) == ("right", 1, f"{pair.directory}/home")
+    script = b"cd $PBS_O_WORKDIR\npython train.py\n"
+    found = observe(pair, script, ["-N", "piped", "-v", "A=1"], stdin=True)
+    assert (found.verdict, found.singles) == ("right", 1)
+
+
+def test_a_program_beside_the_script_is_not_in_the_home_directory(pair):
+    found = observe(pair, b"python train.py\n", files={"train.py": b"import torch\n"})
+    assert (found.verdict, found.exit_code) == ("broken", 2)
+    assert "can't open file" in found.stderr

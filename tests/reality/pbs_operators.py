@@ -22,7 +22,7 @@ BREAKING_EVERYWHERE = (
     "visible-devices-for-eight",
 )  # fmt: skip
 KEEPING_EVERYWHERE = (
-    "in-a-variable", "in-a-function", "in-an-array", "in-the-background", "through-tee", "exec-in-front",
+    "in-a-variable", "in-a-function", "in-the-background", "through-tee", "exec-in-front",
     "env-in-front", "continued-lines", "equals-or-blank", "dashes-or-underscores",
     "comments-and-echoes",
     "blank-lines", "counts-in-variables", "default-value",
@@ -310,6 +310,12 @@ def other_visible_tile(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 
 # ---- the meaning stays
+
+
+@keeping
+def in_an_array(script: bytes, chance: random.Random) -> Optional[bytes]:
+    """Only bash has arrays."""
+    return None if script.startswith(b"#!/bin/sh") else shared.KEEPING["in-an-array"](script, chance)
 
 
 @keeping

@@ -53,6 +53,9 @@ def main(name, argv):
         if LAUNCHERS[program] == "accelerate" and program.endswith(".launch"):
             arguments = ["launch", *arguments]
         return module.main(program, arguments)
+    if kind == "file" and lost(program):
+        world.say("%s: can't open file '%s': [Errno 2] No such file or directory" % (name, os.path.abspath(program)))
+        return 2
     if kind in ("command", "stdin", "none") or not trains(kind, program):
         return helper(name, argv, kind, program)
     return Leaf(program, arguments).run()
@@ -90,6 +93,16 @@ def trains(kind, program):
         return False
     text = source(program)
     return text is None or bool(TRAINS.search(text))
+
+
+def lost(program):
+    """Return whether a program is missing: one that no test wrote is taken for present, but not in the home directory.
+
+    A job of PBS starts in its home, a command behind ssh as well, and the user's programs lie elsewhere.
+    """
+    home = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "home")
+    here = os.path.dirname(os.path.abspath(program))
+    return os.path.isdir(home) and os.path.realpath(here) == os.path.realpath(home) and not os.path.exists(program)
 
 
 def source(program):
