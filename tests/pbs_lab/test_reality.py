@@ -73,6 +73,12 @@ def test_a_host_that_is_not_there_leaves_hydra_hanging_and_the_lab_says_so(pair)
     assert "Could not resolve hostname node9" in found.stderr
 
 
+def test_fork_gives_two_hosts_to_hydra_and_one_to_the_ranks(pair):
+    line = "mpiexec -launcher fork -n 4 -ppn 2 sh -c 'echo $(hostname) $PMI_RANK $MPI_LOCALRANKID'"
+    lines = seen(pair, line).stdout.splitlines()
+    assert sorted(lines) == ["node1 0 0", "node1 1 1", "node1 2 0", "node1 3 1"]
+
+
 PALS_RIGHT = {
     "PALS variables": f"mpiexec -n 8 --ppn 4 --depth=8 --cpu-bind depth bash -c '{PALS}'",
     "PMI variables": "mpiexec -np 8 -ppn 4 bash -c "

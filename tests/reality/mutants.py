@@ -22,7 +22,8 @@ from tests.reality.asked import Answer, ask, repaired
 from tests.reality.corpus import Case, cases
 from tests.reality.field import DEADLINE, Ran, Work, lay_out, run_all
 from tests.reality.operators import KEEPING, MEANT_TO_BREAK, Operator
-from tests.reality.pbs_operators import PBS_KEEPING, PBS_MEANT_TO_BREAK
+from tests.reality.pbs_keeping import PBS_KEEPING
+from tests.reality.pbs_operators import PBS_MEANT_TO_BREAK
 from tests.reality.shapes import shape_of
 from tests.reality.verdict import why_broken
 

@@ -1,6 +1,6 @@
-"""Seeded changes to right scripts of PBS: those that all scripts share, and those that only PBS and its mpiexecs know.
+"""Seeded changes to right scripts of PBS that may break them: those of all scripts, and those of its mpiexecs.
 
-As in `operators.py`: whether a mutant is broken is decided by reality, not here.
+As in `operators.py`: whether a mutant is broken is decided by reality, not here. `pbs_keeping.py` has the harmless ones.
 """
 
 from __future__ import annotations
@@ -21,14 +21,7 @@ BREAKING_EVERYWHERE = (
     "master-is-localhost", "master-by-task", "fixed-node-rank", "one-visible-device",
     "visible-devices-for-eight",
 )  # fmt: skip
-KEEPING_EVERYWHERE = (
-    "in-a-variable", "in-a-function", "in-the-background", "through-tee", "exec-in-front",
-    "env-in-front", "continued-lines", "equals-or-blank", "dashes-or-underscores",
-    "comments-and-echoes",
-    "blank-lines", "counts-in-variables", "default-value",
-)  # fmt: skip
 PBS_MEANT_TO_BREAK: dict[str, Operator] = {name: shared.MEANT_TO_BREAK[name] for name in BREAKING_EVERYWHERE}
-PBS_KEEPING: dict[str, Operator] = {name: shared.KEEPING[name] for name in KEEPING_EVERYWHERE}
 
 MPI = (b"mpiexec", b"mpirun")
 RANKS = rb"-n|-np|--np|--n"
@@ -40,7 +33,9 @@ RANK_NAMES = (
 )  # fmt: skip
 
 
-def _operator(table: dict[str, Operator]) -> Callable[[Operator], Operator]:
+def registering(table: dict[str, Operator]) -> Callable[[Operator], Operator]:
+    """Return a decorator that enters an operator into *table* under its name."""
+
     def register(function: Operator) -> Operator:
         table[function.__name__.replace("_", "-")] = function
         return function
@@ -48,11 +43,11 @@ def _operator(table: dict[str, Operator]) -> Callable[[Operator], Operator]:
     return register
 
 
-breaking = _operator(PBS_MEANT_TO_BREAK)
-keeping = _operator(PBS_KEEPING)
+breaking = registering(PBS_MEANT_TO_BREAK)
 
 
-def _put(script: bytes, start: int, end: int, new: bytes) -> bytes:
+def put(script: bytes, start: int, end: int, new: bytes) -> bytes:
+    """Return the script with other bytes in place of a span."""
     return script[:start] + new + script[end:]
 
 
@@ -66,35 +61,35 @@ def _in_directive(script: bytes, chance: random.Random, pattern: bytes, choices:
     if not found:
         return None
     one = chance.choice(found)
-    return _put(script, *one.span(1), _other(one[1], chance, choices))
+    return put(script, *one.span(1), _other(one[1], chance, choices))
 
 
-def _words(script: bytes, names: bytes) -> list[re.Match[bytes]]:
+def words(script: bytes, names: bytes) -> list[re.Match[bytes]]:
     """Return these options of the mpiexec lines."""
     lines = [(line.start, line.end) for line in launch_lines(script) if line.launcher in MPI]
     return [one for one in options(script, names) if any(a <= one.start() < b for a, b in lines)]
 
 
 def _value(script: bytes, chance: random.Random, names: bytes, choices: Sequence[int]) -> Optional[bytes]:
-    found = _words(script, names)
+    found = words(script, names)
     if not found:
         return None
     one = chance.choice(found)
-    return _put(script, *one.span("value"), _other(one["value"].strip(b'"'), chance, choices))
+    return put(script, *one.span("value"), _other(one["value"].strip(b'"'), chance, choices))
 
 
 def _without(script: bytes, chance: random.Random, names: bytes) -> Optional[bytes]:
-    found = _words(script, names)
-    return _put(script, *chance.choice(found).span("whole"), b"") if found else None
+    found = words(script, names)
+    return put(script, *chance.choice(found).span("whole"), b"") if found else None
 
 
-def _with(script: bytes, chance: random.Random, word: bytes) -> Optional[bytes]:
+def with_word(script: bytes, chance: random.Random, word: bytes) -> Optional[bytes]:
     """Put an option behind the name of an mpiexec."""
     lines = [line for line in launch_lines(script) if line.launcher in MPI]
     if not lines:
         return None
     at = chance.choice(lines).name_end
-    return _put(script, at, at, b" " + word)
+    return put(script, at, at, b" " + word)
 
 
 # ---- the request
@@ -118,7 +113,7 @@ def other_ngpus(script: bytes, chance: random.Random) -> Optional[bytes]:
 @breaking
 def no_mpiprocs(script: bytes, chance: random.Random) -> Optional[bytes]:
     spans = [one.span() for a, b in directives(script) for one in re.compile(rb":mpiprocs=\d+").finditer(script, a, b)]
-    return _put(script, *chance.choice(spans), b"") if spans else None
+    return put(script, *chance.choice(spans), b"") if spans else None
 
 
 @breaking
@@ -132,20 +127,20 @@ def packed(script: bytes, chance: random.Random) -> Optional[bytes]:
 def early_command(script: bytes, chance: random.Random) -> Optional[bytes]:
     """A command in front of the directives, which qsub then does not read."""
     spans = directives(script)
-    return _put(script, spans[0][0], spans[0][0], b"set -e\n") if spans else None
+    return put(script, spans[0][0], spans[0][0], b"set -e\n") if spans else None
 
 
 @breaking
 def other_queue(script: bytes, chance: random.Random) -> Optional[bytes]:
     found = [one for a, b in directives(script) for one in re.compile(rb"-q (\S+)").finditer(script, a, b)]
     names = [name for name in (b"debug", b"prod", b"small", b"gpuX") if not found or name != found[0][1]]
-    return _put(script, *found[0].span(1), chance.choice(names)) if found else None
+    return put(script, *found[0].span(1), chance.choice(names)) if found else None
 
 
 @breaking
 def directive_with_comment(script: bytes, chance: random.Random) -> Optional[bytes]:
     spans = directives(script)
-    return _put(script, spans[-1][1] - 1, spans[-1][1] - 1, b"   # as last time") if spans else None
+    return put(script, spans[-1][1] - 1, spans[-1][1] - 1, b"   # as last time") if spans else None
 
 
 # ---- mpiexec
@@ -178,12 +173,12 @@ def no_hostfile(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 @breaking
 def hostfile_of_the_first_node(script: bytes, chance: random.Random) -> Optional[bytes]:
-    found = [one for one in _words(script, HOSTFILE)]
+    found = [one for one in words(script, HOSTFILE)]
     lines = [line for line in launch_lines(script) if line.launcher in MPI and line.alone]
     if not found or not lines or b"<(" in script:
         return None
-    new = _put(script, *found[0].span("value"), b"first_host")
-    return _put(new, lines[0].start, lines[0].start, b"head -n 1 $PBS_NODEFILE > first_host\n")
+    new = put(script, *found[0].span("value"), b"first_host")
+    return put(new, lines[0].start, lines[0].start, b"head -n 1 $PBS_NODEFILE > first_host\n")
 
 
 @breaking
@@ -194,22 +189,22 @@ def no_envall(script: bytes, chance: random.Random) -> Optional[bytes]:
 
 @breaking
 def envnone(script: bytes, chance: random.Random) -> Optional[bytes]:
-    return _with(script, chance, b"--envnone")
+    return with_word(script, chance, b"--envnone")
 
 
 @breaking
 def option_of_pals(script: bytes, chance: random.Random) -> Optional[bytes]:
-    return _with(script, chance, b"--cpu-bind depth")
+    return with_word(script, chance, b"--cpu-bind depth")
 
 
 @breaking
 def option_of_hydra(script: bytes, chance: random.Random) -> Optional[bytes]:
-    return _with(script, chance, b"-bind-to none")
+    return with_word(script, chance, b"-bind-to none")
 
 
 @breaking
 def option_of_open_mpi(script: bytes, chance: random.Random) -> Optional[bytes]:
-    return _with(script, chance, b"-x MASTER_ADDR")
+    return with_word(script, chance, b"-x MASTER_ADDR")
 
 
 @breaking
@@ -227,7 +222,7 @@ def _swapped(script: bytes, chance: random.Random, new: bytes) -> Optional[bytes
     if not lines:
         return None
     line = chance.choice(lines)
-    return _put(script, line.name_start, line.name_end, new)
+    return put(script, line.name_start, line.name_end, new)
 
 
 @breaking
@@ -235,7 +230,7 @@ def no_mpiexec(script: bytes, chance: random.Random) -> Optional[bytes]:
     """Only the program of an mpiexec line is left: it starts once."""
     pattern = rb"\bmpiexec\s(?:[^\n'\"|]|\\\n)*?(?=\s(?:torchrun|bash|sh|python3?|accelerate|deepspeed|\./)[\s\w])"
     found = re.search(pattern, script)
-    return _put(script, found.start(), found.end() + 1, b"") if found else None
+    return put(script, found.start(), found.end() + 1, b"") if found else None
 
 
 # ---- the job's own surroundings
@@ -260,7 +255,7 @@ def lines_for_nodes(script: bytes, chance: random.Random) -> Optional[bytes]:
 def counts_of_slurm(script: bytes, chance: random.Random) -> Optional[bytes]:
     pattern = rb"\$\((?:wc -l < \"?\$\{?PBS_NODEFILE\}?\"?|sort -u \"?\$\{?PBS_NODEFILE\}?\"? \| wc -l)\)"
     found = list(re.finditer(pattern, script))
-    return _put(script, *chance.choice(found).span(), b"$SLURM_NNODES") if found else None
+    return put(script, *chance.choice(found).span(), b"$SLURM_NNODES") if found else None
 
 
 @breaking
@@ -276,7 +271,7 @@ def other_rank_name(script: bytes, chance: random.Random) -> Optional[bytes]:
     if not found:
         return None
     one = chance.choice(found)
-    return _put(script, *one.span(), chance.choice([name for name in RANK_NAMES if name != one[0]]))
+    return put(script, *one.span(), chance.choice([name for name in RANK_NAMES if name != one[0]]))
 
 
 @breaking
@@ -286,8 +281,8 @@ def early_rank_name(script: bytes, chance: random.Random) -> Optional[bytes]:
     lines = launch_lines(script)
     if not inside or not lines or inside.start() < lines[0].start:
         return None
-    new = _put(script, *inside.span(), b"")
-    return _put(new, lines[0].start, lines[0].start, b"export RANK=$" + inside[1] + b"\n")
+    new = put(script, *inside.span(), b"")
+    return put(new, lines[0].start, lines[0].start, b"export RANK=$" + inside[1] + b"\n")
 
 
 @breaking
@@ -300,132 +295,10 @@ def no_backslash_before_rank(script: bytes, chance: random.Random) -> Optional[b
 def node_rank_of_the_job(script: bytes, chance: random.Random) -> Optional[bytes]:
     """PBS_NODENUM is 0 in the script and in all that mpiexec starts."""
     found = options(script, rb"--node[-_]rank|--machine[-_]rank")
-    return _put(script, *chance.choice(found).span("value"), b"$PBS_NODENUM") if found else None
+    return put(script, *chance.choice(found).span("value"), b"$PBS_NODENUM") if found else None
 
 
 @breaking
 def other_visible_tile(script: bytes, chance: random.Random) -> Optional[bytes]:
     at = body_start(script)
-    return _put(script, at, at, b"export ZE_AFFINITY_MASK=0\n")
-
-
-# ---- the meaning stays
-
-
-@keeping
-def in_an_array(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """Only bash has arrays."""
-    return None if script.startswith(b"#!/bin/sh") else shared.KEEPING["in-an-array"](script, chance)
-
-
-@keeping
-def renamed_variable(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """As for every script, but none with a variable that arithmetic names without a dollar."""
-    bare = re.search(rb"\(\((?:[^()]*[\s(+*/%-])?[a-z_]\w*[^()]*\)\)", re.sub(rb"\$\{?\w+\}?", b"0", script), re.I)
-    return None if bare else shared.KEEPING["renamed-variable"](script, chance)
-
-
-@keeping
-def in_a_heredoc(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """The launch line is written to a file, which is then run in a shell of its own."""
-    lines = [line for line in launch_lines(script) if line.alone]
-    if not lines:
-        return None
-    line = chance.choice(lines)
-    text = script[line.start : line.end]
-    names = set(re.findall(rb"\$\{?(\w+)", text))
-    outside = {name for name in names if not name.startswith((b"PBS_", b"PMI_", b"PALS_", b"MPI_", b"OMPI_"))}
-    if b"<<" in text or b"[@]" in text or b"{#" in text or not all(_exported(script, name) for name in outside):
-        return None
-    return _put(script, line.start, line.end, b"cat > step.sh <<'STEP'\n" + text + b"\nSTEP\nbash step.sh")
-
-
-def _exported(script: bytes, name: bytes) -> bool:
-    return re.search(rb"(?m)^[ \t]*export (?:\w+=\S+ )*" + name + rb"=", script) is not None
-
-
-@keeping
-def in_a_block(script: bytes, chance: random.Random) -> Optional[bytes]:
-    lines = [line for line in launch_lines(script) if line.alone and b"<<" not in script[line.start : line.end]]
-    if not lines:
-        return None
-    line = chance.choice(lines)
-    pairs = [
-        (b"{ ", b"; }"),
-        (b"( ", b" )"),
-        (b"if true; then\n  ", b"\nfi"),
-        (b'if [ -n "$PBS_JOBID" ]; then ', b"; fi"),
-    ]
-    before, after = chance.choice(pairs)
-    return _put(script, line.start, line.end, before + script[line.start : line.end] + after)
-
-
-@keeping
-def directives_shuffled(script: bytes, chance: random.Random) -> Optional[bytes]:
-    spans = directives(script)
-    lines = [script[a:b] for a, b in spans]
-    together = all(b == a for (_, b), (a, _) in zip(spans, spans[1:]))
-    said = [name for line in lines for name in re.findall(rb"(?<=[ ,])(?:-[a-zA-Z]\b|\w+(?==))", line) if name != b"-l"]
-    if len(lines) < 2 or not together or len(set(said)) < len(said):
-        return None
-    chance.shuffle(lines)
-    return _put(script, spans[0][0], spans[-1][1], b"".join(lines))
-
-
-@keeping
-def resources_in_one_directive(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """Two -l of a script become one, with a comma."""
-    spans = [(a, b) for a, b in directives(script) if re.match(rb"#PBS -l \S+\n", script[a:b])]
-    pairs = [(one, two) for one, two in zip(spans, spans[1:]) if one[1] == two[0]]
-    if not pairs:
-        return None
-    (start, middle), (_, end) = chance.choice(pairs)
-    return _put(script, start, end, script[start : middle - 1] + b"," + script[middle + len(b"#PBS -l ") : end])
-
-
-@keeping
-def glued_directive(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """`#PBS -l x=y` and `#PBS -lx=y` are one, and blanks may stand in front."""
-    spans = [(a, b) for a, b in directives(script) if re.match(rb"#PBS -[lNqA] \S+\n", script[a:b])]
-    if not spans:
-        return None
-    start, end = chance.choice(spans)
-    return _put(script, start, end, re.sub(rb"#PBS (-\w) ", rb"#PBS  \1", script[start:end]))
-
-
-@keeping
-def mpiexec_spelled_otherwise(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """One dash or two before ppn, -n or -np: what every mpiexec but Open MPI's takes."""
-    found = _words(script, PPN + rb"|-n|-np")
-    if not found or b"OMPI" in script:
-        return None
-    one = chance.choice(found)
-    ways = {b"-ppn": b"--ppn", b"--ppn": b"-ppn", b"-n": b"-np", b"-np": b"-n"}
-    return _put(script, *one.span("name"), ways[one["name"]])
-
-
-@keeping
-def envall_said(script: bytes, chance: random.Random) -> Optional[bytes]:
-    """What PALS and Hydra do anyway."""
-    return None if b"OMPI" in script or b"env" in script else _with(script, chance, b"--envall")
-
-
-@keeping
-def braces(script: bytes, chance: random.Random) -> Optional[bytes]:
-    new = re.sub(rb"(?<!\\)\$(PBS_(?:NODEFILE|O_WORKDIR|JOBID))\b", rb"${\1}", script)
-    return new if new != script else None
-
-
-@keeping
-def lines_by_cat(script: bytes, chance: random.Random) -> Optional[bytes]:
-    new = re.sub(rb"wc -l < (\"?\$\{?PBS_NODEFILE\}?\"?)", rb"cat \1 | wc -l", script, count=1)
-    return new if new != script else None
-
-
-@keeping
-def first_line_by_sed(script: bytes, chance: random.Random) -> Optional[bytes]:
-    new = re.sub(rb"head -n ?1 (\"?\$\{?PBS_NODEFILE\}?\"?)", rb"sed -n 1p \1", script, count=1)
-    return new if new != script else None
-
-
-PBS_OPERATORS: dict[str, Operator] = {**PBS_MEANT_TO_BREAK, **PBS_KEEPING}
+    return put(script, at, at, b"export ZE_AFFINITY_MASK=0\n")
