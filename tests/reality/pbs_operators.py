@@ -1,6 +1,6 @@
 """Seeded changes to right scripts of PBS that may break them: those of all scripts, and those of its mpiexecs.
 
-As in `operators.py`: whether a mutant is broken is decided by reality, not here. `pbs_keeping.py` has the harmless ones.
+As in `operators.py`: whether a mutant is broken is decided by reality, not here. `pbs_keeping.py` has harmless ones.
 """
 
 from __future__ import annotations
