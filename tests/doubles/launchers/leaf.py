@@ -159,7 +159,8 @@ class Leaf:
         if not self.asks_mpi and self.source != "torch" and re.search(rb"lightning|mpi4py|horovod", self.text):
             # Lightning makes its own master out of SLURM_*; MPI's ranks need none, so the stand-in takes the same.
             self.addr = self.addr or first_host(self.env)
-            self.port = self.port or str(15000 + int(self.env.get("SLURM_JOB_ID", "0")) % 10000)
+            # Above the ports of the lab's daemons, below those that scripts choose.
+            self.port = self.port or str(28000 + int(self.env.get("SLURM_JOB_ID", "0")) % 1000)
 
     def hinted(self):
         if b"SLURM_PROCID" in self.text or (
