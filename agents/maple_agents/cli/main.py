@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 OWN = {
     "check": ("maple_agents.cli.check", "Say what is wrong with a batch script; submit nothing."),
     "plan": ("maple_agents.cli.plan", "Draw which processes would start where."),
+    "verify": ("maple_agents.cli.verify", "Run a script's launch lines with mini-apps; say what works."),
     "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
 }
 PLUGINS = "maple.commands"  # the entry-point group by which other packages join

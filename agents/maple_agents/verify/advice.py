@@ -15,6 +15,7 @@ _GENERAL = {
     Kind.LAUNCHER: "see maple check, and the launcher's own words",
     Kind.PORT: "take a port that follows from the job, such as $((20000 + SLURM_JOB_ID % 10000))",
     Kind.DUPLICATE: "let each task expand its own number: inside single quotes, with bash -c",
+    Kind.FAN_OUT: "start one launcher on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1",
     Kind.RANK: "set RANK, LOCAL_RANK and WORLD_SIZE in each task, from its launcher's own variables",
     Kind.WORLD: "let the world size follow from the allocation, such as $SLURM_NTASKS",
     Kind.MASTER: "set MASTER_ADDR once, in the batch script, to the first node of the job",
@@ -29,6 +30,7 @@ _GENERAL = {
     Kind.UNCLEAR: "see what the job left behind with --keep",
 }
 _BY_AGENT = {
+    Kind.FAN_OUT: "start one {agent} on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1",
     Kind.DUPLICATE: "start one {agent} on each node: srun --ntasks=$SLURM_NNODES --ntasks-per-node=1",
     Kind.WORLD: "let {agent} count as many nodes and processes as the job has",
     Kind.MISSING: "let {agent} count as many nodes and processes as the job has",

@@ -100,7 +100,7 @@ def _paired(planned: Sequence[Planned], facts: Sequence[Fact], names: Names) -> 
     """Yield each fact with the planned process that is most like it; each planned process is taken once."""
     if len(planned) * len(facts) > _PAIRED_AT_MOST**2 // 16:
         by_rank = {process.rank: (process, group) for process, group in planned if process.rank is not None}
-        yield from ((fact, by_rank.get(fact.rank)) for fact in facts)
+        yield from ((fact, by_rank.get(fact.rank if fact.rank is not None else -1)) for fact in facts)
         return
     free = set(range(len(planned)))
     likeness = sorted(
@@ -162,10 +162,8 @@ def _alike(planned: str | None, real: str | None) -> str | None:
 
 
 def _devices(process: Process, seen: Sequence[str]) -> str | None:
-    """Return the planned devices. Names such as GPU-5c… cannot be held against numbers, only counted."""
+    """Return the planned devices. Their numbers are the scheduler's own, or names: as many of them are the same."""
     if process.gpus is None:
         return None
     planned = [gpu.decode("utf-8", "replace") for gpu in process.gpus]
-    if any(not one.isdigit() for one in seen) and len(planned) == len(seen):
-        return ",".join(seen)
-    return ",".join(planned)
+    return ",".join(seen if len(planned) == len(seen) else planned)

@@ -62,11 +62,11 @@ def _prove(state: State, lines: Sequence[Line], folder: bytes, source: bytes, ag
     if not parses(source):
         raise CannotVerify("bash would not take the changed script", "see bash -n")
     after = again(source)
-    paths = {step: entry(folder, line) for line in lines for step in line.steps}
+    paths = {id(step): entry(folder, line) for line in lines for step in line.steps}
     if after is None or len(after.plan.steps) != len(state.plan.steps):
         raise _other(lines[0].number)
     for before, now in zip(state.plan.steps, after.plan.steps):
-        if not _same(before, now, paths.get(before)):
+        if not _same(before, now, paths.get(id(before))):
             raise _other(before.line)
 
 

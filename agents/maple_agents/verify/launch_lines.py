@@ -14,9 +14,9 @@ from .errors import CannotVerify
 
 AGENTS = frozenset(("torchrun", "accelerate", "deepspeed"))  # they start the ranks of a node and give them RANK
 SMALL = frozenset(
-    b"cat chmod cp date df echo env export false free hostname id ibstat ldd ls lscpu lsof mkdir module mv ncu "
-    b"nproc numactl nvidia-smi printenv ps pwd rm rocm-smi rsync sed sleep stat tar test touch true uname uptime which "
-    b"whoami xpu-smi".split()
+    b"cat chmod cp date df echo env export false free grep hostname id ibstat kill killall ldd ls lscpu lsof mkdir "
+    b"module mv nproc nvidia-smi pgrep pkill printenv ps pwd rm rocm-smi rsync sed sleep stat tar test touch true type "
+    b"uname uptime which whoami xpu-smi".split()
 )
 BECAUSE = "verify"
 
@@ -48,7 +48,7 @@ def lines_of(plan: LaunchPlan) -> list[Line]:
     places: dict[frozenset[Span], list[Step]] = {}
     for step in (*trained, *aside):
         places.setdefault(frozenset(edit.span for edit in edits_of(step, b"x")), []).append(step)
-    found = []
+    found: list[Line] = []
     for steps in sorted(places.values(), key=lambda steps: steps[0].span):
         line = steps[0].line
         again = sum(other.number == line for other in found)
@@ -99,6 +99,8 @@ def _only_says(words: Sequence[bytes]) -> bool:
 
 def _python_at(words: Sequence[bytes]) -> int | None:
     """Return the index of the python among a program's words: the first, or the one that a wrapper is handed."""
+    if words and _name(words[0]) in SMALL:
+        return None
     return next((at for at, word in enumerate(words) if is_interpreter(plain(word))), None)
 
 

@@ -48,7 +48,7 @@ def clear(scheduler: Scheduler, environ: Mapping[str, str] = os.environ) -> list
     own = state.own(environ)
     folder = os.path.join(own, "open") if own else ""
     found = []
-    for name in _names(folder):
+    for name in state.names(folder):
         path = os.path.join(folder, name)
         told = state.get(path)
         if told is None or not _is_dead(told) or told.get("scheduler") != scheduler.name:
@@ -78,10 +78,3 @@ def _started(pid: int) -> str:
             return file.read().rpartition(b")")[2].split()[19].decode()
     except (OSError, IndexError):
         return ""
-
-
-def _names(folder: str) -> list[str]:
-    try:
-        return sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
-    except OSError:
-        return []

@@ -10,6 +10,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from maple_submit_filter.site import LaunchTemplate, Site
+
 from . import state
 from .workplace import miniapps
 
@@ -101,6 +103,9 @@ def save(record: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> 
     folder = os.path.join(own, "records")
     try:
         path = state.put(folder, f"{record['id']}.json", record)
+        inputs = record["inputs"]
+        if inputs["template"]:
+            state.put(os.path.join(own, "templates"), f"{inputs['site']}--{inputs['template']}.json", record)
         _forget(folder)
     except OSError:
         return None
@@ -108,39 +113,50 @@ def save(record: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> 
 
 
 def _forget(folder: str) -> None:
-    names = sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
+    names = state.names(folder)
     for name in names[: max(0, len(names) - KEPT)]:
         os.unlink(os.path.join(folder, name))
 
 
 def load_all(environ: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
-    """Return every record that can be read, the newest first."""
-    found: dict[str, dict[str, Any]] = {}
-    for folder in state.folders(environ):
-        try:
-            names = [name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith(".")]
-        except OSError:
-            continue
-        for name in names:
-            record = state.get(os.path.join(folder, name))
-            if record is not None and record.get("schema") == SCHEMA:
-                found.setdefault(str(record.get("id", name)), record)
-    return sorted(found.values(), key=lambda record: str(record.get("made_at", "")), reverse=True)
+    """Return every record of the user's that can be read, the newest first."""
+    own = state.own(environ)
+    folder = os.path.join(own, "records") if own else ""
+    found = [record for name in state.names(folder) if (record := _read(os.path.join(folder, name))) is not None]
+    return sorted(found, key=lambda record: str(record.get("made_at", "")), reverse=True)
 
 
-def template_passed(
-    site: str, site_revision: str, template: str, revision: int, environ: Mapping[str, str] = os.environ
-) -> bool | None:
-    """Return whether the last run of a launch template passed on this revision of a site; None where there is none.
+def of_template(site: str, template: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
+    """Return the last record of a launch template on a site, None where there is none.
 
-    A record of other mini-apps, of another revision of the site or of the template does not count.
+    The site's own folder, which everybody may read, counts before the user's.
     """
-    wanted = {
-        "site": site, "site_revision": site_revision, "template": template, "revision": revision,
-        "miniapps": of_miniapps(),
-    }  # fmt: skip
-    for record in load_all(environ):
-        inputs = record.get("inputs")
-        if isinstance(inputs, dict) and all(inputs.get(name) == value for name, value in wanted.items()):
-            return record.get("result") == "passed"
+    for folder in state.of_templates(environ):
+        record = _read(os.path.join(folder, f"{site}--{template}.json"))
+        if record is not None:
+            return record
     return None
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    record = state.get(path)
+    return record if record is not None and record.get("schema") == SCHEMA else None
+
+
+def with_records(site: Site, environ: Mapping[str, str] = os.environ) -> Site:
+    """Return the site with each launch template verified or not as its last record says.
+
+    A record of another revision of the site or of the template, or of other mini-apps, says nothing.
+    """
+    made = tuple(one._replace(verified=_verified(site, one, environ)) for one in site.launch_templates)
+    return site if made == site.launch_templates else site._replace(launch_templates=made)
+
+
+def _verified(site: Site, one: LaunchTemplate, environ: Mapping[str, str]) -> bool:
+    record = of_template(site.id, one.name, environ)
+    inputs = record.get("inputs") if record is not None else None
+    if record is None or not isinstance(inputs, dict):
+        return one.verified
+    now = {"site_revision": site.revision, "revision": one.revision, "miniapps": of_miniapps()}
+    holds = all(inputs.get(name) == value for name, value in now.items())
+    return record.get("result") == "passed" if holds else one.verified

@@ -72,15 +72,15 @@ def _slow_links(nodes: dict[str, list[Fact]]) -> Iterator[str]:
     """A node whose links give less than half of what the median node's do, for each collective."""
     names = sorted({name for facts in nodes.values() for fact in facts for name in fact.rates()})
     for name in names:
-        rates = {
+        rates: dict[str, float] = {
             host: median(found)
             for host, facts in nodes.items()
             if (found := [rate for fact in facts if (rate := fact.rates().get(name))])
         }
-        usual = median(rates.values()) if len(rates) > 2 else 0
-        for host, rate in sorted(rates.items()):
-            if rate < SLOW * usual:
-                yield f"{host}: {name} moves {_rate(rate)} there, {_rate(usual)} on the median node"
+        usual = median(rates.values()) if len(rates) > 2 else 0.0
+        for host, slow in sorted(rates.items()):
+            if slow < SLOW * usual:
+                yield f"{host}: {name} moves {_rate(slow)} there, {_rate(usual)} on the median node"
 
 
 def _rate(rate: float) -> str:

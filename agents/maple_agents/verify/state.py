@@ -22,10 +22,18 @@ def own(environ: Mapping[str, str] = os.environ) -> str | None:
     return os.path.join(state, "maple", "verify") if state else None
 
 
-def folders(environ: Mapping[str, str] = os.environ) -> list[str]:
-    """Return the folders that may hold records, the user's first."""
+def of_templates(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the folders that may hold records of launch templates, the site's first."""
     mine = own(environ)
-    return ([os.path.join(mine, "records")] if mine else []) + list(places.folders(SITE_FOLDER, environ))
+    return [*places.folders(SITE_FOLDER, environ), *([os.path.join(mine, "templates")] if mine else [])]
+
+
+def names(folder: str) -> list[str]:
+    """Return the names of the JSON files in a folder, sorted; none where it cannot be read."""
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
+    except OSError:
+        return []
 
 
 def put(folder: str, name: str, value: Mapping[str, Any]) -> str:

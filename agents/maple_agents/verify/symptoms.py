@@ -6,6 +6,7 @@ The words are those of torch 2.13, CPython 3.6 to 3.13, bash, srun 22.05 and Hyd
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from .facts import Fact
 from .verdicts import Kind
@@ -29,18 +30,24 @@ _OUTPUT = (  # the first that is found in the order of belief
     (Kind.INTERPRETER, re.compile(r".*(execve|couldn't exec|cannot execute|bad interpreter).*")),
     (Kind.INTERPRETER, re.compile(r".*SyntaxError.*")),
     (Kind.INTERPRETER, re.compile(r".*[Nn]o such file.*python.*|.*python.*[Nn]o such file.*")),
-    (Kind.LAUNCHER, re.compile(r".*: (command )?not found$")),
+    (Kind.LAUNCHER, re.compile(r".*: (command )?not found")),
+    (Kind.RENDEZVOUS, re.compile(r".*(Rendezvous(Timeout|Connection)?Error|RendezvousTimeout|DistStoreError).*")),
     (Kind.RANK, re.compile(r"TypeError: int\(\) argument .*NoneType.*|.*node_rank.* is not set correctly.*")),
     (Kind.RANK, re.compile(r".*invalid (int|literal).*value: ''.*|.*argument --\w*rank\w*: .*")),
     (Kind.NODE, re.compile(r".*(not reachable via ssh|connect to host|Could not resolve hostname|unknown host).*")),
     (Kind.LAUNCHER, re.compile(r".*(hostfile|machine ?file).*", re.I)),
     (Kind.WORLD, re.compile(r".*extra nodes available via hostfile.*")),
     (Kind.PORT, re.compile(r".*(EADDRINUSE|[Aa]ddress already in use).*")),
+    (Kind.KILLED, re.compile(r".*(Out [Oo]f [Mm]emory|oom.kill|\bKilled\b).*")),
     (Kind.LAUNCHER, re.compile(r"(srun|mpi\w+|\[mpiexec.*\]|torchrun|accelerate|deepspeed)\S*:? .*error.*")),
-    (Kind.CRASHED, re.compile(r"(Segmentation fault|Killed|Out [Oo]f [Mm]emory|.*oom.kill.*|Illegal instruction).*")),
+    (Kind.CRASHED, re.compile(r".*(Segmentation fault|Illegal instruction|Bus error|Aborted).*")),
     (Kind.LAUNCHER, re.compile(r"\w*(Error|Exception)\b.*")),
     (Kind.LAUNCHER, re.compile(r".*\b[Ee]rror\b.*")),
 )  # fmt: skip
+# Mini-apps' own lines, what our cancelling says, and what srun says of a task whose own words stand elsewhere.
+_OURS = re.compile(
+    r"MAPLE-FACTS|CANCELLED AT|Exited with exit code|Job step aborted|: Terminated|forcing job termination"
+)
 
 
 def kind_of(fact: Fact) -> Kind | None:
@@ -81,7 +88,7 @@ def _stuck(fact: Fact) -> Kind:
     return Kind.COLLECTIVE if fact.phase in ("collectives", "steps", "mesh", "model") else Kind.CRASHED
 
 
-_OWN = {
+_OWN: dict[str, Callable[[Fact], Kind | None]] = {
     "NoPlace": lambda fact: Kind.WORLD if "cannot be in a world" in fact.says else Kind.RANK,
     "MeetingFailed": _meeting,
     "CheckFailed": lambda _: Kind.COLLECTIVE,
@@ -94,7 +101,7 @@ _OWN = {
 
 def in_output(text: str) -> tuple[Kind, str] | None:
     """Return what the launchers' own words mean, with the line that says so; None where nothing tells."""
-    lines = [line.strip() for line in text[-100_000:].splitlines() if line.strip()]
+    lines = [line.strip() for line in text[-100_000:].splitlines() if line.strip() and not _OURS.search(line)]
     for kind, pattern in _OUTPUT:
         found = next((line for line in lines if pattern.fullmatch(line)), None)
         if found is not None:

@@ -29,6 +29,7 @@ class Kind(StrEnum):
     PORT = "port taken"
     DUPLICATE = "duplicate ranks"
     RANK = "rank unknown"
+    FAN_OUT = "fan-out"
     WORLD = "wrong world size"
     MASTER = "wrong master"
     GPU = "wrong GPU"

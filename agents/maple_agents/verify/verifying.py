@@ -22,16 +22,16 @@ from ..schedulers import Scheduler, SchedulerError
 from .apps import fit
 from .command_line import job_name
 from .command_line import limits as words_for
-from .comparing import Names, compare
+from .comparing import Names
 from .errors import CannotVerify
 from .exchange import exchanged
 from .facts import Fact, Inbox, from_output, merged
 from .interrupts import Interrupts
-from .judging import Scene, reasons_of
 from .launch_lines import Line
 from .leftovers import Opened, clear
+from .outcome import judged
 from .runs import Run, Stage, complete, runs_of
-from .sanity import warnings_of
+from .scenes import Scene
 from .verdicts import Kind, Reason, Verdict, verdict_of
 from .watching import Limits, Until, Watched, watch
 from .workplace import Workplace
@@ -225,7 +225,7 @@ class _Verification:
         )
 
     def _ended(self, job_id: str, seen: Watched) -> bool:
-        """See the job to its end, cancelled where it goes on, take what ranks say to that, return whether it is over."""
+        """See the job to its end, cancelled where it goes on, and take what ranks say to that; return if it is over."""
         over = seen.job is not None and seen.job.over
         if not over and seen.until is Until.REPORTED:
             over = self._is_over(job_id, seen, 1.0)
@@ -313,42 +313,6 @@ class _Verification:
             total,
             max(0.0, total - (seen.began or 0.0) - max(0.0, ran) - self.in_scheduler),
         )
-
-
-def judged(runs: Sequence[Run], scene: Scene) -> Verdict:
-    """Return the verdict on all launch lines together."""
-    reasons: list[Reason] = []
-    differences = []
-    values = known = 0
-    for run in runs:
-        reasons += reasons_of(run, scene)
-        if run.facts:
-            found = compare(run.step, run.facts, scene.names)
-            differences += found.differences
-            values, known = values + found.values, known + found.known
-    reasons = _meeting_on_one_port(runs, reasons)
-    if not any(run.facts for run in runs) and not reasons:
-        reasons = [Reason(Kind.UNCLEAR, "every launch line stands behind a condition, and none ran", "see maple plan")]
-    warnings = [warning for run in runs if run.facts for warning in warnings_of(run)]
-    return verdict_of(reasons, warnings, differences, values, known)
-
-
-def _meeting_on_one_port(runs: Sequence[Run], reasons: list[Reason]) -> list[Reason]:
-    """Launch lines beside each other that meet at one address and port take each other's ranks for their own."""
-    at: dict[tuple[str | None, int | None], set[int]] = {}
-    for run in runs:
-        if run.step.background:
-            for fact in run.facts:
-                if fact.master_port is not None and fact.table("from").get("master_port"):
-                    at.setdefault((fact.master_addr, fact.master_port), set()).add(run.step.line)
-    shared = next(((where, lines) for where, lines in at.items() if len(lines) > 1), None)
-    touched = (Kind.PORT, Kind.DUPLICATE, Kind.WORLD, Kind.RENDEZVOUS, Kind.COLLECTIVE, Kind.MISSING)
-    if shared is None or not any(reason.kind in touched for reason in reasons):
-        return reasons
-    (address, port), lines = shared
-    says = f"lines {' and '.join(map(str, sorted(lines)))} run at the same time and both meet at {address}:{port}"
-    one = Reason(Kind.PORT, says, "give each launch line a port of its own", min(lines))
-    return [one, *(reason for reason in reasons if reason.kind not in touched)]
 
 
 def _tail(path: str) -> bytes:

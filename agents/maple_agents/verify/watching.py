@@ -118,18 +118,16 @@ class _Watch:
 
     def _ask(self) -> bool:
         """Ask the scheduler; return whether the job's state is another."""
-        before = self.seen.job
+        before, answer = self.seen.job, None
         try:
-            job = self.scheduler.jobs([self.job_id])[self.job_id]
+            answer = self.scheduler.jobs([self.job_id])[self.job_id]
         except SchedulerError as error:
             self.error = error
-            job = before
-        if job is not None and job.state is JobState.VANISHED and self.missed < 2:
+        if answer is not None and answer.state is JobState.VANISHED and self.missed < 2:
             self.missed += 1  # between two of its places a scheduler knows a job in neither
-            job = before
-        elif job is not None:
-            self.missed = 0 if job.state is not JobState.VANISHED else self.missed
-            self.seen.job = job
+        elif answer is not None:
+            self.seen.job = answer
+        job = self.seen.job
         changed = (before and before.state) != (job and job.state)
         self.pause = (
             QUESTIONS.first if changed or self.missed else min(self.pause * QUESTIONS.growth, QUESTIONS.slowest)
