@@ -27,12 +27,13 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
 def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
     """Say what is wrong with a batch script, and what would be submitted in its place. Nothing is submitted.
 
-    SCRIPT is a file, or - for standard input. WORDS stand before the script on sbatch's command line.
+    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line of sbatch or qsub.
 
     \b
     Examples:
       maple check job.sh
       maple check --site ncsa-delta job.sh -- --nodes=4 --partition=gpuA100x4
+      maple check --site alcf-polaris job.sh -- -l select=4 -q prod
       generate-job | maple check - --json
 
     Exit code: 0 clean, 1 findings, 2 usage, or the script cannot be read.

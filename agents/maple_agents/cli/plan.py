@@ -20,7 +20,7 @@ from .complaint import Complaint
 def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
     """Draw which processes a batch script would start: nodes, ranks, worlds, masters and GPUs.
 
-    SCRIPT is a file, or - for standard input. WORDS stand before the script on sbatch's command line. What is not
+    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line. What is not
     known is drawn as ?, and lines that could not be read are named.
 
     \b

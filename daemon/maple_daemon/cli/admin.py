@@ -59,12 +59,19 @@ def admin() -> None:
 
 @admin.command()
 @prefix_option
-@click.option("--bin", "folder", required=True, metavar="DIR", help="Folder on PATH where sbatch is placed.")
+@click.option("--bin", "folder", required=True, metavar="DIR", help="Folder on PATH where sbatch, or qsub, is placed.")
 @click.option("--site", "site_id", required=True, metavar="ID", help="Site whose facts hold; maple site list.")
 @click.option(
     "--mode", default="", metavar="M", help="off, observe, warn or repair.  [default: as before, else the site's]"
 )
-@click.option("--real-sbatch", "real", default="", metavar="PATH", help="The real sbatch.  [default: found on PATH]")
+@click.option(
+    "--real-sbatch",
+    "--real-qsub",
+    "real",
+    default="",
+    metavar="PATH",
+    help="The real sbatch or qsub.  [default: found on PATH]",
+)
 @click.option("--python", default="", metavar="PATH", help="Interpreter, 3.9 or newer.  [default: the system's]")
 @click.option("--audit", default="", metavar="DIR", help="Folder for audit lines.  [default: <prefix>/audit]")
 @click.option("--socket", default="", metavar="PATH", help="Where a daemon listens.  [default: none]")
@@ -73,7 +80,9 @@ def admin() -> None:
 @click.option("--no-compiler", is_flag=True, help="Install the Python entry in place of the C front.")
 @plainly
 def install(folder: str, **options: Any) -> None:
-    """Put Maple in front of sbatch; run it again to update, or to repair what was damaged.
+    """Put Maple in front of sbatch or qsub; run it again to update, or to repair what was damaged.
+
+    Which of the two, the scheduler of the site says.
 
     Nothing that is not Maple's is overwritten, and a failure leaves everything as it was.
     """
@@ -98,7 +107,7 @@ def install(folder: str, **options: Any) -> None:
 @prefix_option
 @plainly
 def uninstall(prefix: str) -> None:
-    """Take everything away that install put there; the real sbatch is found again at once."""
+    """Take everything away that install put there; the real command is found again at once."""
     from ..install import retreat
 
     for one in retreat.uninstall(absolute(prefix, "--prefix")):
