@@ -7,7 +7,8 @@ FRONT := submit_filter/front
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lab packages venv front lint format cases docs bench bench-heavy clean setup callers-venv
+.PHONY: help demo test lab packages venv front lint format cases docs bench bench-heavy clean setup callers-venv \
+	miniapps-venv
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+[^:]*:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
@@ -15,7 +16,7 @@ help: ## this list
 demo: setup ## a broken job on a lab cluster, first bare, then through Maple
 	@$(BIN)/python tests/lab/demo.py
 
-test: setup callers-venv ## every test
+test: setup callers-venv miniapps-venv ## every test
 	@$(PYTEST)
 
 lab: setup ## a shell on a lab cluster in the shape of a site: make lab SITE=ncsa-delta
@@ -31,6 +32,9 @@ venv: ## .venv with every command in .venv/bin
 
 callers-venv: venv ## the tools that submit for their users (submitit, Parsl, Snakemake ...), for their tests
 	@tests/callers/venv.sh
+
+miniapps-venv: venv ## torch for processors, accelerate and deepspeed, for the mini-apps' tests (about a gigabyte)
+	@tests/miniapps/venv.sh
 
 front: ## the C program that stands in for sbatch
 	@if [ -f $(FRONT)/Makefile ]; then $(MAKE) -s -C $(FRONT); fi
@@ -54,12 +58,12 @@ docs: venv ## man pages and completions, from the commands themselves
 bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc tests
 
+bench-verify bench-miniapps: miniapps-venv
+
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
 
-bench-heavy: setup ## our tables and stand-ins against the real torchrun, accelerate and deepspeed (installs torch)
-	@[ -x build/heavy-venv/bin/torchrun ] || { $(BIN)/python -m venv build/heavy-venv && \
-	    build/heavy-venv/bin/pip install -q torch==2.13.0 accelerate deepspeed; }
+bench-heavy: setup miniapps-venv ## our tables and stand-ins against the real torchrun, accelerate and deepspeed
 	@MAPLE_HEAVY_PYTHON=build/heavy-venv/bin/python $(PYTEST) -s -m heavy tests/heavy
 	@$(BIN)/python tests/heavy/doubles_against_launchers.py --venv build/heavy-venv
 
