@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import TYPE_CHECKING, Iterator
 
@@ -14,14 +13,14 @@ from .drawing import WIDE, coloured, width
 if TYPE_CHECKING:
     from maple_agents.verify.facts import Fact
     from maple_agents.verify.runs import Run
-    from maple_agents.verify.verifying import Verified, Wanted
+    from maple_agents.verify.verifying import Verified
 
 RANKS = 32  # rows of one launch line; of more, those that failed and the first few
 COLUMNS = ("rank", "local", "world", "node", "master", "GPUs", "CPUs", "link", "came to")
 COLOURS = {"passed": "green", "failed": "red", "unclear": "yellow"}
 
 
-def show(title: str, wanted: "Wanted", made: "Verified") -> None:
+def show(title: str, made: "Verified") -> None:
     """Print everything about one verification."""
     for run in made.runs:
         if run.facts:
@@ -73,11 +72,9 @@ def _table(run: "Run") -> None:
     for fact in shown:
         style = "" if fact.ok else "red"
         table.add_row(*(Text(printable(cell), style=style) for cell in cells(fact)))
-    console = Console(
-        file=sys.stdout, width=width() if sys.stdout.isatty() else min(WIDE, shutil.get_terminal_size((160, 24)).columns),
-        color_system="standard" if coloured() else None, no_color=not coloured(), highlight=False, emoji=False,
-        markup=False,
-    )  # fmt: skip
+    plain = not coloured()
+    columns = width() if sys.stdout.isatty() else WIDE
+    console = Console(file=sys.stdout, width=columns, no_color=plain, highlight=False, emoji=False, markup=False)
     console.print(table)
     if len(shown) < len(run.facts):
         click.echo(f"and {len(run.facts) - len(shown)} more ranks")

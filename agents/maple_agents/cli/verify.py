@@ -23,6 +23,12 @@ APPS = ("auto", "ddp", "fsdp", "zero3", "accelerate_ddp", "three_d", "dry", "pro
 EXIT = {"passed": 0, "failed": 1, "unclear": 3}
 
 
+class NotVerified(Complaint):
+    """What is in the way of a verification; nobody's usage is wrong."""
+
+    exit_code = 3
+
+
 @click.command()
 @click.argument("script", metavar="[SCRIPT|-]", required=False)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
@@ -64,27 +70,46 @@ def verify(
 
     Exit code: 0 passed, 1 failed, 2 usage, or the script cannot be read, 3 could not be verified.
     """
-    jobs = (
-        _templates(words, site_id, name, nodes, gpus_per_node) if script is None else [_script(script, words, site_id)]
-    )
+    if script is not None and script != "-" and script.startswith("-"):
+        words = (script, *words)  # behind `--` stand only words
+        script = None
     if script is not None and name is not None:
         raise Complaint("--template: a script is named as well", "name one of the two")
-    codes, told = [], []
-    for title, template, asked in jobs:
-        from maple_agents.verify import Wanted
-
-        wanted = Wanted(*asked, tuple(words), app, seconds, queue, keep)
-        with _in_one_line():
-            made = _run(wanted)
-            told.append({"name": title, **_kept(wanted, made, title, template)})
-        codes.append(EXIT[made.verdict.result.value])
-        if not as_json:
-            from .verdict_table import show
-
-            show(title, wanted, made)
+    if script is None:
+        asked = _templates(words, site_id, name, nodes, gpus_per_node)
+    else:
+        asked = [_script(script, words, site_id)]
+    made = []
+    for one in asked:
+        try:
+            made.append(_verified(one, words, app, seconds, queue, keep, as_json))
+        except NotVerified as error:
+            if script is not None:
+                raise
+            click.echo(f"maple: {one[0]}: {error.format_message()}", err=True)  # the other templates go on
+            made.append((3, {"name": one[0], "result": "unclear", "says": error.format_message()}))
     if as_json:
-        click.echo(json.dumps(told[0] if script is not None else told, indent=2))
-    return max(codes)
+        told = [told for _, told in made]
+        click.echo(json.dumps(told if script is None else told[0], indent=2))
+    return max(code for code, _ in made)
+
+
+def _verified(
+    asked: "Asked", words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, as_json: bool
+) -> Tuple[int, dict[str, object]]:
+    """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
+    from maple_agents.verify.verifying import Wanted
+
+    title, template, (job, site) = asked
+    wanted = Wanted(job, site, tuple(words), app, seconds, queue, keep)
+    with _in_one_line():
+        made = _run(wanted)
+    told = {"name": title, **_kept(wanted, made, title, template)}
+    if not as_json:
+        from .verdict_table import show
+
+        show(title, made)
+    return EXIT[made.verdict.result.value], told
 
 
 Asked = Tuple[str, Tuple[str, int], Tuple[Submission, Site]]
@@ -100,7 +125,8 @@ def _templates(
     words: Tuple[str, ...], site_id: Optional[str], name: Optional[str], nodes: int, gpus: Optional[int]
 ) -> list[Asked]:
     """Return one template, or all that the site can use, each as a script."""
-    from maple_agents.verify import CannotVerify, from_template
+    from maple_agents.verify import from_template
+    from maple_agents.verify.errors import CannotVerify
 
     if site_id is None:
         raise Complaint("no SCRIPT is named", "name a batch script, or --site for its launch templates")
@@ -132,20 +158,18 @@ def _partition(words: Tuple[str, ...]) -> str:
 def _in_one_line() -> Iterator[None]:
     """Say what is in the way as every command does; what could not be verified is no usage error."""
     from maple_agents.schedulers import SchedulerError
-    from maple_agents.verify import CannotVerify, Interrupted
+    from maple_agents.verify.errors import CannotVerify, Interrupted
 
     try:
         yield
     except (CannotVerify, SchedulerError) as error:
-        complaint = Complaint(str(error))
-        complaint.exit_code = 3
-        raise complaint from error
+        raise NotVerified(str(error)) from error
     except Interrupted as error:
         raise click.exceptions.Exit(128 + error.number) from error
 
 
 def _run(wanted: "Wanted") -> "Verified":
-    from maple_agents.verify import verify as verified
+    from maple_agents.verify.verifying import verify as verified
 
     from .progress import progress
 

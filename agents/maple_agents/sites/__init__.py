@@ -46,12 +46,19 @@ def load(site_id: str) -> Site:
         with open(kept, "rb") as file:
             cached = json.load(file)
         if cached["of"] == key:
-            return from_snapshot(cached["site"])
+            return _as_verified(from_snapshot(cached["site"]))
     except (OSError, ValueError, LookupError, TypeError):
         pass  # not there yet, or not ours: check the file
     site = read(source, filename)
     _keep({"of": key, "site": write(site)}, kept)
-    return site
+    return _as_verified(site)
+
+
+def _as_verified(site: Site) -> Site:
+    """A verification says of a launch template that it works here; it comes and goes without the site file."""
+    from ..verify.records import with_records
+
+    return with_records(site)
 
 
 def read(source: bytes, filename: str) -> Site:

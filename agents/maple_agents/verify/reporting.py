@@ -7,9 +7,10 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from . import miniapp_files
 from .comparing import Names, compare
 from .facts import Fact
-from .records import SCHEMA, Inputs, as_table, digest, of_files, of_miniapps
+from .records import SCHEMA, Inputs, as_table, digest, of_files
 from .runs import Run
 from .verifying import Verified, Wanted
 
@@ -23,7 +24,7 @@ def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int 
         tuple(wanted.words),
         wanted.site.id,
         wanted.site.revision,
-        of_miniapps(),
+        miniapp_files.digest(),
         of_files(made.depends),
         template,
         revision,

@@ -6,7 +6,6 @@ there and write its output there, so they see it; the home folder is not on the 
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import os
 import secrets
@@ -15,19 +14,12 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from . import miniapp_files
 from .errors import CannotVerify
 from .exchange import SAFE
 
 PREFIX = ".maple-verify-"
 ENTRY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "on_node.py")
-
-
-def miniapps() -> str:
-    """Return the folder of the mini-apps, which are copied and never imported. Raises `CannotVerify` without them."""
-    found = importlib.util.find_spec("maple_miniapps")
-    if found is None or not found.origin:
-        raise CannotVerify("the mini-apps are not installed", "install all of maple-hpc")
-    return os.path.dirname(os.path.abspath(found.origin))
 
 
 class Workplace:
@@ -41,7 +33,7 @@ class Workplace:
             for name in ("facts", "job"):
                 os.mkdir(os.path.join(self.path, name), 0o700)
             copied = os.path.join(self.path, "maple_miniapps")
-            shutil.copytree(miniapps(), copied, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
+            shutil.copytree(miniapp_files.folder(), copied, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
         except BaseException:
             remove(self.path)
             raise
