@@ -27,8 +27,8 @@ HYDRA_RIGHT = {
     "torchrun by mpiexec": f"mpiexec -n 2 -ppn 1 torchrun {C10D} train.py",
     "torchrun by ssh": 'r=0; for h in $(uniq $PBS_NODEFILE); do ssh $h "cd $PBS_O_WORKDIR; torchrun --node_rank=$r '
     f'{STATIC} train.py" & r=$((r+1)); done; wait',
-    "torchrun by pbsdsh": "pbsdsh -n 0 -- torchrun --node_rank=0 " + STATIC + " train.py & "
-    "pbsdsh -n 2 -- torchrun --node_rank=1 " + STATIC + " train.py & wait",
+    "torchrun by pbsdsh": "for r in 0 1; do pbsdsh -n $((2 * r)) -- sh -c "
+    f'"cd $PBS_O_WORKDIR; torchrun --node_rank=$r {STATIC} train.py" & done; wait',
     "its own agent": f"mpiexec -launcher ssh -launcher-exec $(command -v ssh) -n 4 -ppn 2 bash -c '{PMI}'",
     "deepspeed by pdsh": "uniq $PBS_NODEFILE | sed 's/$/ slots=2/' > hostfile; deepspeed --hostfile hostfile train.py",
 }

@@ -231,7 +231,9 @@ class Leaf:
             pid=os.getpid(),
         )
         if server:
-            time.sleep(0.2)  # the others' answers are on their way
+            if told["why"]:
+                time.sleep(0.2)  # latecomers hear what is wrong
+            server.drain()
         return told["why"], told["world_id"]
 
     def write(self, ok, why):

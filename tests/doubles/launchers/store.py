@@ -26,7 +26,7 @@ class Server:
 
     def __init__(self, port):
         self.world_id = uuid.uuid4().hex[:12]
-        self._rounds, self._ranks, self._left = {}, [], {}
+        self._rounds, self._ranks, self._left, self._answered = {}, [], {}, 0
         self._changed = threading.Condition()
         self._socket = socket.socket()
         self._socket.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -45,6 +45,11 @@ class Server:
     def close(self):
         self._socket.close()
 
+    def drain(self):
+        """Wait until every rank that came has its answer: it would be lost if this process ended before."""
+        with self._changed:
+            self._wait(lambda: self._answered >= len(self._ranks))
+
     def _accept(self):
         while True:
             try:
@@ -58,9 +63,14 @@ class Server:
             try:
                 for line in stream:
                     asked = json.loads(line)
-                    answer = getattr(self, "_" + asked.pop("op"))(**asked)
+                    op = asked.pop("op")
+                    answer = getattr(self, "_" + op)(**asked)
                     stream.write(json.dumps(answer).encode() + b"\n")
                     stream.flush()
+                    if op == "rank":
+                        with self._changed:
+                            self._answered += 1
+                            self._changed.notify_all()
             except (OSError, ValueError):
                 return
 
