@@ -16,6 +16,7 @@ import json
 import os
 import re
 import subprocess
+from io import FileIO
 from typing import Mapping, NamedTuple, Optional
 
 from tests.lab.processes import LabError
@@ -244,7 +245,7 @@ def _output(job: _Job, letter: str) -> str:
     return path if os.path.isdir(os.path.dirname(path)) else os.devnull
 
 
-def _opened(path: str):  # type: ignore[no-untyped-def]
+def _opened(path: str) -> FileIO:
     return open(path, "ab", buffering=0)
 
 

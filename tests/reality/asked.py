@@ -10,7 +10,7 @@ from maple_agents import sites
 from maple_submit_filter.decide import Decision, decide, understood
 from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.plan import plan
-from maple_submit_filter.schedulers import pbs
+from maple_submit_filter.schedulers import pbs, slurm
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
 
@@ -83,9 +83,15 @@ def ask(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = Non
 def planned(case: Case, cwd: str) -> LaunchPlan:
     """Return the launch plan of the case as it is submitted in *cwd*."""
     asked = submission(case, cwd)
-    job = understood(asked, lambda path: _read(cwd, path))
-    assert job is not None, f"{case.name}: the command would refuse it, so there is nothing to plan"
-    return plan(asked, job.script, job.settings, site(case.site), job.arguments, job.read)
+    if case.scheduler == "pbs":
+        job = understood(asked, None)
+        assert job is not None, f"{case.name}: qsub would refuse it, so there is nothing to plan"
+        script, settings, arguments = job.script, job.settings, job.arguments
+    else:  # also a job of several components, which Maple itself leaves alone
+        words = slurm.read_argv(asked.argv)
+        script = slurm.read_script(asked.script or b"")
+        settings, arguments = slurm.settings(words, {}, script), words.args
+    return plan(asked, script, settings, site(case.site), arguments, lambda path: _read(cwd, path))
 
 
 def _read(cwd: str, path: bytes) -> Optional[bytes]:
