@@ -136,6 +136,8 @@ class PbsLab:
         try:
             request = read(words, stdin, cwd, submitter)
             check(request, self.shape)
+            with contextlib.suppress(NeverRuns):  # accepted, and then it waits for ever
+                placed(request.resources, self.shape)
             carried = environment.exported(request, submitter)
         except Refused as error:
             return Submitted(None, error.code, "", error.says + "\n")

@@ -125,6 +125,11 @@ def test_what_no_host_can_take_never_runs_and_the_comment_says_why(resources, co
         placed(resources, GENERIC)
 
 
+def test_an_amount_of_memory_that_is_none_is_refused_when_it_is_submitted(pair, tmp_path):
+    sent = pair.qsub("-l", "select=1:mem=lots", cwd=str(tmp_path), stdin=b"true\n")
+    assert (sent.id, sent.returncode) == (None, 166)
+
+
 def test_whole_nodes_take_a_chunk_each():
     shape = shape_of_site("alcf-polaris")
     assert len({one.host for one in placed({"select": "3:ncpus=1"}, shape)}) == 3
