@@ -44,7 +44,7 @@ def lines(made: "Verified") -> Iterator[str]:
             f"{who} on {difference.host}: {difference.what} {difference.real}, planned {difference.planned}"
         )
     for warning in verdict.warnings:
-        yield printable(f"line {warning.line}: warning: {warning.says}")
+        yield printable((f"line {warning.line}: " if warning.line else "") + f"warning: {warning.says}")
     for line in made.aside:
         yield f"line {line}: its program stood aside and did not run"
     if made.folder:

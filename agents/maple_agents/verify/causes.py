@@ -142,7 +142,8 @@ def gpus(run: Run, scene: Scene) -> Iterator[Reason]:
     """A torch worker takes the device of its local rank, so there must be one."""
     binds = any(process.binds_gpu for group in run.step.groups for process in group.processes)
     expected = any(process.gpus for group in run.step.groups for process in group.processes)
-    shared = sharing(run) if binds and expected else []
+    there = expected or any(fact.table("machine").get("nvidia_on_node") for fact in run.facts)
+    shared = sharing(run) if binds and there else []
     beyond = [
         fact
         for fact in run.facts

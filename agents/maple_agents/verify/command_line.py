@@ -47,12 +47,14 @@ def _of_slurm(job: Job, name: str, place: Workplace, seconds: float) -> list[str
 
 
 def _of_pbs(job: Job, name: str, place: Workplace, seconds: float) -> list[str]:
-    if any(b"block" in setting.value for setting in job.settings.all("W")):
+    if job.settings.value("block") == b"true":
         raise _waits("qsub", "-W block=true")
-    if "J" in job.settings or "array" in job.settings:
+    if "array" in job.settings:
         raise CannotVerify("a job array of PBS has at least two members", "take -J out to verify one of them")
     walltime = "walltime=" + clock(minutes(seconds) * 60)
-    return ["-l", walltime, "-N", name, "-o", place.output, "-e", place.errors, "-j", "n", "-k", "n", "-m", "n"]
+    found = ["-l", walltime, "-N", name, "-o", place.output, "-e", place.errors, "-j", "n", "-m", "n"]
+    keeps = job.settings.value("keep") or b""
+    return found + (["-k", "doe"] if keeps and b"d" not in keeps else [])  # else it stays in the home folder
 
 
 def _waits(command: str, option: str) -> CannotVerify:

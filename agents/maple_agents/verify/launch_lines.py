@@ -8,7 +8,7 @@ from typing import NamedTuple, Sequence
 from maple_submit_filter.edits import Edit, Span
 from maple_submit_filter.launch import LaunchPlan, Step
 from maple_submit_filter.launchers.python_options import is_interpreter, python_program
-from maple_submit_filter.text import plain, show
+from maple_submit_filter.text import NUL, plain, show
 
 from .errors import CannotVerify
 
@@ -115,12 +115,18 @@ def edits_of(step: Step, path: bytes) -> tuple[Edit, ...]:
     stand in the script as such.
     """
     if _agent(step):
+        if step.links[-1].open and not step.program[0].endswith(b".py"):
+            raise _nowhere(step, step.program[0])
         return (*_without_module(step), _put(step, 0, path))
     at = _python_at(step.program)
     if at is None:
         return (_put(step, 0, path),)
     call = python_program([plain(word) for word in step.program], at)
-    assert call is not None
+    unknown = next((word for word in step.program[at:] if NUL in word), None)
+    if call is None or (unknown is not None and call.script is None):
+        raise _nowhere(step, unknown or step.program[at])
+    if call.script is not None and unknown is not None and not step.program[call.script].endswith(b".py"):
+        raise _nowhere(step, unknown)  # it may be the program, and what looks like one its argument
     if call.module is not None or call.command is not None:
         return (_in_place_of_letter(step, at, call.program, path),)
     if call.script is not None or call.stdin:

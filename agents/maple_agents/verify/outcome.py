@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .comparing import Difference, compare
 from .judging import reasons_of
 from .runs import Run
-from .sanity import warnings_of
+from .sanity import idle, warnings_of
 from .scenes import Scene
 from .verdicts import Kind, Reason, Verdict, verdict_of
 
@@ -27,6 +27,7 @@ def judged(runs: Sequence[Run], scene: Scene) -> Verdict:
     if not any(run.facts for run in runs) and not reasons:
         reasons = [Reason(Kind.UNCLEAR, "every launch line stands behind a condition, and none ran", "see maple plan")]
     warnings = [warning for run in runs if run.facts for warning in warnings_of(run)]
+    warnings += idle(runs, scene.names.hosts)
     return verdict_of(reasons, warnings, differences, values, known)
 
 

@@ -25,6 +25,17 @@ def warnings_of(run: Run) -> list[Warning]:
     return [Warning(words, run.step.line) for words in dict.fromkeys(said)]
 
 
+def idle(runs: Sequence[Run], hosts: Sequence[str]) -> list[Warning]:
+    """Return a warning where some of the job's nodes have nothing to do, though others do."""
+    busy = {fact.host.split(".")[0] for run in runs for fact in run.facts}
+    left = [host for host in hosts if host.split(".")[0] not in busy]
+    return (
+        [Warning(f"nothing ran on {listed(left)}, {len(left)} of the job's {len(hosts)} nodes")]
+        if busy and left
+        else []
+    )
+
+
 def _cpus(host: str, facts: Sequence[Fact]) -> Iterator[str]:
     """One core for all ranks; single cores that two ranks are bound to; fewer CPUs than ranks."""
     sets = [fact.cpus() for fact in facts if fact.cpus()]
