@@ -5,6 +5,7 @@ Which maker's it is, is often not known: a value counts only where all that take
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
 from ..launch import Link
@@ -14,7 +15,7 @@ from ..shell_state import Place, Shell
 from ..site import Site
 from ..text import Text, show
 from . import srun_options
-from .grammar import Reading
+from .grammar import Reading, read
 from .mpi_hosts import FILES, LISTS, hosts
 from .mpi_layout import Layout, layout, pals_total, per_node, total
 from .mpi_options import TABLES, makers, readings
@@ -40,6 +41,10 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         return
     one = link("mpiexec", argv, reading)
     trail = followed(trail, one, reading)
+    refused = _no_number(one)
+    if refused:
+        _stop(one, refused, trail._replace(links=trail.links[:-1]), scene)
+        return
     whose = meant(tuple(takers), argv[reading.program :])
     shape = _shape(one, whose, shell, scene)
     scene.shapes[trail.key] = (trail, shape)
@@ -56,21 +61,44 @@ def makers_here(name: bytes, site: Site) -> Sequence[str]:
 def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
     """Say so where the line holds an option that is another launcher's alone: then none would start it."""
     here = makers_here(argv[0].raw, scene.site)
-    for word in argv[1:]:
+    for word in _before_the_program(argv):
         name = word.raw.split(b"=")[0]
         if not word.literal or not name.startswith(b"-") or _taken(name, here):
             continue
-        owner = _owner(name, here, told=len(here) == 1)
+        owner = _owner(name, argv, here)
         if not owner:
             continue
         launcher = show(argv[0].raw)
-        refused = "%s does not take %s, which is an option of %s" % (launcher, show(name), owner)
-        one = link(launcher, argv, Reading((), 1, False, ""))
-        scene.shapes[trail.key] = (
-            trail._replace(links=trail.links + (one,)),
-            StepShape(None, None, None, False, refused),
-        )
+        refused = "%s does not take %s, which is an option of %s" % (launcher, show(name), _SAID.get(owner, owner))
+        _stop(link(launcher, argv, read(TABLES[owner], argv, 1) if owner in TABLES else NOTHING), refused, trail, scene)
         return
+
+
+def _stop(one: Link, refused: str, trail: Trail, scene: Scene) -> None:
+    followed_by = trail._replace(links=trail.links + (one,))
+    scene.shapes[trail.key] = (followed_by, StepShape(None, None, None, False, refused))
+
+
+def _before_the_program(argv: List[Text]) -> List[Text]:
+    """Return the words that surely stand before the program, with an option in doubt taken to have a value."""
+    out: List[Text] = []
+    value = False
+    for word in argv[1:]:
+        option = word.raw.startswith(b"-")
+        if not option and (not value or _PROGRAM.search(word.raw)):
+            break
+        value = option and b"=" not in word.raw
+        out.append(word)
+    return out
+
+
+def _no_number(one: Link) -> str:
+    """Return what every maker says of a number of ranks that is none, "" where it is one or not known."""
+    found = one.option("np", "n", "c")
+    value = found.value if found is not None else None
+    if found is None or value is None or not value.literal or (value.raw.isdigit() and int(value.raw)):
+        return ""
+    return "%s wants a number of ranks, and gets %s" % (show(found.spelling), show(value.raw) or "nothing")
 
 
 def _taken(name: bytes, here: Sequence[str]) -> bool:
@@ -82,14 +110,26 @@ def _spelt(name: bytes) -> bytes:
     return b"--" + name.lstrip(b"-")
 
 
-def _owner(name: bytes, here: Sequence[str], told: bool) -> str:
-    """Return whose option it is: srun's, or another maker's where it is known which one is here; "" unknown."""
+def _owner(name: bytes, argv: List[Text], here: Sequence[str]) -> str:
+    """Return whose option it is: srun's, or another maker's where it is known which one is here; "" unknown.
+
+    PALS may take its options shortened.
+    """
+    if any(row.startswith(_spelt(name)) for row in TABLES["pals"].rows) and "pals" in here:
+        return ""
     if name[:2] == b"--" and name in srun_options.TABLE.rows:
         return "srun"
-    others = [maker for maker in TABLES if maker not in here and _spelt(name) in TABLES[maker].rows] if told else []
-    return _SAID[others[0]] if others else ""
+    if len(here) != 1:
+        return ""
+    others = [maker for maker in TABLES if maker not in here and _spelt(name) in TABLES[maker].rows]
+    whole = [maker for maker in others if readings(argv, 1, (maker,))]
+    return next(iter(whole or others), "")
 
 
+NOTHING = Reading((), 1, False, "")
+_PROGRAM = re.compile(
+    rb"/|\.(?:py|sh)\Z|\A(?:python[\d.]*|bash|sh|env|torchrun|accelerate|deepspeed|apptainer|singularity)\Z"
+)
 _SAID = {"pals": "PALS", "hydra": "Hydra (MPICH)", "intelmpi": "Intel MPI", "openmpi": "Open MPI"}
 
 
