@@ -37,6 +37,7 @@ from .watching import Limits, Until, Watched, watch
 from .workplace import Workplace
 
 OUTPUT_AT_MOST = 1 << 20  # bytes of each of the job's outputs that are read, from the end
+AFTERWARDS = 20.0  # seconds that a script has to tidy up behind its last launch line, before its job is cancelled
 TO_END = 30.0  # seconds that a cancelled job may take to end: Slurm kills 30 s after it asked
 
 
@@ -140,9 +141,10 @@ class _Verification:
                 except SchedulerError as error:
                     return self._refused(error)
             seen = self._watched(job_id)
-            reported = time.monotonic()
+            asked = time.monotonic()
             over = self._ended(job_id, seen)
-            return self._judged(job_id, seen, reported)
+            self.in_scheduler += time.monotonic() - asked
+            return self._judged(job_id, seen)
         finally:
             with self.interrupts.held():
                 if job_id and not over:
@@ -208,7 +210,7 @@ class _Verification:
         if error.transient or error.code is None:
             raise error
         reason = Reason(Kind.REFUSED, error.text or "it gave no reason", "correct the request as the scheduler says")
-        return self._result(verdict_of([reason]), (), None, Watched(), self.began)
+        return self._result(verdict_of([reason]), (), None, Watched())
 
     def _watched(self, job_id: str) -> Watched:
         inboxes = {line.name: Inbox(self.place.facts(line.name)) for line, _ in self.lines}
@@ -228,7 +230,7 @@ class _Verification:
         """See the job to its end, cancelled where it goes on, and take what ranks say to that; return if it is over."""
         over = seen.job is not None and seen.job.over
         if not over and seen.until is Until.REPORTED:
-            over = self._is_over(job_id, seen, 1.0)
+            over = self._is_over(job_id, seen, AFTERWARDS)
         if not over:
             self._cancel(job_id)
             over = self._is_over(job_id, seen, TO_END)
@@ -254,11 +256,11 @@ class _Verification:
         with contextlib.suppress(SchedulerError):
             self.scheduler.cancel(job_id)
 
-    def _judged(self, job_id: str, seen: Watched, reported: float) -> Verified:
+    def _judged(self, job_id: str, seen: Watched) -> Verified:
         output = _tail(self.place.errors) + b"\n" + _tail(self.place.output)
         facts = self._all_facts(seen, output)
         if seen.until is Until.QUEUED:
-            return self._result(verdict_of([self._queued(seen)]), (), seen.job, seen, reported)
+            return self._result(verdict_of([self._queued(seen)]), (), seen.job, seen)
         nodes = seen.job.nodes if seen.job else ()
         names = Names(tuple(nodes), job_id.split(";")[0])
         scene = Scene(
@@ -271,7 +273,7 @@ class _Verification:
             self.wanted.environ.get("MAPLE_MINIAPP_DEVICE") != "cpu",
         )
         runs = [run for line, stages in self.lines for run in runs_of(line, stages, facts[line.name])]
-        return self._result(judged(runs, scene), runs, seen.job, seen, reported)
+        return self._result(judged(runs, scene), runs, seen.job, seen)
 
     def _all_facts(self, seen: Watched, output: bytes) -> dict[str, list[Fact]]:
         """Return the facts by line. Where a line has no file at all, those on the output stand in for them."""
@@ -292,9 +294,7 @@ class _Verification:
             "try again when nodes are free, or with fewer of them",
         )  # fmt: skip
 
-    def _result(
-        self, verdict: Verdict, runs: Sequence[Run], job: Submitted | None, seen: Watched, reported: float
-    ) -> Verified:
+    def _result(self, verdict: Verdict, runs: Sequence[Run], job: Submitted | None, seen: Watched) -> Verified:
         now = time.monotonic()
         total = now - self.began
         start = seen.began if seen.began is not None else seen.ended
