@@ -82,10 +82,20 @@ def verify(wanted: Wanted, scheduler: Scheduler, tell: Callable[[str, Watched], 
     began = time.monotonic()
     state = _read(wanted)
     interrupts = Interrupts()
-    with interrupts.caught():
+    with interrupts.caught(), contextlib.ExitStack() as leaving:
         clear(scheduler, wanted.environ)
-        with Workplace(_candidates(wanted), wanted.keep) as place:
-            return _Verification(wanted, scheduler, tell, state, place, interrupts, began).run()
+        with interrupts.held():
+            place = Workplace(_candidates(wanted), wanted.keep)
+            opened = Opened(place.token, place.path, scheduler.name, wanted.environ)
+            leaving.callback(_left, interrupts, place, opened)
+        return _Verification(wanted, scheduler, tell, state, place, opened, interrupts, began).run()
+
+
+def _left(interrupts: Interrupts, place: Workplace, opened: Opened) -> None:
+    """Take the folder away, and only then the note of it: who is killed in between is cleared up after."""
+    with interrupts.held():
+        place.close()
+        opened.close()
 
 
 def _read(wanted: Wanted) -> State:
@@ -117,11 +127,12 @@ class _Verification:
         tell: Callable[[str, Watched], None],
         state: State,
         place: Workplace,
+        opened: Opened,
         interrupts: Interrupts,
         began: float,
     ) -> None:
         self.wanted, self.scheduler, self.tell, self.state = wanted, scheduler, tell, state
-        self.place, self.interrupts, self.began = place, interrupts, began
+        self.place, self.opened, self.interrupts, self.began = place, opened, interrupts, began
         self.site = at_home(wanted.submission, wanted.site) or wanted.site
         self.lines: list[tuple[Line, list[Stage]]] = []
         self.aside: tuple[int, ...] = ()
@@ -130,14 +141,13 @@ class _Verification:
     def run(self) -> Verified:
         path = self._prepared()
         words = words_for(self.state.job, self.wanted.words, self.place, self.wanted.seconds)
-        opened = Opened(self.place.token, self.place.path, self.scheduler.name, self.wanted.environ)
         job_id = ""
         over = False
         try:
             with self.interrupts.held():
                 try:
                     job_id = self._submitted(path, words)
-                    opened.submitted(job_id)
+                    self.opened.submitted(job_id)
                 except SchedulerError as error:
                     return self._refused(error)
             seen = self._watched(job_id)
@@ -149,7 +159,6 @@ class _Verification:
             with self.interrupts.held():
                 if job_id and not over:
                     self._cancel(job_id)
-            opened.close()
 
     def _prepared(self) -> str:
         """Put the changed script and an entry for each of its lines into the folder; return the script's path."""

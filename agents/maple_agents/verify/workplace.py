@@ -23,7 +23,7 @@ ENTRY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "on_node.py")
 
 
 class Workplace:
-    """A folder that only its owner may enter. Use it as a context manager; *keep* leaves it where it is."""
+    """A folder that only its owner may enter, until it is closed; *keep* leaves it where it is."""
 
     def __init__(self, candidates: Iterable[str], keep: bool = False) -> None:
         self.keep = keep
@@ -38,10 +38,8 @@ class Workplace:
             remove(self.path)
             raise
 
-    def __enter__(self) -> Workplace:
-        return self
-
-    def __exit__(self, *_: object) -> None:
+    def close(self) -> None:
+        """Remove the folder with all that is in it."""
         if not self.keep:
             remove(self.path)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import socket
@@ -174,7 +175,7 @@ def test_no_note_can_make_another_folder_go(environ, tmp_path):
 
 
 def test_the_folder_is_for_its_owner_alone_and_goes_with_everything_in_it(tmp_path):
-    with Workplace([str(tmp_path)]) as place:
+    with contextlib.closing(Workplace([str(tmp_path)])) as place:
         place.add_entry("line-3", {"stages": [], "environment": {}})
         assert os.stat(place.path).st_mode & 0o777 == 0o700
         assert json.loads(Path(place.path, "line-3.json").read_text())["stages"] == []
@@ -185,5 +186,5 @@ def test_the_folder_is_for_its_owner_alone_and_goes_with_everything_in_it(tmp_pa
 def test_a_folder_that_cannot_be_used_gives_way_to_the_next(tmp_path):
     odd = tmp_path / "a folder; rm -rf"
     odd.mkdir()
-    with Workplace([str(tmp_path / "absent"), str(odd), str(tmp_path)]) as place:
+    with contextlib.closing(Workplace([str(tmp_path / "absent"), str(odd), str(tmp_path)])) as place:
         assert os.path.dirname(place.path) == str(tmp_path)
