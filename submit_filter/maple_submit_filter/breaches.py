@@ -65,8 +65,9 @@ def _meeting_breaches(
     total = shape.tasks if sampled and shape is not None else len(starts)
     if wanted is None or total is None or first.standalone:
         return []
-    if total < wanted and (scene.other_jobs or not all(_is_ours(agent_of(start).master) for start in starts)):
-        return []  # the others may be started by another job
+    elsewhere = scene.other_jobs or scene.strangers or not all(_is_ours(agent_of(start).master) for start in starts)
+    if total < wanted and elsewhere:
+        return []  # the others may be started by another job, or by a program that nobody has read
     numbers = _numbers(starts, shape, scene, wanted, total)
     texts = {"master": first.master or EMPTY, "port": first.port or EMPTY, "run-id": first.run_id or EMPTY}
     if any(raw_of(agent_of(start).master) == b"" for start in starts):

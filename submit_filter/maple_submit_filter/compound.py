@@ -34,10 +34,12 @@ MOST_ROUNDS = 8
 
 
 class Leave(Exception):
-    """`exit`, `exec` or `return`: the rest is not run."""
+    """`exit`, `exec` or `return`: the rest is not run. *loop*: `break` or `continue`, of so many loops (*levels*)."""
 
-    def __init__(self, function: bool = False) -> None:
+    def __init__(self, function: bool = False, loop: bytes = b"", levels: int = 1) -> None:
         self.function = function
+        self.loop = loop
+        self.levels = levels
 
 
 class Compound(Values):
@@ -45,6 +47,7 @@ class Compound(Values):
 
     command: Callable[[Command, Shell, Trail], Optional[int]]
     program: Callable[[Program, Shell, Trail], Optional[int]]
+    loops = 0  # that the command now running stands in
 
     def aside(self, command: Command, shell: Shell, trail: Trail) -> Optional[int]:
         """Run in a subshell: what it changes, and its exit, stay there."""
@@ -124,7 +127,8 @@ class Compound(Values):
                     self.program(command, copy, inner)
                 else:
                     self.command(command, copy, inner)
-            except Leave:
+            except Leave as leave:
+                shell.skips = leave.loop or shell.skips
                 continue
             ends.append(copy)
         if ends:
@@ -154,6 +158,13 @@ class Compound(Values):
         return None
 
     def loop(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
+        skips, self.loops = shell.skips, self.loops + 1
+        try:
+            return self._loop(loop, shell, trail)
+        finally:
+            shell.skips, self.loops = skips, self.loops - 1
+
+    def _loop(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
         if loop.kind in (b"while", b"until", b"select"):
             return self._while(loop, shell, trail)
         values = self.rounds(loop, shell)
@@ -167,7 +178,8 @@ class Compound(Values):
         before = len(self.scene.starts)
         for index, value in enumerate(values[:MOST_ROUNDS]):
             shell.set(variable, value)
-            self._round(loop, shell, trail._replace(key=trail.key + (b"round", index)))
+            if not self._round(loop, shell, trail._replace(key=trail.key + (b"round", index))):
+                return None
         if len(values) > MOST_ROUNDS:
             forget(loop.body, shell)
             self._more_rounds(before)
@@ -178,7 +190,26 @@ class Compound(Values):
         if any(start.trail.background for start in self.scene.starts[before:]):
             self.scene.hidden = True
 
-    def _round(self, loop: Loop, shell: Shell, trail: Trail) -> None:
+    def _round(self, loop: Loop, shell: Shell, trail: Trail) -> bool:
+        """Play one round; return whether the loop goes on.
+
+        Where the round may have been left early, nothing that it may have set is known afterwards.
+        """
+        goes_on = True
+        try:
+            self._body(loop, shell, trail)
+        except Leave as leave:
+            if not leave.loop:
+                raise
+            if leave.levels > 1:
+                raise Leave(loop=leave.loop, levels=leave.levels - 1) from None
+            goes_on = leave.loop == b"continue"
+        if shell.skips:
+            forget(loop.body, shell)
+        shell.skips = b"" if shell.skips == b"continue" else shell.skips
+        return goes_on
+
+    def _body(self, loop: Loop, shell: Shell, trail: Trail) -> None:
         text = None
         target = file_written(loop.redirects)
         if target is not None and target.target is not None:
@@ -222,7 +253,8 @@ class Compound(Values):
             return False
         for index, line in enumerate(many):
             self.read_names(loop, line, shell)
-            self._round(loop, shell, trail._replace(key=trail.key + (b"round", index)))
+            if not self._round(loop, shell, trail._replace(key=trail.key + (b"round", index))):
+                break
         return True
 
     def _while(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
@@ -320,6 +352,7 @@ def merge(shell: Shell, ends: List[Shell]) -> None:
         mixed = Text(derive(b"if." + name, [text for value in values for text in value.texts()]).pieces, True)
         shell.variables[name] = Variable(mixed, None, any(value.exported for value in values))
     shell.softly = any(end.softly for end in ends)
+    shell.skips = next((end.skips for end in ends if end.skips), shell.skips)
     shell.lost = next((end.lost for end in ends if end.lost), b"")
     shell.functions = {**first.functions, **{k: v for end in ends for k, v in end.functions.items()}}
     if any((end.cwd.raw if end.cwd else None) != (first.cwd.raw if first.cwd else None) for end in ends):

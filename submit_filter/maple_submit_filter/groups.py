@@ -46,18 +46,18 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
         nnodes = 1
     workers = same([agent_of(start).workers for start in part])
     declared = nnodes * workers if nnodes and workers else None
-    count = (
-        None if any(start.place.task is None and start.trail.links[0].name == "srun" for start in part) else len(part)
-    )
+    any_number = any(start.place.task is None and start.trail.links[0].name in ("srun", "mpiexec") for start in part)
+    count = None if any_number else len(part)
     if sampled and shape is not None:
         count = shape.tasks if shape.tasks == nnodes else None
     holds = count is not None and count == nnodes and (sampled or _ranked(part, nnodes))
     world = declared if holds else None
     processes = tuple(one for start in part for one in _workers(start, part, world, holds and not sampled))
     on_node = same([one for one in per_node(part).values()]) if count is not None and not sampled else None
-    nodes = (
-        len({start.place.node for start in part}) if count is not None and not sampled else nnodes if holds else None
-    )
+    places = {start.place.node for start in part}
+    nodes = len(places) if count is not None and not sampled else nnodes if holds else None
+    if None in places and len(part) > 1:
+        nodes = on_node = None  # several agents, and it is not known whether on one node or on many
     return Group(
         first.launcher,
         processes,

@@ -79,7 +79,7 @@ class Interpreter(Compound):
         if self.scene.commands > MOST_COMMANDS:
             self.scene.note(self.offset(shell, command.span.start), "the script runs too long to be played through")
             raise Leave
-        trail = trail._replace(phase=self.scene.phase)
+        trail = trail._replace(phase=self.scene.phase, maybe=trail.maybe or bool(shell.skips))
         return _RUN[type(command)](self, command, shell, trail)
 
     def simple(self, simple: Simple, shell: Shell, trail: Trail) -> Optional[int]:

@@ -10,9 +10,11 @@ from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
 
 from .expand import derive, split
 from .shell_state import Shell, joined
-from .text import EMPTY, NUL, Text, host, join, node_name, number, plain, token
+from .text import EMPTY, NUL, Piece, Text, host, join, node_name, number, plain, token
 
 NEWLINE = plain(b"\n")
+MOST_LINES = 16_384  # of a node file that is written out; of a longer one only the first node is taken to be known
+NODE_LIST = b"\0nodelist\0"
 _PROGRAM = re.compile(rb"[A-Za-z_][\w.+-]*")
 _TOKEN = re.compile(rb"\0(host|addr|name):(\d+)\0")
 _OF_NODE = re.compile(rb"\0(host|addr|name):(\d+)\0(?:[.-][A-Za-z0-9.-]*)?")  # with the suffix of a faster network
@@ -38,24 +40,30 @@ def lines(text: Text) -> List[Text]:
 
 
 def unlines(many: Sequence[Text]) -> Text:
-    """Return lines as one text."""
-    return join(part for line in many for part in (line, NEWLINE))
+    """Return lines as one text, in as few pieces as their origins allow: thousands of lines are cut again quickly."""
+    pieces: List[Piece] = []
+    run: List[bytes] = []
+    for piece in (piece for line in many for piece in (*line.pieces, *NEWLINE.pieces)):
+        if piece.start < 0 and piece.cover is None:
+            run.append(piece.text)
+            continue
+        pieces += [Piece(b"".join(run)), piece] if run else [piece]
+        run = []
+    return Text((*pieces, Piece(b"".join(run))) if run else tuple(pieces), any(line.open for line in many))
 
 
 def host_lines(machine: Machine) -> Text:
     """Return one host name a line, in the order of the node list."""
-    if machine.nodes is None:
+    if machine.nodes is None or machine.nodes > MOST_LINES:
         return join([plain(host(0)), NEWLINE, Text(derive(b"more hosts", ()).pieces, True)])
-    return unlines([plain(host(index)) for index in range(min(machine.nodes, 512))])
+    return plain(b"".join(host(index) + b"\n" for index in range(machine.nodes)))
 
 
 def named_lines(many: Optional[Sequence[int]]) -> Text:
     """Return a node file with so many lines for each node, in their order; None: only the first node is known."""
-    if many is None:
+    if many is None or sum(many) > MOST_LINES:
         return join([plain(node_name(0)), NEWLINE, Text(derive(b"more names", ()).pieces, True)])
-    return unlines(
-        [plain(node_name(index)) for index, lines_of_one in enumerate(many[:512]) for _ in range(lines_of_one)]
-    )
+    return plain(b"".join((node_name(index) + b"\n") * count for index, count in enumerate(many)))
 
 
 def node_of(text: Text) -> Optional[int]:
@@ -99,8 +107,10 @@ def _scontrol(argv: List[Text], given: Optional[Text], shell: Shell, machine: Ma
         return None
     if not b"hostnames".startswith(raw[1]):
         return None
+    if not shell.get(b"SLURM_JOB_NODELIST").texts() and raw[2:] in ([], [b""]):
+        return EMPTY  # no job of Slurm, and no list: it prints an error
     if len(raw) == 2:
-        return host_lines(machine) if shell.value(b"SLURM_JOB_NODELIST") is not None else None
+        return host_lines(machine)
     return host_lines(machine) if b"\0nodelist\0" in raw[2] else (argv[2] if node_of(argv[2]) is not None else None)
 
 
@@ -221,7 +231,7 @@ def _head(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
 
 def _tail(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     raw = b" ".join(text.raw for text in argv)
-    if given is None or given.open:
+    if given is None or given.open or (not given.known and given.raw.count(b"\n") > 1):
         return None
     characters = re.fullmatch(rb"-c ?-?(\d{1,4})", raw)
     if characters:
@@ -268,7 +278,7 @@ def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
         return None
     if re.fullmatch(rb"! ?\w+\[\$[01]\] ?\+\+", program) and not given.open:
         return unlines(list({line.raw: line for line in lines(given)}.values()))
-    if re.fullmatch(rb"END ?\{ ?print NR;? ?\}", program) and not given.open:
+    if re.fullmatch(rb"END ?\{ ?print NR;? ?\}", program) and given.known:
         return plain(b"%d\n" % len(lines(given)))
     row = _ROW.fullmatch(program)
     if row:
@@ -327,8 +337,8 @@ def _short(line: Text) -> Text:
 
 def _wc(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     flags = [text.raw for text in argv]
-    if given is None or given.open or len(flags) != 1:
-        return None
+    if given is None or not given.known or len(flags) != 1:
+        return None  # an unknown value may be many lines
     if flags[0] == b"-l":
         return plain(b"%d\n" % given.raw.count(b"\n"))
     if flags[0] == b"-w":
@@ -362,8 +372,8 @@ def _uniq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
 
 def _tr(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     raw = [text.raw.replace(b"\\n", b"\n") for text in argv]
-    if given is None or given.open:
-        return None
+    if given is None or not given.known or NODE_LIST in given.raw:
+        return None  # the byte may stand in what is not known
     if len(raw) == 2 and raw[0] == b"-d" and len(raw[1]) == 1:
         return _swap(given, raw[1], b"")
     if len(raw) == 2 and len(raw[0]) == len(raw[1]) == 1:

@@ -135,7 +135,7 @@ def _step(
         first.trail.links,
         verdict.groups,
         breaches,
-        shape.nodes if shape is not None else 1,
+        (shape.nodes or None) if shape is not None else 1,
         shape.tasks if shape is not None else 1,
         next(iter(layout)) if len(layout) == 1 else None if shape is not None else 1,
         first.agent.workers if first.agent is not None else None,

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from .groups import Verdict
 from .launch import Breach, Group, Process
-from .meetings import is_local, per_node, same, visible
+from .meetings import is_local, per_node, same
 from .outputs import node_of
 from .scene import Scene, Start, StepShape
 from .text import Text, number
@@ -25,7 +25,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     on_node = None if unplaced else same(list(per_node(starts).values()))
     complete = not sampled and all(start.place.task is not None or shape is None for start in starts)
     world = same([one.world_size for one in processes])
-    nodes = shape.nodes if shape is not None else 1
+    nodes = (shape.nodes or None) if shape is not None else 1
     group = Group(
         starts[0].trail.links[-1].name if starts[0].trail.links else "",
         processes,
@@ -106,7 +106,7 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
         return [Breach("env-rank", numbers, texts)]
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
         return [Breach("env-rank", numbers, texts, (b"repeated",))] if world == tasks else []
-    if world is not None and world != tasks:
+    if world is not None and world != tasks and not (world > tasks and scene.strangers):
         return [Breach("world-size", numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
 

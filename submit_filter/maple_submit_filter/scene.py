@@ -93,6 +93,7 @@ class Scene:
         self.home: Optional[Text] = None
         self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
         self.hidden = False  # a command was carried where it cannot be followed
+        self.strangers = False  # programs that cannot be read run beside, or elsewhere, and may start agents of a world
 
     def note(self, offset: int, why: str) -> None:
         """Say once that something at a byte offset (-1: not in the script) was not understood."""

@@ -93,7 +93,7 @@ def _source(
         shell.softly = True
         return 0
     content = run.scene.content(path, shell.cwd)
-    if content is None and path.raw[:1] == b"<" or content is None:
+    if content is None:
         run.scene.note(run.offset(shell, simple.span.start), "a sourced file could not be read: " + show(path.raw))
         shell.lose(b"source%d" % simple.span.start)
         return None
@@ -122,7 +122,8 @@ def _eval(
     if not text.known and (b"conda" in simple_bytes(simple, shell) or b"hook" in simple_bytes(simple, shell)):
         shell.softly = True
         return 0
-    run.text(text, shell, trail._replace(key=trail.key + (run.key(simple, shell),)))
+    span = shell.base.span(simple.span.start, simple.span.end) or trail.span
+    run.text(text, shell, trail._replace(key=trail.key + (run.key(simple, shell),), span=span))
     return None
 
 
@@ -143,6 +144,15 @@ def _return(
     raise Leave(function=True)
 
 
+def _break(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    """break and continue; outside of a loop bash goes on."""
+    if not run.loops:
+        return 0
+    raise Leave(loop=argv[0].raw, levels=number(argv[1]) or 1 if len(argv) > 1 else 1)
+
+
 def _cd(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
@@ -154,6 +164,7 @@ def _cd(
         shell.cwd = join([shell.cwd, plain(b"/"), argv[1]])
     else:
         shell.cwd = derive(b"cd", argv)
+    shell.set(b"PWD", shell.cwd if shell.cwd is not None else shell.mix(b"cd"))
     return None
 
 
@@ -276,6 +287,6 @@ BUILTINS: Dict[bytes, Builtin] = {
     b"printf": _printf, b"echo": _echo, b"[": _test, b"test": _test, b"let": _let, b"shift": _shift, b"wait": _wait,
     b"true": _true, b":": _true, b"false": _false, b"trap": _true, b"ulimit": _true, b"umask": _true, b"shopt": _true,
     b"hash": _nothing, b"type": _nothing, b"alias": _nothing, b"unalias": _nothing, b"jobs": _true, b"disown": _true,
-    b"break": _nothing, b"continue": _nothing, b"exec": _true, b"logout": _exit, b"sleep": _true, b"dirs": _true,
+    b"break": _break, b"continue": _break, b"exec": _true, b"logout": _exit, b"sleep": _true, b"dirs": _true,
     b"getopts": _nothing, b"bind": _true, b"enable": _true, b"history": _true, b"times": _true, b"kill": _nothing,
 }  # fmt: skip

@@ -33,7 +33,7 @@ class Shell:
     """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
-                 "mentioned", "shared", "options", "parents", "scopes")  # fmt: skip
+                 "mentioned", "shared", "options", "parents", "scopes", "skips")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: MutableMapping[bytes, Variable] = {}
@@ -50,6 +50,7 @@ class Shell:
         self.options: set[bytes] = set()
         self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
+        self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
 
     def fork(self, place: Optional[Place] = None) -> "Shell":
         """Return a copy for a subshell."""
@@ -58,7 +59,7 @@ class Shell:
         other.functions = dict(self.functions)
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
-        other.shared = self.shared
+        other.shared, other.skips = self.shared, self.skips
         other.options = set(self.options)
         other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]

@@ -111,7 +111,7 @@ class Values:
         for assignment in simple.assignments:
             self.assign(assignment, shell)
         if not argv:
-            return EMPTY
+            return self._printed_by_bash(simple, shell)
         if any(
             redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects
         ):
@@ -120,6 +120,13 @@ class Values:
             if redirect.fd in (None, b"", b"0"):
                 given = self.given(redirect, shell) or given
         return self.printed(argv, shell, given)
+
+    def _printed_by_bash(self, simple: Simple, shell: Shell) -> Optional[Text]:
+        """`$(< FILE)` is the file's text; assignments and other redirections alone print nothing."""
+        reads = [one for one in simple.redirects if one.op == b"<" and one.fd in (None, b"", b"0")]
+        if len(simple.redirects) != 1 or not reads or simple.assignments:
+            return EMPTY
+        return self.given(reads[0], shell)
 
     def printed(self, argv: List[Text], shell: Shell, given: Optional[Text]) -> Optional[Text]:
         """Return what a command of these words prints, or None."""

@@ -310,4 +310,7 @@ def readings(argv: Sequence[Text], start: int, among: Sequence[str]) -> Dict[str
     Empty means that none of them takes these options.
     """
     all_of_them = {maker: read(TABLES[maker], argv, start) for maker in among}
-    return {maker: reading for maker, reading in all_of_them.items() if not reading.problem}
+    taken = {maker: reading for maker, reading in all_of_them.items() if not reading.problem}
+    if taken or len(among) < 2 or "pals" in among or argv[0].raw.rsplit(b"/", 1)[-1] != b"mpirun":
+        return taken
+    return readings(argv, start, ("pals",))  # its client is installed by the name mpirun as well

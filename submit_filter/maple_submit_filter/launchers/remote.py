@@ -126,8 +126,10 @@ def _link(name: str, argv: List[Text], end: int) -> Link:
 def _lose(programs: Programs, argv: List[Text], trail: Trail, at: int) -> None:
     """Say that a launcher may be carried elsewhere; a command that is surely none is passed over."""
     from ..programs import LAUNCHER_MARKS
+    from ..strangers import harmless
 
     words = b" ".join(text.raw for text in argv[at:])
+    programs.scene.strangers = programs.scene.strangers or not harmless(words)
     if any(mark in words for mark in LAUNCHER_MARKS) or any(text.open for text in argv[at:]):
         programs.scene.note(trail.span.start if trail.span else -1, _LOST)
         programs.scene.hidden = True
