@@ -18,9 +18,10 @@ def progress() -> Iterator[Callable[[str, "Watched"], None]]:
         yield lambda *_: None
         return
     from rich.console import Console
+    from rich.text import Text
 
     with Console(stderr=True, highlight=False).status("reading the script") as status:
-        yield lambda job_id, seen: status.update(words(job_id, seen))
+        yield lambda job_id, seen: status.update(Text(words(job_id, seen)))
 
 
 def words(job_id: str, seen: "Watched") -> str:

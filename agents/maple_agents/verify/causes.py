@@ -10,7 +10,9 @@ from .comparing import CHOOSE_THEMSELVES
 from .facts import Fact
 from .runs import Run
 from .scenes import Scene, failed, of_kind, ranks, reason
+from .symptoms import EARLY
 from .verdicts import Kind, Reason, listed, ranks_in_words
+from .watching import Until
 
 LOCAL = ("localhost", "127.", "::1", "0.0.0.0")
 
@@ -45,7 +47,8 @@ def duplicates(run: Run, scene: Scene) -> Iterator[Reason]:
     if claimed:
         rank, facts = min(claimed.items())
         hosts = listed([f"{host} ({count})" for host, count in sorted(Counter(f.host for f in facts).items())])
-        says = f"{ranks_in_words(list(claimed))} came more than once: {len(facts)} processes are {rank}, on {hosts}"
+        says = f"{ranks_in_words(list(claimed))} came more than once: "
+        says += f"{len(facts)} processes carry rank {rank}, on {hosts}"
         variable = facts[0].from_variable
         says += f"; the number is from {variable}" if variable else ""
         yield reason(run, Kind.DUPLICATE, says, [fact for facts in claimed.values() for fact in facts])
@@ -209,6 +212,12 @@ def walltime(run: Run, scene: Scene) -> Iterator[Reason]:
     if ending is not None and ending.reason is EndReason.WALLTIME:
         phases = listed(sorted({fact.phase for fact in failed(run)}))
         yield reason(run, Kind.WALLTIME, f"the walltime was over during {phases or 'the start'}", failed(run))
+    slow = of_kind(run, Kind.WALLTIME)
+    if scene.until is Until.LATE:
+        slow += [fact for fact in failed(run) if fact.error == "Stopped" and fact.phase in EARLY]
+    if slow:
+        says = f"{slow[0].who} was still at the phase {slow[0].phase} after {slow[0].seconds:.0f} s"
+        yield reason(run, Kind.WALLTIME, says, slow)
 
 
 CAUSES: tuple[Callable[[Run, Scene], Iterator[Reason]], ...] = (

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from maple_submit_filter.launch import Step
 
@@ -34,7 +34,8 @@ class Run:
     stage: Stage
     facts: tuple[Fact, ...]
     due: int | None
-    whole: bool  # every process that was due came, ended well, and has no stage before it
+    whole: bool  # every process that was due came and ended well
+    left_out: str = ""  # the mini-app behind it that this Python cannot import
 
     @property
     def maybe(self) -> bool:
@@ -69,7 +70,7 @@ def _run(line: Line, step: Step, stages: Sequence[Stage], facts: Sequence[Fact])
     for stage in stages:
         here = tuple(fact for fact in facts if fact.miniapp == stage.app)
         if before and not here and not stage.sure and not all(_has(fact, stage) for fact in before):
-            return made  # this Python cannot import what the stage needs
+            return replace(made, left_out=stage.app)
         whole = bool(here) and all(fact.ok for fact in here) and (count is None or len(here) >= count)
         made = Run(line, step, stage, here, count, whole)
         if not whole:

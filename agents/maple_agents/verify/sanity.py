@@ -6,6 +6,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from statistics import median
 
+from .apps import needs
 from .facts import Fact
 from .runs import Run
 from .verdicts import Warning, listed, numbers, ranks_in_words
@@ -19,7 +20,7 @@ def warnings_of(run: Run) -> list[Warning]:
     nodes: dict[str, list[Fact]] = defaultdict(list)
     for fact in run.facts:
         nodes[fact.host].append(fact)
-    said = [*_ranks_from(run.facts), *_pythons(run.facts), *_slow_links(nodes)]
+    said = [*_left_out(run), *_ranks_from(run.facts), *_pythons(run.facts), *_slow_links(nodes)]
     for host, facts in sorted(nodes.items()):
         said += [*_cpus(host, facts), *_gpus(host, facts)]
     return [Warning(words, run.step.line) for words in dict.fromkeys(said)]
@@ -96,6 +97,13 @@ def _slow_links(nodes: dict[str, list[Fact]]) -> Iterator[str]:
 
 def _rate(rate: float) -> str:
     return f"{rate / 1e9:.2f} GB/s" if rate >= 1e8 else f"{rate / 1e6:.1f} MB/s"
+
+
+def _left_out(run: Run) -> Iterator[str]:
+    """What was not tried is not proven."""
+    if run.left_out:
+        missing = listed([name for name in needs(run.left_out) if not run.facts[0].table("versions").get(name)])
+        yield f"{run.left_out} was not run, for {run.facts[0].told.get('executable')} has no {missing}"
 
 
 def _ranks_from(facts: Sequence[Fact]) -> Iterator[str]:

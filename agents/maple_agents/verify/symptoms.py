@@ -24,6 +24,8 @@ _UNRESOLVED = re.compile(
 _WAITED = re.compile(r"timed? ?out|found no rank 0|only ranks .* came|DistStoreError|no answer", re.I)
 _DEVICE = re.compile(r"invalid device ordinal|no CUDA|No HIP|no XPU|CUDA driver|CUDA_ERROR|No devices found", re.I)
 
+EARLY = ("started", "import", "device")  # phases in which a rank has met nobody yet
+
 _OUTPUT = (  # the first that is found in the order of belief
     (Kind.MODULE, re.compile(r"ModuleNotFoundError: .*|.*No module named '?[\w.]+.*")),
     (Kind.INTERPRETER, re.compile(r".*python[\w.-]*: (command not found|No such file or directory|not found).*")),
@@ -82,10 +84,11 @@ def _of_text(fact: Fact) -> Kind | None:
     return Kind.COLLECTIVE if _WAITED.search(fact.says) else Kind.CRASHED
 
 
-def _stuck(fact: Fact) -> Kind:
-    if fact.phase == "rendezvous":
-        return Kind.RENDEZVOUS
-    return Kind.COLLECTIVE if fact.phase in ("collectives", "steps", "mesh", "model") else Kind.CRASHED
+def _stuck(fact: Fact) -> Kind | None:
+    """A rank that is stopped before it meets anybody is no cause; one that took too long by itself is."""
+    if fact.phase in EARLY:
+        return Kind.WALLTIME if fact.error == "TimedOut" else None
+    return Kind.RENDEZVOUS if fact.phase == "rendezvous" else Kind.COLLECTIVE
 
 
 _OWN: dict[str, Callable[[Fact], Kind | None]] = {

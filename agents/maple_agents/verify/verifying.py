@@ -26,6 +26,7 @@ from .comparing import Names
 from .errors import CannotVerify
 from .exchange import exchanged
 from .facts import Fact, Inbox, from_output, merged
+from .file_systems import shared_first
 from .interrupts import Interrupts
 from .launch_lines import Line
 from .leftovers import Opened, clear
@@ -113,10 +114,10 @@ def _read(wanted: Wanted) -> State:
 
 
 def _candidates(wanted: Wanted) -> list[str]:
-    """Return the folders that may take ours: beside the script, where the job starts, at home."""
+    """Return the folders that may take ours: beside the script, where the job starts, at home; shared ones first."""
     cwd = os.fsdecode(wanted.submission.cwd)
     beside = os.path.dirname(os.path.join(cwd, os.fsdecode(wanted.submission.path))) if wanted.submission.path else cwd
-    return list(dict.fromkeys([beside, cwd, wanted.environ.get("HOME", cwd)]))
+    return shared_first([beside, cwd, wanted.environ.get("HOME", cwd)])
 
 
 class _Verification:

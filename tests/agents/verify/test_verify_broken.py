@@ -24,7 +24,7 @@ BROKEN = {
         "GPU", "take the same GPU", Case("srun torchrun --standalone --nproc_per_node=2 train.py\n", 1, 2),
     ),
     "the rank expanded too early": (
-        "DUPLICATE", "4 processes are 0",
+        "DUPLICATE", "4 processes carry rank 0",
         Case('export WORLD_SIZE=4\nsrun bash -c "RANK=$SLURM_PROCID LOCAL_RANK=0 python3 train.py"\n'),
     ),
     "a world too large": (

@@ -123,6 +123,26 @@ def test_a_request_that_cannot_be_submitted_exits_with_1_in_the_schedulers_words
     assert code == 1 and "More processors requested" in out
 
 
+def test_a_launch_template_that_passed_counts_as_verified_on_its_site(lab_of, tmp_path, monkeypatch):
+    """Until then a replacement by it is only offered."""
+    from maple_agents import sites
+
+    from tests.lab.sites import shape_of_site
+
+    made = Called(lab_of(shape_of_site("ncsa-delta")), tmp_path)
+    argv = ["verify", "--site", "ncsa-delta", "--template", "torchrun-over-srun", "--mini-app", "dry", "--json", "--"]
+    said = subprocess.run(
+        [MAPLE, *argv, "--account=abcd", "--partition=gpuA100x4"], cwd=tmp_path, env=made.env, capture_output=True,
+        text=True, timeout=120, check=False,
+    )  # fmt: skip
+    assert (said.returncode, said.stderr) == (0, "")
+    (told,) = json.loads(said.stdout)
+    assert (told["result"], len(told["steps"][0]["ranks"])) == ("passed", 8)
+    for name in ("XDG_STATE_HOME", "XDG_CACHE_HOME"):
+        monkeypatch.setenv(name, made.env[name])
+    assert [one.name for one in sites.load("ncsa-delta").launch_templates if one.verified] == ["torchrun-over-srun"]
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_cancels_the_job_and_takes_the_folder_along(called, number):
     one = called.start(STUCK, 23060 + number, "--time", "100")

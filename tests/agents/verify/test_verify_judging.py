@@ -76,6 +76,7 @@ def test_who_waited_for_whom_and_where_is_said():
         ("DistNetworkError", "The server socket has failed to listen. EADDRINUSE", "rendezvous", "PORT"),
         ("DistNetworkError", "The IPv4 address of (x, 1) cannot be retrieved (gai error: -2)", "rendezvous", "MASTER"),
         ("ModuleNotFoundError", "No module named 'torch'", "import", "MODULE"),
+        ("TimedOut", "import was not over after 60 s", "import", "WALLTIME"),
         ("ImportError", "libcudart.so.12: cannot open shared object file", "import", "MODULE"),
         ("RuntimeError", "CUDA error: invalid device ordinal", "device", "GPU"),
         ("ValueError", "boom", "steps", "CRASHED"),
@@ -92,6 +93,13 @@ def test_what_ranks_say_of_others_is_told_only_where_nothing_else_is_known():
     assert kinds(facts) == ["COLLECTIVE"]
     facts[2] = failed(2, "collectives", "ValueError", "boom")
     assert kinds(facts) == ["CRASHED"]
+
+
+def test_ranks_that_still_import_when_the_time_is_over_want_more_time():
+    facts = [failed(rank, "import", "Stopped", "stopped by signal 15 during import") for rank in range(4)]
+    assert kinds(facts, dataclasses.replace(SCENE, until=Until.LATE)) == ["WALLTIME"]
+    facts[2] = failed(2, "import", "ImportError", "libcudart.so.12: cannot open shared object file")
+    assert kinds(facts) == ["MODULE"]
 
 
 def test_processes_that_nobody_numbered_train_alone():
