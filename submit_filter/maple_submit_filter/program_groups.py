@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Sequence, Tuple
 
 from .groups import Verdict
 from .launch import Breach, Group, Process
-from .meetings import is_local, per_node, same
+from .meetings import is_local, per_node, same, visible
 from .outputs import node_of
 from .scene import Scene, Start, StepShape
 from .text import Text, number
