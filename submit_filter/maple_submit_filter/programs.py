@@ -9,15 +9,15 @@ from .launchers.python_options import PythonCall, python_program
 from .launchers.wrappers import Unwrapped, unwrap
 from .scene import Agent, Scene, Start, Trail
 from .shell_state import Shell
-from .text import NUL, Text, host, plain
 from .strangers import harmless, strange
+from .text import NUL, Text, host, plain
 
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
 ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker".split())
 UNREAD_LAUNCHERS = frozenset(b"horovodrun composer colossalai torchx jsrun aprun".split())
-LAUNCHER_MARKS = (
 _TELLS = {b"--check-build", b"-cb", b"--version", b"-v", b"--help", b"-h"}
+LAUNCHER_MARKS = (
     b"torchrun",
     b"torch.distributed",
     b"accelerate",
@@ -80,9 +80,9 @@ class Programs:
 
     def leaf(self, argv: Sequence[Text], shell: Shell, trail: Trail, python: bool = False) -> None:
         """Record a program that starts no ranks itself. In the batch shell only a python is worth a step."""
-        if not trail.links and not python:
         if strange(argv, trail, python):
             self.scene.strangers = True
+        if not trail.links and not python:
             return
         names = RANK_VARIABLES + (b"CUDA_VISIBLE_DEVICES",)
         environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
@@ -104,16 +104,16 @@ class Programs:
     def _program(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
         name = argv[0].raw.rsplit(b"/", 1)[-1]
         words = b" ".join(text.raw for text in argv[1:])
-        if name in UNREAD_LAUNCHERS or (name in ELSEWHERE and any(mark in words for mark in LAUNCHER_MARKS)):
         if name == b"horovodrun" and set(words.split()) & _TELLS:
             return
+        if name in UNREAD_LAUNCHERS or (name in ELSEWHERE and any(mark in words for mark in LAUNCHER_MARKS)):
             doubt = name.decode("ascii", "replace") + " carries a command elsewhere"
             self.scene.note(trail.span.start if trail.span else -1, doubt)
             self.scene.hidden = True
             return
-        content = self._script(argv[0], shell)
         if name in ELSEWHERE and not harmless(words):
             self.scene.strangers = True
+        content = self._script(argv[0], shell)
         if content is not None:
             self._run(content, argv[1:], shell, trail, b"bash")
             return
@@ -177,9 +177,9 @@ class Programs:
 
     def _wrapped(self, wrapper: Unwrapped, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
         rest = [plain(word) for word in wrapper.implies] + list(argv[wrapper.program_index :])
-        if wrapper.unread or not rest:
         if not rest and wrapper.name in ("env", "time") and not wrapper.open:
             return  # alone it prints the environment
+        if wrapper.unread or not rest:
             self._lost(argv, shell, trail, wrapper.unread or "a wrapper starts nothing")
             return
         changes = wrapper.changes
