@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, Optional, Sequence, Tuple
+from typing import Dict, Optional, Sequence
 
 from .scene import Agent, Start
 from .text import Text
@@ -49,13 +49,3 @@ def wanted_by(part: Sequence[Start]) -> Optional[int]:
     counts = {agent_of(start).nnodes for start in part}
     only = next(iter(counts)) if len(counts) == 1 else None
     return only[0] if only else None
-
-
-def visible(value: Optional[Text], given: Optional[Tuple[bytes, ...]]) -> Optional[Tuple[bytes, ...]]:
-    """Return the devices a process sees: what the step gave, cut by CUDA_VISIBLE_DEVICES; None unknown."""
-    if value is None or value.raw == b"\0same:cvd\0":
-        return given
-    if not value.literal:
-        return None
-    entries = tuple(entry.strip() for entry in value.raw.split(b",") if entry.strip())
-    return entries if all(entry.isdigit() for entry in entries) else None

@@ -5,11 +5,13 @@ from __future__ import annotations
 import re
 from typing import Dict, List, Optional, Sequence, Tuple
 
+from .devices import seen
 from .groups import Verdict
 from .launch import Breach, Group, Process
-from .meetings import is_local, per_node, same, visible
+from .meetings import is_local, per_node, same
 from .outputs import node_of
 from .scene import Scene, Start, StepShape
+from .site import NodeKind
 from .text import Text, number
 
 ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
@@ -20,7 +22,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     """Return the one group of the programs of a step, ranks from RANK where it is set, else the task's number."""
     sampled = shape is not None and shape.sampled
     tasks = shape.tasks if shape is not None else len(starts)
-    processes = tuple(_program(start, tasks) for start in starts)
+    processes = tuple(_program(start, tasks, scene.allocation.node_kinds) for start in starts)
     unplaced = sampled or any(start.place.node is None for start in starts)
     on_node = None if unplaced else same(list(per_node(starts).values()))
     complete = not sampled and all(start.place.task is not None or shape is None for start in starts)
@@ -51,13 +53,13 @@ def number_in(start: Start, name: bytes) -> Optional[int]:
     return number(start.environment.get(name))
 
 
-def _program(start: Start, tasks: Optional[int]) -> Process:
+def _program(start: Start, tasks: Optional[int], kinds: Sequence[NodeKind]) -> Process:
     place = start.place
     rank = number_in(start, b"RANK") if b"RANK" not in start.missing else place.task
     world = number_in(start, b"WORLD_SIZE") if b"WORLD_SIZE" not in start.missing else tasks
     local = number_in(start, b"LOCAL_RANK") if b"LOCAL_RANK" not in start.missing else place.local_task
     master, port = start.environment.get(b"MASTER_ADDR"), start.environment.get(b"MASTER_PORT")
-    gpus = visible(start.environment.get(b"CUDA_VISIBLE_DEVICES"), place.gpus)
+    gpus = seen(start.environment.get, kinds, place.gpus)
     return Process(
         place.node,
         place.task,

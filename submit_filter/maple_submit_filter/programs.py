@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Optional, Sequence
 
+from .devices import HIERARCHY, MASKS
 from .interpreter import Interpreter
 from .launchers.python_options import PythonCall, python_program
 from .launchers.wrappers import Unwrapped, unwrap
@@ -84,7 +85,7 @@ class Programs:
             self.scene.strangers = True
         if not trail.links and not python:
             return
-        names = RANK_VARIABLES + (b"CUDA_VISIBLE_DEVICES",)
+        names = (*RANK_VARIABLES, *MASKS, HIERARCHY)
         environment = {name: value for name in names for value in [shell.value(name)] if value is not None}
         missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
         start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python)

@@ -30,7 +30,7 @@ class Agent(NamedTuple):
     total: Optional[int]  # where the launcher names the world size itself (accelerate, deepspeed)
     visible: Optional[Tuple[bytes, ...]]  # devices its workers see
     cpu: bool  # the run says that it uses no GPU
-    devices: Optional[Text] = None  # CUDA_VISIBLE_DEVICES as the agent inherits it
+    devices: Optional[Text] = None  # the variable that hides devices, as the agent inherits it
     empty: Tuple[str, ...] = ()  # options that were given and came out empty
     rankless: bool = False  # no node rank was given, and the launcher will not start without one
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Dict, List, Optional
 
+from ..devices import mask_of
 from ..launch import Link
 from ..links import followed, link, lost_value
 from ..scene import Agent, Scene, Trail
@@ -114,7 +115,7 @@ def _agent(one: Link, shell: Shell, scene: Scene, config: Optional[Dict[bytes, b
         total,
         visible,
         cpu,
-        shell.value(b"CUDA_VISIBLE_DEVICES"),
+        shell.value(mask_of(scene.allocation.node_kinds)),
         empty_options(one),
         _rankless(one, config, machines, backend),
     )

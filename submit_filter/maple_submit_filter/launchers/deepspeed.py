@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
+from ..devices import mask_of
 from ..launch import Link
 from ..links import followed, link, lost_value
 from ..scene import Agent, Scene, Trail
@@ -98,7 +99,7 @@ def _agent(
         None,
         visible,
         on_cpu(shell, program),
-        shell.value(b"CUDA_VISIBLE_DEVICES"),
+        shell.value(mask_of(scene.allocation.node_kinds)),
         empty_options(one),
         bool(nodes and nodes > 1) and one.option("node-rank") is None and not one.open,
     )

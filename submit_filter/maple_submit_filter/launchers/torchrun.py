@@ -9,9 +9,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
+from ..devices import mask_of, seen
 from ..launch import Link
 from ..links import followed, link, lost_value
-from ..meetings import visible
 from ..scene import Agent, Scene, Trail
 from ..shell_state import Shell
 from ..text import Text, number, plain
@@ -76,7 +76,7 @@ def agent(one: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
         None,
         visible,
         on_cpu(shell, program),
-        shell.value(b"CUDA_VISIBLE_DEVICES"),
+        shell.value(mask_of(scene.allocation.node_kinds)),
         empty_options(one),
     )
 
@@ -124,10 +124,8 @@ def _last_colon(raw: bytes) -> int:
 
 
 def visible_devices(shell: Shell, scene: Scene) -> Optional[Tuple[bytes, ...]]:
-    """Return the devices that a process started here would see. Intel's GPUs do not heed CUDA_VISIBLE_DEVICES."""
-    if any(kind.gpu_vendor == "intel" for kind in scene.allocation.node_kinds):
-        return shell.place.gpus
-    return visible(shell.value(b"CUDA_VISIBLE_DEVICES"), shell.place.gpus)
+    """Return the devices that a process started here would see."""
+    return seen(shell.value, scene.allocation.node_kinds, shell.place.gpus)
 
 
 def on_cpu(shell: Shell, program: List[Text]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
+from ..devices import mask_of
 from ..edits import Fix, Safety
 from ..findings import Finding
 from ..fixes import change
@@ -40,7 +41,7 @@ def _told(step: Step, breach: Breach) -> Finding:
 
 def _hidden(plan: LaunchPlan) -> bool:
     """MPL401 speaks of devices that the script itself hides."""
-    return b"CUDA_VISIBLE_DEVICES" in plan.assigned
+    return mask_of(plan.allocation.node_kinds) in plan.assigned
 
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:

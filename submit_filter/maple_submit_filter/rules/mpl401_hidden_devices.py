@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ..devices import mask_of
 from ..edits import Fix, Safety
 from ..findings import Finding
 from ..fixes import pointed_at, replacements
@@ -18,19 +19,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """The launcher gives each rank of a node a device of its own, out of those that CUDA_VISIBLE_DEVICES lists.
 
     Wrong: export CUDA_VISIBLE_DEVICES=0 ... torchrun --nproc-per-node=4 train.py
+    Wrong: export ZE_AFFINITY_MASK=0 ... torchrun --nproc-per-node=12 train.py, on Intel's GPUs
     Right: torchrun --nproc-per-node=4 train.py (Slurm lists the job's devices)
     Why:   local rank 1 asks for the second device of a list of one. More entries than devices do no harm.
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "gpus-visible" and b"CUDA_VISIBLE_DEVICES" in plan.assigned:
+            if breach.kind == "gpus-visible" and mask_of(plan.allocation.node_kinds) in plan.assigned:
                 yield _finding(step, breach, plan, job)
 
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     workers, visible = breach.numbers["workers"] or 0, breach.numbers["visible"]
-    says = "%d ranks per node, but CUDA_VISIBLE_DEVICES shows %s GPU%s" % (
+    says = "%d ranks per node, but %s shows %s GPU%s" % (
         workers,
+        mask_of(plan.allocation.node_kinds).decode(),
         visible,
         "s" if visible != 1 else "",
     )
