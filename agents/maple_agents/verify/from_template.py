@@ -13,24 +13,29 @@ _SLURM = """\
 #!/bin/bash
 #SBATCH --nodes={nodes}
 #SBATCH --ntasks-per-node={tasks}
-{gpus}export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+{asked}export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 export MASTER_PORT={port}
-{more}{launch}
+{hosts}{launch}
 """
 _PBS = """\
 #!/bin/bash
-#PBS -l select={nodes}:ngpus={n}:mpiprocs={tasks}
+#PBS -l select={nodes}{asked}
 #PBS -l place=scatter
 cd "$PBS_O_WORKDIR"
 export MASTER_ADDR=$(head -n 1 "$PBS_NODEFILE")
 export MASTER_PORT={port}
-{more}{launch}
+{hosts}{launch}
 """
-_HOSTFILE = """\
-export HOSTFILE=$(mktemp -p "$PWD" hosts.XXXXXX)
-trap 'rm -f "$HOSTFILE"' EXIT
-scontrol show hostnames "$SLURM_JOB_NODELIST" | sed 's/$/ slots={n}/' > "$HOSTFILE"
+# deepspeed wants a file of the hosts, under the name that its template gives it.
+_HOSTS = """\
+FOLDER=$(mktemp -d -p "$PWD" .maple-hosts.XXXXXX)
+trap 'rm -rf "$FOLDER"' EXIT
+trap 'exit 143' TERM
+cd "$FOLDER"
+export HOSTFILE=$FOLDER/hostfile
+{listed} | sed 's/$/ slots={n}/' > hostfile
 """
+_LISTED = {"slurm": 'scontrol show hostnames "$SLURM_JOB_NODELIST"', "pbs": '''awk '!seen[$0]++' "$PBS_NODEFILE"'''}
 
 
 def template(name: str, site: Site) -> LaunchFile:
@@ -64,11 +69,10 @@ def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: i
         "site.gpus_per_node": count,
     }
     launch = _with_program(" ".join(_filled(words, slots) for words in one.launch))
+    asked = _chunk(site, count, tasks) if site.scheduler == "pbs" else _request(site, nodes, count)
+    hosts = _HOSTS.format(listed=_LISTED[site.scheduler], n=count) if "hostfile" in launch.lower() else ""
     form = _PBS if site.scheduler == "pbs" else _SLURM
-    more = _HOSTFILE.format(n=count) if "$HOSTFILE" in launch else ""
-    asked = _request(site, nodes, count) if site.scheduler == "slurm" else ""
-    text = form.format(nodes=nodes, tasks=tasks, n=count, gpus=asked, port=PORT, more=more, launch=launch)
-    return text.encode()
+    return form.format(nodes=nodes, tasks=tasks, asked=asked, port=PORT, hosts=hosts, launch=launch).encode()
 
 
 def _filled(words: str, slots: dict[str, int]) -> str:
@@ -86,6 +90,11 @@ def _gpus(site: Site, partition: str) -> int | None:
     """Return the GPUs of a node; where the nodes differ, of the smallest that has any."""
     counts = [kind.gpus for kind in site.node_kinds(partition) if kind.gpus]
     return min(counts) if counts else None
+
+
+def _chunk(site: Site, gpus: int, tasks: int) -> str:
+    """Return what a chunk of PBS has; where whole nodes are given, they have what they have."""
+    return "" if site.gpu_request.style == "whole-node" else f":ngpus={gpus}:mpiprocs={tasks}"
 
 
 def _request(site: Site, nodes: int, gpus: int) -> str:

@@ -90,7 +90,7 @@ def _runs_python(step: Step) -> bool:
     if at is None:
         return False
     call = python_program([plain(word) for word in step.program], at)
-    return call is not None and (call.command is None or not step.program[at:]) and not _only_says(step.program[at:])
+    return call is not None and call.command is None and not _only_says(step.program[at:])
 
 
 def _only_says(words: Sequence[bytes]) -> bool:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import secrets
 from collections.abc import Mapping
 from typing import Any
 
@@ -39,7 +38,7 @@ def names(folder: str) -> list[str]:
 def put(folder: str, name: str, value: Mapping[str, Any]) -> str:
     """Write a JSON file, whole or not at all, and return its path. Raises `OSError`."""
     os.makedirs(folder, mode=0o700, exist_ok=True)
-    path, new = os.path.join(folder, name), os.path.join(folder, f".{name}.{secrets.token_hex(3)}")
+    path, new = os.path.join(folder, name), os.path.join(folder, f".{name}.{os.urandom(3).hex()}")
     try:
         with open(new, "x", encoding="utf-8") as file:
             json.dump(value, file, indent=1, sort_keys=True)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from maple_agents import sites
 from maple_agents.schedulers import Ending, EndReason, Job, JobState, SchedulerError
+from maple_agents.verify import from_template
 from maple_agents.verify.verifying import Verified, Wanted, verify
 from maple_submit_filter.site import GENERIC_PBS, Site
 from maple_submit_filter.submission import Submission
@@ -79,15 +80,18 @@ def polaris() -> Iterator[PbsLab]:
         yield lab
 
 
-def verified(lab: PbsLab, text: str, folder: Path, site: Site, deadline: float = 60) -> tuple[Verified, LabScheduler]:
+def verified(
+    lab: PbsLab, text: str, folder: Path, site: Site, deadline: float = 60, words: tuple[str, ...] = ()
+) -> tuple[Verified, LabScheduler]:
     source = text.encode()
     (folder / "job.sh").write_bytes(source)
-    asked = Submission("pbs", (b"qsub", b"job.sh"), source, "file", b"job.sh", os.fsencode(folder), os.getuid(), {})
+    argv = (b"qsub", *map(os.fsencode, words), b"job.sh")
+    asked = Submission("pbs", argv, source, "file", b"job.sh", os.fsencode(folder), os.getuid(), {})
     lab.tell(MAPLE_ROLE="plain")
     scheduler = LabScheduler(lab, deadline)
     environ = {**lab.environment(), "XDG_STATE_HOME": str(folder / "state")}
     try:
-        made = verify(Wanted(asked, site, (), "dry", 12, 60, False, environ), scheduler)  # type: ignore[arg-type]
+        made = verify(Wanted(asked, site, words, "dry", 12, 60, False, environ), scheduler)  # type: ignore[arg-type]
     finally:
         scheduler.wait()
     assert left(folder) == ("job.sh",)
@@ -143,6 +147,16 @@ def test_ranks_of_pals(polaris, tmp_path):
     made, _ = verified(polaris, PALS, tmp_path, sites.load("alcf-polaris"))
     assert (made.verdict.result.value, made.verdict.differences) == ("passed", ())
     assert made.job is not None and sum(len(run.facts) for run in made.runs) == 8
+
+
+@pytest.mark.parametrize("name", ["torchrun", "accelerate", "deepspeed", "python"])
+def test_launch_templates_of_a_site_with_pals(polaris, tmp_path, name):
+    site = sites.load("alcf-polaris")
+    source = from_template.script(from_template.template(f"{name}-over-pals", site), site, 2)
+    words = ("-A", "project", "-q", "debug", "-l", "filesystems=home")
+    made, _ = verified(polaris, source.decode(), tmp_path, site, words=words)
+    assert (made.verdict.result.value, made.verdict.differences) == ("passed", ()), made.verdict.reasons
+    assert sum(len(run.facts) for run in made.runs) == 8
 
 
 def test_a_host_that_has_nothing_to_do_is_told(pair, tmp_path):
