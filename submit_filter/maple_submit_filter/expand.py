@@ -9,6 +9,7 @@ from typing import Callable, List, Optional, Sequence, Tuple, Union
 from . import arithmetic
 from .shell import Arith, CommandSub, Literal, Param, Part, ProcessSub, Word
 from .shell_state import Shell, Variable, joined, open_value
+from .submission import travels
 from .text import EMPTY, NUL, Text, host, join, number, plain, token
 
 Substitute = Callable[[Union[CommandSub, ProcessSub], Shell], Text]
@@ -339,6 +340,8 @@ def _operate(shell: Shell, part: Param, texts: Tuple[Text, ...], substitute: Sub
 
 def _default(shell: Shell, part: Param, texts: Tuple[Text, ...], substitute: Substitute) -> Tuple[Text, ...]:
     argument = word(shell, part.arg, substitute) if part.arg else EMPTY
+    if part.op not in (b":?", b"?", b":+", b"+") and _is_nowhere(shell, part, texts) and number(argument) is not None:
+        texts = ()
     raw = b"".join(text.raw for text in texts)
     if any(text.open for text in texts):  # set or not: nobody knows
         return texts if part.op in (b":?", b"?") else (Text(derive(b"default", [*texts, argument]).pieces, True),)
@@ -350,6 +353,16 @@ def _default(shell: Shell, part: Param, texts: Tuple[Text, ...], substitute: Sub
     if part.op in (b":=", b"="):
         shell.set(part.name, argument)
     return (argument,)
+
+
+def _is_nowhere(shell: Shell, part: Param, texts: Tuple[Text, ...]) -> bool:
+    """Return whether only a module or a login could have set a variable that the submitter has not.
+
+    Of numbers that a script has a default for, as in `${RANKS_PER_NODE:-12}`, the default is taken.
+    """
+    if part.subscript is not None or part.name.startswith(b"PBS_") or not travels(part.name, shell.mentioned):
+        return False
+    return tuple(text.raw for text in texts) == (open_value(b"env." + part.name).raw,)
 
 
 def _change(shell: Shell, op: bytes, text: Text, argument: Text, second: Text, has_second: bool) -> Text:

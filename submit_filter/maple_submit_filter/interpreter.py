@@ -96,7 +96,7 @@ class Interpreter(Compound):
             for assignment in simple.assignments:
                 self.assign(assignment, shell)
             return BUILTINS[name](self, simple, argv, shell, trail, given)
-        if self.written(simple, argv, shell, given):
+        if self.written(simple, argv, shell, given) or self.rewritten(argv, shell):
             return None
         return self._start(simple, argv, shell, trail, given)
 
@@ -166,6 +166,24 @@ class Interpreter(Compound):
         if target.fd in (None, b"", b"1"):
             self.scene.write(path, shell.cwd, text, b">>" in target.op)
         return text is not None
+
+    def rewritten(self, argv: List[Text], shell: Shell) -> bool:
+        """Follow `sed -i`, `cp` and `mv` of files that the script wrote; return whether it was one of these."""
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        words = [text for text in argv[1:] if not text.raw.startswith(b"-")]
+        if name in (b"cp", b"mv") and len(words) == 2:
+            text = self.scene.content(words[0], shell.cwd, shell.place.node)
+            if text is not None or self.scene.wrote(words[1], shell.cwd):
+                self.scene.write(words[1], shell.cwd, text, False)
+            return True
+        if name == b"sed" and any(text.raw.startswith((b"-i", b"--in-place")) for text in argv[1:]) and words:
+            rest = [text for text in argv[:-1] if not text.raw.startswith((b"-i", b"--in-place"))]
+            rest = rest if argv[-1] is words[-1] else [text for text in rest if text is not words[-1]]
+            before = self.scene.content(words[-1], shell.cwd, shell.place.node)
+            text = self.printed(rest, shell, before) if before is not None else None
+            self.scene.write(words[-1], shell.cwd, text, False)
+            return True
+        return False
 
 
 _RUN: Dict[type, Callable[..., Optional[int]]] = {

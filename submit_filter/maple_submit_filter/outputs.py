@@ -6,7 +6,7 @@ A command is a function from its words and its input to its output; None means t
 from __future__ import annotations
 
 import re
-from typing import Callable, Dict, List, NamedTuple, Optional, Sequence
+from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
 from .expand import derive, split
 from .shell_state import Shell, joined
@@ -15,15 +15,17 @@ from .text import EMPTY, NUL, Piece, Text, host, join, node_name, number, plain,
 NEWLINE = plain(b"\n")
 MOST_LINES = 16_384  # of a node file that is written out; of a longer one only the first node is taken to be known
 NODE_LIST = b"\0nodelist\0"
+SOME = b"\0some:"  # nodes that may be one and the same
 _PROGRAM = re.compile(rb"[A-Za-z_][\w.+-]*")
 _TOKEN = re.compile(rb"\0(host|addr|name):(\d+)\0")
 _OF_NODE = re.compile(rb"\0(host|addr|name):(\d+)\0(?:[.-][A-Za-z0-9.-]*)?")  # with the suffix of a faster network
 
 
 class Machine(NamedTuple):
-    """What a printed host list depends on: how many nodes the job has (None unknown)."""
+    """What the job has, as far as commands print it; None unknown. *gpus*: of a node, where they are all the job's."""
 
     nodes: Optional[int]
+    gpus: Optional[int] = None
 
 
 def lines(text: Text) -> List[Text]:
@@ -59,8 +61,13 @@ def host_lines(machine: Machine) -> Text:
     return plain(b"".join(host(index) + b"\n" for index in range(machine.nodes)))
 
 
-def named_lines(many: Optional[Sequence[int]]) -> Text:
-    """Return a node file with so many lines for each node, in their order; None: only the first node is known."""
+def named_lines(many: Optional[Sequence[int]], total: Optional[int]) -> Text:
+    """Return a node file with so many lines for each node, in their order.
+
+    Where the order is not known the first line is the first node's, and each of the *total* others some node's.
+    """
+    if many is None and total and total <= MOST_LINES:
+        return plain(node_name(0) + b"\n" + b"".join(token(b"some", b"%d" % line) + b"\n" for line in range(1, total)))
     if many is None or sum(many) > MOST_LINES:
         return join([plain(node_name(0)), NEWLINE, Text(derive(b"more names", ()).pieces, True)])
     return plain(b"".join((node_name(index) + b"\n") * count for index, count in enumerate(many)))
@@ -171,6 +178,17 @@ def _printf(argv: List[Text], given: Optional[Text], shell: Shell, machine: Mach
             return join(out)
 
 
+def _nvidia_smi(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    """`nvidia-smi -L`: a line for each GPU, where all of the node's are the job's."""
+    if [text.raw for text in argv] not in ([b"-L"], [b"--list-gpus"]) or machine.gpus is None:
+        return None
+    return unlines([plain(b"GPU %d:" % index) for index in range(machine.gpus)])
+
+
+def _pwd(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
+    return join([shell.cwd, NEWLINE]) if shell.cwd is not None and not argv else None
+
+
 def _which(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     """The folder of a program is not known, its name is; and there may be no such program."""
     if len(argv) != 1 or not argv[0].literal or not _PROGRAM.fullmatch(argv[0].raw):
@@ -247,6 +265,19 @@ def _tail(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
 _LINE = re.compile(rb"-n ?['\"]?(\d{1,6})p;?(?:\d+q)?['\"]?|(\d{1,6})q")
 _BEHIND = re.compile(rb"(?:-e )?s(.)\$\1([^\\&]*?)\1g?", re.DOTALL)
 
+_SWAP = re.compile(rb"s([/,|#])([^\\.*+?\[\]^|(){}/&]{1,80}?)(\$?)\1\1(g?)", re.DOTALL)
+
+
+def _swapped(given: Text, what: bytes, at_end: bytes, everywhere: bool) -> Optional[Text]:
+    """Take plain bytes out of each line: all of them, or those at its end. None where a name may hold them."""
+    if what.isalnum() or not everywhere and not at_end:
+        return None
+    if not at_end:
+        return _swap(given, what, b"")
+    return unlines(
+        [line.slice(0, len(line.raw) - len(what)) if line.raw.endswith(what) else line for line in lines(given)]
+    )
+
 
 def _sed(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     """`sed -n 2p`, `sed 1q`, and `sed 's/$/ slots=4/'`."""
@@ -254,6 +285,10 @@ def _sed(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     if given is None:
         return None
     many = lines(given)
+    script = re.sub(rb"\A-e | -e\Z", b"", script)
+    swapped = _SWAP.fullmatch(script)
+    if swapped and given.known and NODE_LIST not in given.raw:
+        return _swapped(given, swapped.group(2), swapped.group(3), bool(swapped.group(4)))
     behind = _BEHIND.fullmatch(script)
     if behind and not given.open:
         return unlines([join([line, plain(behind.group(2))]) for line in many])
@@ -276,7 +311,7 @@ def _awk(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine
     program = b" ".join(text.raw for text in argv).strip()
     if given is None:
         return None
-    if re.fullmatch(rb"! ?\w+\[\$[01]\] ?\+\+", program) and not given.open:
+    if re.fullmatch(rb"! ?\w+\[\$[01]\] ?\+\+", program) and not given.open and SOME not in given.raw:
         return unlines(list({line.raw: line for line in lines(given)}.values()))
     if re.fullmatch(rb"END ?\{ ?print NR;? ?\}", program) and given.known:
         return plain(b"%d\n" % len(lines(given)))
@@ -354,6 +389,8 @@ def _sort(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machin
         return None
     many = sorted(lines(given), key=lambda line: _in_order(line.raw))
     if any(b"u" in text.raw for text in argv):
+        if SOME in given.raw:
+            return None
         many = list({line.raw: line for line in many}.values())
     return unlines(many)
 
@@ -364,10 +401,16 @@ def _in_order(raw: bytes) -> bytes:
 
 
 def _uniq(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
-    if given is None or given.open or argv:
+    flags = [text.raw for text in argv]
+    if given is None or given.open or flags not in ([], [b"-c"]) or SOME in given.raw:
         return None
-    many = lines(given)
-    return unlines([line for index, line in enumerate(many) if not index or many[index - 1].raw != line.raw])
+    runs: List[Tuple[Text, int]] = []
+    for line in lines(given):
+        if runs and runs[-1][0].raw == line.raw:
+            runs[-1] = (runs[-1][0], runs[-1][1] + 1)
+        else:
+            runs.append((line, 1))
+    return unlines([join([plain(b"%7d " % count), line]) if flags else line for line, count in runs])
 
 
 def _tr(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
@@ -425,7 +468,7 @@ _COMMANDS: Dict[bytes, Output] = {
     b"shuf": _shuf, b"uuidgen": _uuid, b"echo": _echo, b"printf": _printf, b"cat": _cat, b"seq": _seq, b"expr": _expr,
     b"head": _head, b"tail": _tail, b"sed": _sed, b"awk": _awk, b"gawk": _awk, b"cut": _cut, b"wc": _wc, b"sort": _sort,
     b"uniq": _uniq, b"tr": _tr, b"paste": _paste, b"tee": _same, b"xargs": _xargs, b"tac": _tac,
-    b"which": _which, b"command": _command,
+    b"nvidia-smi": _nvidia_smi, b"pwd": _pwd, b"which": _which, b"command": _command,
 }  # fmt: skip
 
 

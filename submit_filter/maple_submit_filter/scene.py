@@ -123,6 +123,10 @@ class Scene:
             self.depends.append(full)
         return _off_script(data)
 
+    def wrote(self, path: Text, cwd: Optional[Text]) -> bool:
+        """Return whether the script wrote that file before."""
+        return _beside(path.raw, cwd) in self.files
+
     def write(self, path: Text, cwd: Optional[Text], text: Optional[Text], append: bool) -> None:
         """Remember what the script writes to a file; None: unknown content."""
         name = _beside(path.raw, cwd)

@@ -125,9 +125,7 @@ class Shell:
 
     def export(self, name: bytes) -> None:
         """Mark a variable for children."""
-        found = self.get(name)
-        if found.value is not None:
-            self.variables[name] = found._replace(exported=True)
+        self.variables[name] = self.get(name)._replace(exported=True)  # also of one that has no value yet
 
     def lose(self, why: bytes) -> None:
         """Forget everything an unread file may have changed; what the scheduler set stays."""

@@ -5,6 +5,7 @@ plan needs: one random number drawn in the batch shell is the same for every tas
 
     host:3     short name of the job's node number 3      addr:3    an address of that node
     name:3     a name of that node, with or without its domain, as the scheduler writes it
+    some:3     a name of one of the job's nodes, not known which
     nodelist   the compressed node list                    job       the job id
     nodefile   the path of the file with the nodes' names (PBS)
     same:...   one unknown value, the same wherever it appears
@@ -184,6 +185,8 @@ def show(raw: bytes) -> str:
         kind, _, name = part.partition(b":")
         if kind in (b"host", b"addr", b"name"):
             out.append("<node %s>" % name.decode())
+        elif kind == b"some":
+            out.append("<a node>")
         elif kind == b"job":
             out.append("<job id>")
         elif kind == b"nodelist":

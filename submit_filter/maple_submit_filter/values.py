@@ -8,15 +8,36 @@ from typing import Iterable, List, Optional, Sequence, Union
 from . import arithmetic, outputs
 from .edits import Span
 from .expand import arith, separators, split, word, words
+from .launch import Allocation
 from .questions import first, single
 from .scene import MOST_COMMANDS, Scene
-from .shell import AndOr, Assignment, Command, CommandSub, Group, Loop, Pipeline, ProcessSub, Program, Redirect, Simple
-from .shell_state import MOST_BYTES, Shell, Variable, bounded, joined, open_value
+from .shell import (
+    AndOr,
+    Assignment,
+    Command,
+    CommandSub,
+    Group,
+    Loop,
+    Pipeline,
+    ProcessSub,
+    Program,
+    Redirect,
+    Simple,
+    parse,
+)
+from .shell_state import MOST_BYTES, Place, Shell, Variable, bounded, joined, open_value
 from .text import EMPTY, Text, join, number, plain
 
 COUNTED = re.compile(
     rb"\s*([A-Za-z_]\w*)\s*=([^;]*);\s*([A-Za-z_]\w*)\s*(<=?)([^;]*);\s*(?:\+\+([A-Za-z_]\w*)|([A-Za-z_]\w*)\+\+)\s*"
 )
+
+
+def all_gpus(given: Allocation) -> Optional[int]:
+    """Return how many NVIDIA GPUs a node has, where every kind it may be has as many and all are the job's."""
+    counts = {kind.gpus for kind in given.node_kinds}
+    vendors = {kind.gpu_vendor for kind in given.node_kinds}
+    return given.gpus_per_node if counts == {given.gpus_per_node} and vendors == {"nvidia"} else None
 
 
 class Values:
@@ -133,9 +154,11 @@ class Values:
         name = argv[0].raw.rsplit(b"/", 1)[-1]
         if name == b"srun":
             return self._printed_by_srun(argv, shell)
+        if name == b"ssh":
+            return self._printed_by_ssh(argv, shell)
         if name == b"cat" and len(argv) == 2:
             return self.scene.content(argv[1], shell.cwd, shell.place.node)
-        machine = outputs.Machine(self.scene.allocation.nodes)
+        machine = outputs.Machine(self.scene.allocation.nodes, all_gpus(self.scene.allocation))
         if name in outputs.FILTERS and given is None and len(argv) > 1 and not argv[-1].raw.startswith(b"-"):
             content = self.scene.content(argv[-1], shell.cwd, shell.place.node)
             if content is not None:
@@ -152,6 +175,18 @@ class Values:
             return None
         place, rest = found
         return self.printed(rest, shell.spawn(place), None)
+
+    def _printed_by_ssh(self, argv: List[Text], shell: Shell) -> Optional[Text]:
+        """`ssh $head_node hostname -i`: the words are one text for a shell there."""
+        from .launchers.remote import destination
+
+        node, at = destination(argv)
+        text = joined(tuple(argv[at:]))
+        if node is None or text.open or not text.raw:
+            return None
+        there = shell.spawn(Place(node, 0, 0, shell.place.name + b".@%d" % node, None, None))
+        there.base = text
+        return self.output(parse(text.raw), there)
 
     def stdin(self, redirects: Sequence[Redirect], shell: Shell) -> Optional[Text]:
         given = None

@@ -144,3 +144,79 @@ def test_mpirun_may_be_that_of_pals():
     """`--cpu-bind=list:...` and `--genvall` are no options of srun there."""
     body = "cd $PBS_O_WORKDIR\nmpirun --np 8 --ppn 4 --cpu-bind=list:4:9:14:19 --genvall python3 a.py"
     assert decided(body).findings == ()
+
+
+@pytest.mark.parametrize(
+    ("make", "hosts"),
+    [
+        ("cat $PBS_NODEFILE > hf\nsed -i 's/$/ slots=4/' hf", ["<node 0>", "slots=4", "<node 1>", "slots=4"]),
+        ("cp $PBS_NODEFILE hf\nsed -e 's/$/ slots=2/' -i hf", ["<node 0>", "slots=2", "<node 1>", "slots=2"]),
+        ("sort -u $PBS_NODEFILE > a\nmv a hf", ["<node 0>", "<node 1>"]),
+        ("cat $PBS_NODEFILE > hf\nsed -i 's/[.]cluster$//' hf", ["<unknown>"]),
+        ("cat $PBS_NODEFILE > hf\ncp elsewhere hf", ["<unknown>"]),
+    ],
+)
+def test_files_that_are_copied_or_changed_in_place_are_followed(make, hosts):
+    """A hostfile is often made in two steps; what cannot be followed is not what it was before."""
+    assert words(f"{make}\nmpirun -n 1 python a.py $(cat hf)") == hosts
+
+
+@pytest.mark.parametrize(
+    "made",
+    [
+        "$(cat $PBS_NODEFILE | sort -u | tr '\\n' ',' | sed 's/,$//')",
+        "$(sort -u $PBS_NODEFILE | paste -sd, | sed -e 's/,$//')",
+    ],
+)
+def test_a_comma_at_the_end_is_taken_off(made):
+    """The usual way from a node file to a list of hosts."""
+    body = f"H={made}\nmpirun -n 1 python a.py $H $(echo $H | tr ',' '\\n' | wc -l)"
+    assert words(body) == ["<node 0>,<node 1>", "2"]
+
+
+@pytest.mark.parametrize(
+    "there",
+    ["hostname -i", "hostname -I | awk '{print $1}'", "\"hostname -I | awk '{print \\$1}'\"", "'hostname -s'"],
+)
+def test_what_a_node_says_of_itself_by_ssh_is_known(there):
+    """`head_node_ip=$(ssh $head_node hostname -i)` stands in many scripts."""
+    assert words(f'L=$(tail -n1 $PBS_NODEFILE)\nmpirun -n 1 python a.py "$(ssh $L {there})"') == ["<node 1>"]
+
+
+def test_pbsdsh_to_one_node_starts_there():
+    """Each torchrun has a node of its own, and both meet."""
+    command = f'bash -c "cd $PBS_O_WORKDIR; {REST % "$n"}"'
+    (first, _) = planned(f"{HEAD}for n in 0 1; do\n pbsdsh -n $n -- {command} &\ndone\nwait").steps
+    assert [(one.nodes, one.world_size) for one in first.groups] == [(2, 8)]
+
+
+def test_sums_without_select_may_be_shared_out_over_nodes():
+    """On NCI's Gadi `-l ncpus=96 -l ngpus=8` is two nodes; OpenPBS itself makes one chunk of it."""
+    head = "#PBS -l ncpus=96\n#PBS -l ngpus=8\n#PBS -l wd\n"
+    loop = "M=$(hostname)\nr=0\nfor h in $(uniq $PBS_NODEFILE); do\n"
+    assert decided(f'{loop} ssh $h "{REST % "$r"}" &\n r=$((r+1))\ndone\nwait', head).findings == ()
+    assert planned("true", head).allocation.nodes is None
+
+
+@pytest.mark.parametrize(
+    ("body", "given"),
+    [
+        ("module load x\nR=${RANKS_EACH:-12}", ["12"]),
+        ("source settings.sh\nR=${RANKS_EACH:-12}", ["<unknown>"]),
+        ("R=${PBS_NGPUS:-12}", ["<unknown>"]),
+        ("R=${SCRATCH_OF_SITE:-/tmp}", ["<unknown>"]),
+        ("R=${RANKS_EACH:+12}", ["<unknown>"]),
+    ],
+)
+def test_a_number_has_its_default_where_nobody_set_it(body, given):
+    """`qsub -v` would have named it, and no module sets how many ranks somebody wants."""
+    assert words(f"{body}\nmpirun -n 1 python a.py $R") == given
+
+
+def test_a_default_that_qsub_was_told_otherwise_is_not_taken():
+    """-v stands on the command line."""
+    told = asked("R=${RANKS_EACH:-12}\nmpirun -n 1 python a.py $R")
+    job = understood(told._replace(argv=(b"qsub", b"-v", b"RANKS_EACH=6", b"j.sh")), None)
+    assert job is not None
+    (step,) = plan(job.submission, job.script, job.settings, GENERIC_PBS, job.arguments, job.read).steps
+    assert step.program[2:] == (b"6",)

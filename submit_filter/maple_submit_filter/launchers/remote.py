@@ -6,13 +6,13 @@ pbs_tmrsh and pbsdsh (OpenPBS 23.06) start the words as they are, with the job's
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, List, Mapping, Optional
+from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
 from ..launch import Link
 from ..outputs import node_of
 from ..scene import StepShape, Trail
 from ..shell_state import Place, Shell, Variable, joined
-from ..text import Text, host, plain
+from ..text import Text, host, number, plain
 from .grammar import place
 
 if TYPE_CHECKING:
@@ -22,10 +22,16 @@ _SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
 _LOST = "a command is carried to a node that is not known"
 
 
+def destination(argv: List[Text]) -> Tuple[Optional[int], int]:
+    """Return the node that `ssh HOST COMMAND` names, None where it is not known, and where the command begins."""
+    at = _behind_options(argv, _SSH_VALUES)
+    return (_node(argv[at]) if at < len(argv) else None), at + 1
+
+
 def ssh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Run a command on the node that `ssh HOST COMMAND` names."""
-    at = _behind_options(argv, _SSH_VALUES)
-    node = _node(argv[at]) if at < len(argv) else None
+    node, behind = destination(argv)
+    at = behind - 1
     if node is None:
         _lose(programs, argv, trail, at)
         return
@@ -64,9 +70,19 @@ def _one_task(programs: Programs, trail: Trail, link: Link) -> Trail:
 
 
 def pbsdsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
-    """Start a program on every node. Where the node file names nodes more than once it is not known how often."""
+    """Start a program on every node, or on that of `-n N`.
+
+    Where the node file names nodes more than once it is not known how often, nor which node is the Nth.
+    """
     at = _behind_options(argv, b"cn")
     lines = programs.scene.allocation.node_file
+    one = number(argv[2]) if at > 2 and argv[1].raw == b"-n" else None
+    if lines is not None and set(lines) == {1} and one is not None and one < len(lines) and at < len(argv):
+        trail = _one_task(programs, trail, _link("pbsdsh", argv, at))
+        there = _arrive(programs, shell, one, programs.scene.first, 0)
+        there.set(b"PBS_NODENUM", plain(b"%d" % one), exported=True)
+        programs.execute(list(argv[at:]), there, trail, given)
+        return
     chosen = any(text.raw[:2] in (b"-c", b"-n") for text in argv[1:at])
     if lines is None or set(lines) != {1} or chosen or at >= len(argv):
         _lose(programs, argv, trail, at)

@@ -11,7 +11,7 @@ from typing import Dict, List, NamedTuple, Optional, Tuple
 from ..launch import Allocation
 from ..settings import Settings
 from ..shell_state import Variable, open_value
-from ..site import NodeKind, Site
+from ..site import GENERIC_PBS, NodeKind, Site
 from ..submission import Submission
 from ..text import Text, host, plain, token, unknown
 from . import select
@@ -46,7 +46,7 @@ def chunks_of(settings: Settings) -> Tuple[select.Chunk, ...]:
 def spread(settings: Settings, site: Site) -> Optional[Tuple[Share, ...]]:
     """Return the share of each host in order, None where the scheduler may place the chunks in several ways."""
     each = [share for chunk in chunks_of(settings) for share in [_share(chunk)] * min(chunk.count, MOST_HOSTS)]
-    if not each or len(each) > MOST_HOSTS:
+    if not each or len(each) > MOST_HOSTS or _may_be_divided(settings, site):
         return None
     place = settings.value("place")
     words = tuple(place.split(b":")) if place is not None else ()
@@ -59,6 +59,17 @@ def spread(settings: Settings, site: Site) -> Optional[Tuple[Share, ...]]:
     if site.gpu_request.style == WHOLE_NODE or _too_big_to_share(each, where(settings, site)):
         return tuple(each)
     return None
+
+
+def _may_be_divided(settings: Settings, site: Site) -> bool:
+    """Return whether a site that nobody has described may make several chunks of what was asked for in one sum.
+
+    OpenPBS makes one chunk of `-l ncpus=96 -l ngpus=8`; NCI's Gadi shares the sums out over whole nodes.
+    """
+    if site.id != GENERIC_PBS.id or "select" in settings or "nodes" in settings:
+        return False
+    counts = [(settings.value(key) or b"0") for key in ("ncpus", "ngpus")]
+    return any(not count.isdigit() or int(count) > 1 for count in counts)
 
 
 def _share(chunk: select.Chunk) -> Share:
@@ -106,7 +117,8 @@ def allocate(settings: Settings, site: Site) -> Allocation:
     kinds = where(settings, site)
     queue = (settings.value("queue") or b"").decode("utf-8", "replace") or site.default_partition
     if not hosts:
-        return Allocation(None, None, None, None, _gpus((), site, kinds), None, kinds, queue, shared(settings, site))
+        ranks = _lines_in_all(settings, site)
+        return Allocation(None, ranks, None, None, _gpus((), site, kinds), None, kinds, queue, shared(settings, site))
     lines = {one.lines for one in hosts}
     ranks = sum(one.lines for one in hosts)
     return Allocation(
@@ -121,6 +133,12 @@ def allocate(settings: Settings, site: Site) -> Allocation:
         shared(settings, site),
         tuple(one.lines for one in hosts),
     )
+
+
+def _lines_in_all(settings: Settings, site: Site) -> Optional[int]:
+    """Return how many lines the node file has wherever the chunks are placed, None unknown."""
+    shares = [(_share(chunk).lines, chunk.count) for chunk in chunks_of(settings)]
+    return sum(lines * count for lines, count in shares) if shares and not _may_be_divided(settings, site) else None
 
 
 def _cpus_of_rank(hosts: Tuple[Share, ...]) -> Optional[int]:
@@ -149,7 +167,7 @@ def node_file(given: Allocation) -> Text:
     """Return the content of the node file."""
     from ..outputs import named_lines
 
-    return named_lines(given.node_file)
+    return named_lines(given.node_file, given.tasks)
 
 
 def batch_environment(submission: Submission, settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
