@@ -14,7 +14,7 @@ MOUNTS = [
     "/dev/sda / ext4 rw 0 0",
     "tmpfs /tmp tmpfs rw 0 0",
     "fs:/home /home nfs4 rw 0 0",
-    "mgs:/l /work lustre rw 0 0",
+    "mgs:/l /lustre lustre rw 0 0",
 ]
 
 
@@ -66,6 +66,6 @@ def test_a_mini_app_that_was_not_run_is_told():
 
 
 def test_a_folder_that_the_nodes_see_comes_first():
-    assert shared_first(["/tmp/x", "/work/y", "/home/z"], MOUNTS) == ["/work/y", "/home/z", "/tmp/x"]
+    assert shared_first(["/tmp/x", "/lustre/y", "/home/z"], MOUNTS) == ["/lustre/y", "/home/z", "/tmp/x"]
     assert shared_first(["/tmp/x", "/var/y"], MOUNTS) == ["/tmp/x", "/var/y"]
     assert shared_first(["/a"], []) == ["/a"]
