@@ -14,9 +14,9 @@ from .errors import CannotVerify
 
 AGENTS = frozenset(("torchrun", "accelerate", "deepspeed"))  # they start the ranks of a node and give them RANK
 SMALL = frozenset(
-    b"cat chmod cp date df echo env export false free grep hostname id ibstat kill killall ldd ls lscpu lsof mkdir "
-    b"module mv nproc nvidia-smi pgrep pkill printenv ps pwd rm rocm-smi rsync sed sleep stat tar test touch true type "
-    b"uname uptime which whoami xpu-smi".split()
+    b"cat chmod cp date df echo env export false free grep hostname ibstat id kill killall ldd ls lscpu lsof "
+    b"mkdir module mv nproc nvidia-cuda-mps-control nvidia-smi pgrep pkill printenv ps pwd rm rocm-smi rsync "
+    b"sed sleep stat tar test touch true type uname uptime which whoami xpu-smi".split()
 )
 BECAUSE = "verify"
 
@@ -74,10 +74,17 @@ def _sorted(plan: LaunchPlan) -> tuple[list[Step], list[Step]]:
     steps = [step for step in plan.steps if step.program]
     pythons = [step for step in steps if _agent(step) or _runs_python(step)]
     launched = [step for step in pythons if step.links]
-    if pythons:
-        trained = launched or pythons
-        return trained, [step for step in pythons if step not in trained]
-    return [step for step in steps if step.links and _name(step.program[0]) not in SMALL], []
+    others = [step for step in steps if step.links and step not in pythons and _name(step.program[0]) not in SMALL]
+    if not pythons:
+        return others, []
+    trained = launched or pythons
+    return trained, [step for step in pythons if step not in trained] + [step for step in others if not _says(step)]
+
+
+def _says(step: Step) -> bool:
+    """Tell whether a python is given its few words on the line: such looks around, as `python -c` does."""
+    at = _python_at(step.program)
+    return at is not None and len(step.program) > at + 1 and step.program[at + 1][:2] in (b"-c", b"-V", b"-h", b"--")
 
 
 def _agent(step: Step) -> bool:

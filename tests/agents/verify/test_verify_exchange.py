@@ -61,11 +61,14 @@ def test_two_lines_that_share_a_variable_share_an_entry():
 
 
 def test_what_prepares_stands_aside_and_what_looks_around_stays():
-    text = b"python prepare.py\nsrun hostname\nsrun python train.py\nnvidia-smi\n"
+    text = (
+        b"python prepare.py\nsrun hostname\nsrun python train.py\nsrun ./collect --all\nsrun python -c 'import torch'\n"
+    )
     before = state(text)
     made = exchanged(before, FOLDER, again(before))
-    assert [(line.number, line.trains) for line in made.lines] == [(3, False), (5, True)]
-    assert b"srun hostname\n" in made.source and b"prepare.py" not in made.source
+    assert [(line.number, line.trains) for line in made.lines] == [(3, False), (5, True), (6, False)]
+    assert b"srun hostname\n" in made.source and b"srun python -c 'import torch'\n" in made.source
+    assert b"prepare.py" not in made.source and b"srun " + FOLDER + b"/line-6.py --all\n" in made.source
 
 
 def test_bytes_that_are_no_utf8_and_a_missing_newline_stay():
