@@ -8,7 +8,7 @@ from typing import Callable, Iterable, List, Optional, Sequence, Union
 
 from .conditions import negate, test
 from .expand import arith, derive, matches, word
-from .questions import asks, assigned, file_written, first, only_open, only_prints, takes_input
+from .questions import asks, assigned, file_written, first, only_open, only_prints, reads_apart, takes_input
 from .scene import Trail
 from .shell import (
     AndOr,
@@ -248,7 +248,8 @@ class Compound(Values):
 
         A command in the foreground that reads standard input, as ssh and srun do, takes the other lines for itself.
         """
-        many = self.read_rounds(loop, shell, None) if loop.kind == b"while" and not takes_input(loop.body) else None
+        keeps = loop.kind == b"while" and (reads_apart(loop) or not takes_input(loop.body))
+        many = self.read_rounds(loop, shell, None) if keeps else None
         if many is None or len(many) > MOST_ROUNDS:
             return False
         for index, line in enumerate(many):

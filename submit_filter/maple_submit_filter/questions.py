@@ -78,6 +78,21 @@ def only_prints(body: Program) -> bool:
     return len(simple) == len(commands) and all(first(one.words[0]) in (b"echo", b"printf") for one in simple)
 
 
+def read_from(command: Simple) -> bytes:
+    """Return the descriptor of `read NAME <&3`, b"" where it reads standard input."""
+    for redirect in command.redirects:
+        if redirect.op == b"<&" and redirect.fd in (None, b"", b"0") and redirect.target is not None:
+            return first(redirect.target)
+    return b""
+
+
+def reads_apart(loop: Loop) -> bool:
+    """Return whether a `while read` takes its lines from a descriptor of its own."""
+    items = loop.condition.items if loop.condition is not None else ()
+    command = items[0].command if len(items) == 1 else None
+    return isinstance(command, Simple) and bool(read_from(command))
+
+
 def takes_input(body: Program) -> bool:
     """Return whether a command of a loop's foreground may read the loop's standard input."""
     return any(not item.background and _takes_input(item.command) for item in body.items)

@@ -9,7 +9,7 @@ from . import arithmetic, outputs
 from .edits import Span
 from .expand import arith, separators, split, word, words
 from .launch import Allocation
-from .questions import first, single
+from .questions import first, read_from, single
 from .scene import MOST_COMMANDS, Scene
 from .shell import (
     AndOr,
@@ -98,9 +98,13 @@ class Values:
         """Return the lines that a `while read NAME ...` goes through, or None when it is none or they are not known."""
         items = loop.condition.items if loop.condition is not None else ()
         command = items[0].command if len(items) == 1 else None
-        given = self.stdin(loop.redirects, shell) or given
         if not isinstance(command, Simple) or not command.words or first(command.words[0]) != b"read":
             return None
+        apart = read_from(command)
+        if apart:
+            given = next((self.given(one, shell) for one in loop.redirects if (one.fd, one.op) == (apart, b"<")), None)
+        else:
+            given = self.stdin(loop.redirects, shell) or given
         plain_names = all(first(one) and first(one)[:1] != b"-" or first(one) == b"-r" for one in command.words[1:])
         blank = all(one.name == b"IFS" for one in command.assignments)
         if given is None or given.open or not plain_names or not blank or separators(shell) is not None:

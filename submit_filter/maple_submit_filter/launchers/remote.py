@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
 from ..launch import Link
 from ..outputs import node_of
-from ..scene import StepShape, Trail
+from ..scene import MOST_TASKS, StepShape, Trail
 from ..shell_state import Place, Shell, Variable, joined
-from ..text import Text, host, number, plain
+from ..text import Text, host, number, plain, token
 from .grammar import place
 
 if TYPE_CHECKING:
@@ -70,28 +70,25 @@ def _one_task(programs: Programs, trail: Trail, link: Link) -> Trail:
 
 
 def pbsdsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
-    """Start a program on every node, or on that of `-n N`.
-
-    Where the node file names nodes more than once it is not known how often, nor which node is the Nth.
-    """
+    """Start a program for every line of the node file, or for line N alone (`-n N`, counted from 0)."""
     at = _behind_options(argv, b"cn")
-    lines = programs.scene.allocation.node_file
-    one = number(argv[2]) if at > 2 and argv[1].raw == b"-n" else None
-    if lines is not None and set(lines) == {1} and one is not None and one < len(lines) and at < len(argv):
-        trail = _one_task(programs, trail, _link("pbsdsh", argv, at))
-        there = _arrive(programs, shell, one, programs.scene.first, 0)
-        there.set(b"PBS_NODENUM", plain(b"%d" % one), exported=True)
-        programs.execute(list(argv[at:]), there, trail, given)
-        return
+    file = programs.scene.allocation.node_file
     chosen = any(text.raw[:2] in (b"-c", b"-n") for text in argv[1:at])
-    if lines is None or set(lines) != {1} or chosen or at >= len(argv):
+    lines = [(node, local) for node, count in enumerate(file or ()) for local in range(count)]
+    one = number(argv[2]) if at > 2 and argv[1].raw == b"-n" else None
+    if at >= len(argv) or not lines or len(lines) > MOST_TASKS or (chosen and (one is None or one >= len(lines))):
         _lose(programs, argv, trail, at)
         return
-    trail = trail._replace(links=trail.links + (_link("pbsdsh", argv, at),))
-    programs.scene.shapes[trail.key] = (trail, StepShape(len(lines), len(lines), (1,) * len(lines), False, ""))
-    for node in range(len(lines)):
-        there = _arrive(programs, shell, node, programs.scene.first, node)
-        there.set(b"PBS_NODENUM", plain(b"%d" % node), exported=True)
+    if one is not None:
+        trail = _one_task(programs, trail, _link("pbsdsh", argv, at))
+    else:
+        trail = trail._replace(links=trail.links + (_link("pbsdsh", argv, at),))
+        shape = StepShape(sum(count > 0 for count in file or ()), len(lines), tuple(file or ()), False, "")
+        programs.scene.shapes[trail.key] = (trail, shape)
+    for task, (node, local) in enumerate(lines) if one is None else [(0, lines[one])]:
+        there = _arrive(programs, shell, node, programs.scene.first, task, local if one is None else 0)
+        number_of_node = plain(b"%d" % node) if set(file or ()) == {1} else plain(token(b"vary", b"nodenum%d" % task))
+        there.set(b"PBS_NODENUM", number_of_node, exported=True)
         programs.execute(list(argv[at:]), there, trail, given)
 
 
@@ -114,9 +111,12 @@ def _node(text: Text) -> Optional[int]:
     return node_of(text.slice(at + 1)) if at >= 0 else node_of(text)
 
 
-def _arrive(programs: Programs, shell: Shell, node: int, variables: Mapping[bytes, Variable], task: int = 0) -> Shell:
+def _arrive(
+    programs: Programs, shell: Shell, node: int, variables: Mapping[bytes, Variable], task: int = 0, local: int = 0
+) -> Shell:
     """Return a shell on the node that begins with *variables*; what the script had set is lost."""
-    where = Place(node, task, 0, shell.place.name + b".@%d" % node, programs.scene.login_gpus, None)
+    name = shell.place.name + b".@%d.%d" % (node, task)
+    where = Place(node, task, local, name, programs.scene.login_gpus, None)
     there = Shell(where, shell.base, shell.mentioned)
     there.softly = True
     there.depth = shell.depth
