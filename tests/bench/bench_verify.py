@@ -41,7 +41,7 @@ def test_a_verification_without_torch(lab: Any, tmp_path: Path) -> None:
     """What is beyond the scheduler's own time; the goal for `dry` on two nodes is two seconds."""
     print("\n\nVerifications without torch, by the stand-ins\n" + HEAD)
     for number, (app, nodes) in enumerate([(app, nodes) for app in ("probe", "dry") for nodes in NODES]):
-        one = ran(lab, Case("srun python3 train.py\n", nodes, 2, app), place(tmp_path, number), 24000 + 10 * number)
+        one = ran(lab, Case("srun python3 train.py\n", nodes, 2, app), place(tmp_path, number), 28500 + 10 * number)
         print(row(f"{app} by srun direct", nodes, one), flush=True)
         assert one.made.verdict.result.value == "passed" and one.left == ("job.sh",)
 
@@ -54,7 +54,7 @@ def test_every_strategy_by_every_launcher(lab: Any, tmp_path: Path) -> None:
     bad = []
     rows = [(f"{app} by {line}", app, line, nodes) for app in APPS for line in LINES for nodes in NODES]
     for number, (name, app, line, nodes) in enumerate(one for one in rows if ONLY in one[0]):
-        one = ran(lab, case(app, line, nodes), place(tmp_path, number), 25000 + number, environment(lab))
+        one = ran(lab, case(app, line, nodes), place(tmp_path, number), 28600 + number, environment(lab))
         print(row(name, nodes, one), flush=True)
         if one.made.verdict.result.value != "passed" or one.left != ("job.sh",) or one.made.verdict.differences:
             bad.append((name, nodes, one.made.verdict.reasons, one.made.verdict.differences))

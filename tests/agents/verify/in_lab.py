@@ -49,7 +49,7 @@ class Ran(NamedTuple):
 
 
 def script(case: Case, port: int) -> bytes:
-    """Return the whole script; every case has a port of its own, for several share the nodes."""
+    """Return the whole script; every case has a port of its own, above those of the lab (27500)."""
     return (_HEAD.format(nodes=case.nodes, tasks=case.tasks, port=port) + case.text).encode()
 
 
@@ -84,7 +84,7 @@ def all_ran(lab: Lab, cases: Mapping[str, Case], folder: Path, env: Mapping[str,
         number, name = numbered
         place = folder / str(number)
         place.mkdir()
-        return ran(lab, cases[name], place, 21000 + 10 * number, env)
+        return ran(lab, cases[name], place, 28000 + 10 * number, env)
 
     with ThreadPoolExecutor(AT_ONCE) as pool:
         return dict(zip(cases, pool.map(one, enumerate(cases))))

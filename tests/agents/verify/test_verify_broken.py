@@ -148,7 +148,7 @@ def test_no_process_of_a_mini_app_lives_on(broken):
 def test_what_the_scheduler_refuses_is_told_in_its_own_words(lab, tmp_path):
     from tests.agents.verify.in_lab import ran
 
-    one = ran(lab, Case("srun python3 train.py\n", nodes=999), tmp_path, 22900)
+    one = ran(lab, Case("srun python3 train.py\n", nodes=999), tmp_path, 29400)
     assert one.kinds == ["REFUSED"] and "More processors requested" in one.made.verdict.reasons[0].says
     assert one.left == ("job.sh",)
 
@@ -160,7 +160,7 @@ def test_a_job_that_does_not_start_in_time_is_unclear_and_gone(lab, tmp_path):
 
     from tests.agents.verify.in_lab import left, script, submission
 
-    source = script(Case("srun python3 train.py\n"), 22910)
+    source = script(Case("srun python3 train.py\n"), 29410)
     (tmp_path / "job.sh").write_bytes(source)
     environ = lab.environment(MAPLE_ROLE="plain", XDG_STATE_HOME=str(tmp_path / "state"))
     wanted = Wanted(submission(source, tmp_path), GENERIC_SLURM, ("--hold",), "dry", 10, 3, False, environ)
@@ -176,7 +176,7 @@ def test_a_scheduler_that_is_not_there_is_no_verdict(lab, tmp_path):
 
     from tests.agents.verify.in_lab import left, script, submission
 
-    source = script(Case("srun python3 train.py\n"), 22920)
+    source = script(Case("srun python3 train.py\n"), 29420)
     (tmp_path / "job.sh").write_bytes(source)
     wanted = Wanted(submission(source, tmp_path), GENERIC_SLURM, environ={"HOME": str(tmp_path)})
     with pytest.raises(SchedulerError, match="cannot be run"):

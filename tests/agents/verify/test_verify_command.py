@@ -78,14 +78,14 @@ def called(lab, tmp_path) -> Iterator[Called]:
 
 
 def test_a_passed_script_is_shown_as_a_table_and_exits_with_0(called):
-    code, out, err = called.call(RIGHT, 23000)
+    code, out, err = called.call(RIGHT, 29000)
     assert (code, err) == (0, "")
     assert "gpu-node-" in out and out.splitlines()[-1].startswith("job.sh: passed (dry, 2 ranks, job ")
     assert called.folders() == [] and called.jobs() == []
 
 
 def test_the_json_has_one_shape_and_the_record_the_same_verdict(called):
-    code, out, err = called.call(RIGHT, 23010, "--json")
+    code, out, err = called.call(RIGHT, 29010, "--json")
     told = json.loads(out)
     assert (code, err) == (0, "")
     assert set(told) == {
@@ -100,26 +100,26 @@ def test_the_json_has_one_shape_and_the_record_the_same_verdict(called):
 
 def test_a_failed_script_says_what_to_do_and_exits_with_1(called):
     code, out, _ = called.call(
-        Case("srun bash -c 'RANK=0 WORLD_SIZE=2 python3 train.py'\n", 1, 2), 23020, "--time", "20"
+        Case("srun bash -c 'RANK=0 WORLD_SIZE=2 python3 train.py'\n", 1, 2), 29020, "--time", "20"
     )
     assert code == 1
     assert "line 5: duplicate ranks: rank 0 came more than once" in out and "\nhelp: " in out
 
 
 def test_kept_is_kept_and_said(called):
-    code, out, _ = called.call(RIGHT, 23030, "--keep")
+    code, out, _ = called.call(RIGHT, 29030, "--keep")
     (folder,) = called.folders()
     assert code == 0 and str(folder) in out and (folder / "line-5.py").exists() and (folder / "job/job.sh").exists()
 
 
 def test_a_script_without_a_launch_line_exits_with_3_and_says_why(called):
-    code, out, err = called.call(Case("echo hello\n"), 23040)
+    code, out, err = called.call(Case("echo hello\n"), 29040)
     assert (code, out) == (3, "") and err.startswith("maple: no line starts a program") and err.count("\n") == 1
     assert called.folders() == []
 
 
 def test_a_request_that_cannot_be_submitted_exits_with_1_in_the_schedulers_words(called):
-    code, out, _ = called.call(RIGHT._replace(nodes=999), 23050)
+    code, out, _ = called.call(RIGHT._replace(nodes=999), 29050)
     assert code == 1 and "More processors requested" in out
 
 
@@ -145,7 +145,7 @@ def test_a_launch_template_that_passed_counts_as_verified_on_its_site(lab_of, tm
 
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
 def test_a_signal_cancels_the_job_and_takes_the_folder_along(called, number):
-    one = called.start(STUCK, 23060 + number, "--time", "100")
+    one = called.start(STUCK, 29060 + number, "--time", "100")
     called.until_ranks_report()
     one.send_signal(number)
     out, err = one.communicate(timeout=60)
@@ -154,13 +154,13 @@ def test_a_signal_cancels_the_job_and_takes_the_folder_along(called, number):
 
 
 def test_what_kill_9_leaves_the_next_one_clears(called):
-    one = called.start(STUCK, 23100, "--time", "100")
+    one = called.start(STUCK, 29100, "--time", "100")
     called.until_ranks_report()
     one.kill()
     one.wait(20)
     (left,) = called.folders()
     assert called.jobs()
-    code, _, _ = called.call(RIGHT, 23110)
+    code, _, _ = called.call(RIGHT, 29110)
     assert code == 0 and called.folders() == []
     deadline = time.monotonic() + 40
     while called.jobs() and time.monotonic() < deadline:
