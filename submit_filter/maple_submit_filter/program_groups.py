@@ -74,14 +74,15 @@ def _program(start: Start, tasks: Optional[int], kinds: Sequence[NodeKind]) -> P
     )
 
 
-def _locals_early(starts: Sequence[Start]) -> bool:
-    """Return whether one LOCAL_RANK for all is a mistake: where each task sees one GPU, 0 is right for every task.
+def _locals_early(starts: Sequence[Start], kinds: Sequence[NodeKind]) -> bool:
+    """Return whether one LOCAL_RANK for all is a mistake: where each task sees GPUs of its own, 0 is right for all.
 
     An empty one is right for none.
     """
-    several = all(start.place.gpus is not None and len(start.place.gpus) > 1 for start in starts)
     raws = {start.environment[b"LOCAL_RANK"].raw for start in starts if b"LOCAL_RANK" in start.environment}
-    return raws == {b""} or (several and len(raws) == 1)
+    views = {seen(start.environment.get, kinds, start.place.gpus) for start in starts}
+    shared = next(iter(views)) if len(views) == 1 else None
+    return raws == {b""} or (len(raws) == 1 and shared is not None and len(shared) > 1)
 
 
 def _is_empty(text: Optional[Text]) -> bool:
@@ -102,7 +103,7 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": world, "rank": None if alike == -1 else alike}
     numbers["nodes"] = shape.nodes if shape is not None else 1
     texts = {name: starts[0].environment[raw] for name, raw in _NAMED if raw in starts[0].environment}
-    if not _locals_early(starts):
+    if not _locals_early(starts, scene.allocation.node_kinds):
         texts.pop("local-text", None)
     if (world == tasks or alike == -1) and len(set(ranks)) == 1:
         return [Breach("env-rank", numbers, texts)]
