@@ -19,6 +19,8 @@ from .script import line_of
 from .site import GENERIC_PBS, GENERIC_SLURM, Site
 from .submission import Submission
 
+MOST_READ = 512 * 1024  # bytes of script; no script that people write is longer, and reading one takes seconds
+
 
 class Rewritten(NamedTuple):
     """A script and argv to submit in place of the user's. *script* None: unchanged; *argv* is always whole."""
@@ -54,6 +56,8 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     here = at_home(submission, site)
     if here is None or submission.script is None:
         return Decision("unread", why="there is no script of this scheduler to read")
+    if len(submission.script) > MOST_READ:
+        return Decision("unread", why="the script is longer than %d KiB" % (MOST_READ // 1024))
     site = here
     job = understood(submission, read)
     if job is None:

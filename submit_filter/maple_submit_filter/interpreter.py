@@ -78,6 +78,7 @@ class Interpreter(Compound):
         self.scene.commands += 1
         if self.scene.commands > MOST_COMMANDS:
             self.scene.note(self.offset(shell, command.span.start), "the script runs too long to be played through")
+            self.scene.strangers = True  # what is not played may be the rest of a world
             raise Leave
         trail = trail._replace(phase=self.scene.phase, maybe=trail.maybe or bool(shell.skips))
         return _RUN[type(command)](self, command, shell, trail)

@@ -8,7 +8,7 @@ from .devices import HIERARCHY, MASKS
 from .interpreter import Interpreter
 from .launchers.python_options import PythonCall, python_program
 from .launchers.wrappers import Unwrapped, unwrap
-from .scene import Agent, Scene, Start, Trail
+from .scene import START, Agent, Scene, Start, Trail
 from .shell_state import Shell
 from .strangers import harmless, strange
 from .text import NUL, Text, host, plain
@@ -90,10 +90,12 @@ class Programs:
         missing = tuple(name for name in RANK_VARIABLES if not shell.get(name).texts())
         start = Start(trail, shell.place, None, environment, missing, shell.dropped, tuple(argv), python)
         self.scene.starts.append(start)
+        self.scene.commands += START
 
     def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
         """Record an agent that starts ranks."""
         self.scene.starts.append(Start(trail, shell.place, agent, {}, (), shell.dropped, tuple(program), True))
+        self.scene.commands += START
 
     def _nameless(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
         doubt = "the program's name is not known"

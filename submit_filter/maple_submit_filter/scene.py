@@ -12,6 +12,8 @@ from .text import Text
 
 Read = Callable[[bytes], Optional[bytes]]
 MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
+BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
+START = 8  # commands that a program started in one place counts for
 MOST_TASKS = 64  # played through one by one; larger steps are sampled
 
 

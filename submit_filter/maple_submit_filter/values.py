@@ -10,7 +10,7 @@ from .edits import Span
 from .expand import arith, separators, split, word, words
 from .launch import Allocation
 from .questions import first, read_from, single
-from .scene import MOST_COMMANDS, Scene
+from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, Scene
 from .shell import (
     AndOr,
     Assignment,
@@ -83,7 +83,11 @@ class Values:
             return self.output(command.body, shell.fork(), given)
         if isinstance(command, Loop):
             return self._loop_output(command, shell, given)
-        return self._simple_output(command, shell, given) if isinstance(command, Simple) else None
+        if not isinstance(command, Simple):
+            return None
+        printed = self._simple_output(command, shell, given)
+        self.scene.commands += len(printed.raw) // BYTES_OF_A_COMMAND if printed is not None else 0
+        return printed
 
     def _loop_output(self, loop: Loop, shell: Shell, given: Optional[Text]) -> Optional[Text]:
         if loop.kind == b"while":

@@ -220,3 +220,24 @@ def test_a_default_that_qsub_was_told_otherwise_is_not_taken():
     assert job is not None
     (step,) = plan(job.submission, job.script, job.settings, GENERIC_PBS, job.arguments, job.read).steps
     assert step.program[2:] == (b"6",)
+
+
+@pytest.mark.parametrize(
+    ("body", "head"),
+    [
+        ("for a in {1..8}; do " * 12 + "mpirun -n 64 python a.py; " + "done; " * 12, TWO),
+        ("A=$(cat $PBS_NODEFILE | sort | uniq | tac)\n" * 200, "#PBS -l select=4000\n#PBS -l place=scatter\n"),
+        ("mpirun -n 64 python a.py\n" * 2000, TWO),
+    ],
+)
+def test_what_is_played_through_has_a_bound(body, head):
+    """Loops in loops, and filters over thousands of lines: the rest is said to be unread, and proves nothing."""
+    made = planned(f"{body}\ntorchrun --nnodes=2 --node_rank=0 --master_addr=localhost t.py", head)
+    assert [why for _, why in made.unread] == ["the script runs too long to be played through"]
+    assert len(made.steps) < 400
+
+
+def test_a_script_longer_than_any_that_people_write_is_left_alone():
+    """Half a MiB; reading it would take longer than anybody waits."""
+    made = decided("# filler\n" * 60000 + LOCAL)
+    assert (made.verdict, made.findings) == ("unread", ())
