@@ -70,7 +70,10 @@ def _one_task(programs: Programs, trail: Trail, link: Link) -> Trail:
 
 
 def pbsdsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
-    """Start a program for every line of the node file, or for line N alone (`-n N`, counted from 0)."""
+    """Start a program for every line of the node file, or for line N alone (`-n N`, counted from 0).
+
+    That lines and not hosts count is read in manuals, not measured: nothing is proven by it.
+    """
     at = _behind_options(argv, b"cn")
     file = programs.scene.allocation.node_file
     chosen = any(text.raw[:2] in (b"-c", b"-n") for text in argv[1:at])
@@ -83,6 +86,8 @@ def pbsdsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, giv
         trail = _one_task(programs, trail, _link("pbsdsh", argv, at))
     else:
         trail = trail._replace(links=trail.links + (_link("pbsdsh", argv, at),))
+        if set(file or ()) != {1}:
+            trail = trail._replace(doubts=(*trail.doubts, "pbsdsh may start it once on each host, or for each line"))
         shape = StepShape(sum(count > 0 for count in file or ()), len(lines), tuple(file or ()), False, "")
         programs.scene.shapes[trail.key] = (trail, shape)
     for task, (node, local) in enumerate(lines) if one is None else [(0, lines[one])]:
