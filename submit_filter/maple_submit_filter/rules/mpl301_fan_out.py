@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List
+from typing import Iterator, List, Tuple
 
 from ..edits import Fix, Safety
 from ..findings import Finding
@@ -10,6 +10,7 @@ from ..fixes import by_directive, once_a_node, put
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Link, Step
 from ..site import Site
+from ..text import number
 from . import rule
 
 
@@ -28,23 +29,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             most, twice = breach.numbers.get("most on a node"), breach.numbers.get("together")
             together = twice if breach.kind == "gpu-twice" else most if breach.kind == "agents" else None
             if together and together > 1 and step.links:
-                yield _finding(step, breach, together, plan, job)
+                yield _finding(step, breach, together, plan, job, site)
                 break
 
 
-def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job) -> Finding:
+def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     inner = step.links[-1]
     says = "%s starts the ranks of a node itself, but %d of it would start on each node" % (inner.name, together)
     outer = next((link for link in step.links if link.name in ("srun", "ibrun", "mpiexec")), step.links[0])
-    return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job)),
+    return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job, site)),
                    help="start one task on each node for it")  # fmt: skip
 
 
-def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job) -> Iterator[Fix]:
+def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fix]:
     why = "MPL301"
     line = once_a_node(step, outer, plan, why) if outer.name == "srun" else None
     if outer.name == "mpiexec" and step.nodes:
-        line = _mpiexec(outer, step.nodes)
+        line = _mpiexec(outer, step, site)
     if line:
         yield Fix(tuple(line), Safety.SAFE, "one %s on each node" % step.links[-1].name)
     asked = by_directive(job, plan, step, why)
@@ -52,12 +53,22 @@ def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job) -> Iterator[Fix]
         yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, on each node" % step.links[-1].name)
 
 
-def _mpiexec(outer: Link, nodes: int) -> List:  # type: ignore[type-arg]
+def _mpiexec(outer: Link, step: Step, site: Site) -> List:  # type: ignore[type-arg]
     """Give each node one rank: the options of the maker that the line already speaks to."""
     total = outer.option("np", "n")
-    if total is None or total.value_span is None:
+    if total is None or total.value_span is None or step.nodes is None:
         return []
+    cpus = _cpus_of_all(outer, step) if site.maker("mpiexec") == "pals" else []
     for name, value in (("map-by", b"ppr:1:node"), ("npernode", b"1"), ("ppn", b"1"), ("N", b"1")):
         if outer.option(name) is not None:
-            return put(outer, [(total.name, b"%d" % nodes), (name, value)], "MPL301") or []
+            return put(outer, [(total.name, b"%d" % step.nodes), (name, value), *cpus], "MPL301") or []
     return []
+
+
+def _cpus_of_all(outer: Link, step: Step) -> List[Tuple[str, bytes]]:
+    """Return what gives the one rank of a node the CPUs that all had there: PALS binds each rank to few."""
+    depth, bind = outer.option("depth"), outer.option("cpu-bind")
+    each = number(depth.value) if depth is not None else None
+    if each and step.tasks_per_node and (bind is None or bind.value is None or bind.value.raw.endswith(b"depth")):
+        return [("depth", b"%d" % (each * step.tasks_per_node))]
+    return [("cpu-bind", b"none")]
