@@ -14,7 +14,7 @@ from typing import Any, Callable, Dict
 import torch
 import torch.distributed as dist
 
-from maple_miniapps import devices
+from maple_miniapps import devices, neighbours
 from maple_miniapps.phases import CheckFailed, Run
 from maple_miniapps.process_group import World
 
@@ -24,7 +24,10 @@ REPEATS = 5
 
 
 def check(run: Run, world: World) -> None:
-    """Run both at both sizes and put times and rates into the facts. Raises `CheckFailed` where a result is wrong."""
+    """Run both at both sizes, then each rank's link to the next, and put times and rates into the facts.
+
+    Raises `CheckFailed` where a result is wrong.
+    """
     if not dist.is_initialized():
         return
     with run.phase("collectives"):
@@ -33,6 +36,7 @@ def check(run: Run, world: World) -> None:
             for nbytes in (CPU_SIZES if world.device.type == "cpu" else GPU_SIZES)
             for name, call, passes in BOTH
         ]
+    neighbours.measure(run, world)
 
 
 def all_reduce(world: World, values: Any) -> float:

@@ -14,26 +14,31 @@ from typing import Any, Callable, Dict, List, Tuple
 
 if not __package__:  # started as a file, from anywhere
     sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-from maple_miniapps import meeting, phases, ring
+from maple_miniapps import links, meeting, phases, ring
 
 SIZES = (1 << 14, 1 << 20)  # bytes that a rank holds
 REPEATS = 3
+MOST = 1 << 22  # bytes over one link
 
 
 def body(run: phases.Run) -> None:
-    """Meet, then let both collectives run at two sizes and compare with arithmetic."""
+    """Meet, let both collectives run at two sizes and compare with arithmetic, then measure the link to the next."""
     with run.phase("rendezvous"):
-        links, rank, size = join(run)
+        circle, rank, size = join(run)
     with run.phase("collectives"):
         run.facts["collectives"] = [
             measured(name, size, nbytes, call)
             for nbytes in SIZES
             for name, call in (
-                ("all_reduce", lambda n=nbytes: check_all_reduce(links, rank, size, n)),
-                ("all_gather", lambda n=nbytes: check_all_gather(links, rank, size, n)),
+                ("all_reduce", lambda n=nbytes: check_all_reduce(circle, rank, size, n)),
+                ("all_gather", lambda n=nbytes: check_all_gather(circle, rank, size, n)),
             )
         ]
-        links.all_gather(b"\0" * ring.LANE)  # nobody leaves before all are done
+    with run.phase("links"):
+        if size > 1:
+            place = links.Place(rank, size, run.facts["host"])
+            run.facts["links"] = links.measured(place, *circle.wires(MOST), MOST, run.timeout)
+        circle.all_gather(b"\0" * ring.LANE)  # nobody leaves before all are done
 
 
 def join(run: phases.Run) -> Tuple[ring.Ring, int, int]:
@@ -49,9 +54,9 @@ def join(run: phases.Run) -> Tuple[ring.Ring, int, int]:
                 raise meeting.MeetingFailed("MASTER_ADDR and MASTER_PORT do not both say where rank 0 is")
             port = door.getsockname()[1]
             peers = meeting.meet(place, os.environ, port, run.timeout, run.facts["rendezvous"].__setitem__)
-        links = ring.Ring(peers, place.rank, door, place.master_addr or "", run.timeout)
+        circle = ring.Ring(peers, place.rank, door, place.master_addr or "", run.timeout)
     run.facts["group"] = {"rank": place.rank, "world_size": len(peers)}
-    return links, place.rank, len(peers)
+    return circle, place.rank, len(peers)
 
 
 def measured(name: str, size: int, nbytes: int, call: Callable[[], int]) -> Dict[str, Any]:
@@ -70,10 +75,10 @@ def measured(name: str, size: int, nbytes: int, call: Callable[[], int]) -> Dict
     }  # fmt: skip
 
 
-def check_all_reduce(links: ring.Ring, rank: int, size: int, nbytes: int) -> int:
+def check_all_reduce(circle: ring.Ring, rank: int, size: int, nbytes: int) -> int:
     """Add rank + 1 times 1 ... 7 over the ranks; return the bytes that passed each link. Raises `CheckFailed`."""
     lanes = max(1, nbytes // ring.LANE // size) * size
-    if links.all_reduce(lanes_of(rank + 1, lanes)) != lanes_of(size * (size + 1) // 2, lanes):
+    if circle.all_reduce(lanes_of(rank + 1, lanes)) != lanes_of(size * (size + 1) // 2, lanes):
         raise phases.CheckFailed("the all-reduce of %d bytes over %d ranks gave a wrong sum" % (nbytes, size))
     return 2 * (size - 1) * lanes * ring.LANE // size
 
@@ -84,10 +89,10 @@ def lanes_of(factor: int, lanes: int) -> bytes:
     return (period * (lanes // 7 + 1))[: lanes * ring.LANE]
 
 
-def check_all_gather(links: ring.Ring, rank: int, size: int, nbytes: int) -> int:
+def check_all_gather(circle: ring.Ring, rank: int, size: int, nbytes: int) -> int:
     """Gather a block that tells each rank from the others; return the bytes that passed each link."""
     length = max(1, nbytes // ring.LANE // size)
-    blocks = links.all_gather((rank + 1).to_bytes(ring.LANE, "big") * length)
+    blocks = circle.all_gather((rank + 1).to_bytes(ring.LANE, "big") * length)
     if blocks != [(other + 1).to_bytes(ring.LANE, "big") * length for other in range(size)]:
         raise phases.CheckFailed("the all-gather of %d bytes over %d ranks gave other blocks" % (nbytes, size))
     return (size - 1) * length * ring.LANE

@@ -12,7 +12,7 @@ from typing import Any, Dict, Optional
 
 PREFIX = "MAPLE-FACTS "
 WHOLE = 4096  # PIPE_BUF on Linux: ranks that share a pipe do not cut into a line up to this size, newline included
-FIRST_TO_GO = ("given", "versions", "machine", "collectives")
+FIRST_TO_GO = ("given", "versions", "machine", "collectives", "links")
 
 
 def path_of(folder: str, facts: Dict[str, Any]) -> Optional[str]:

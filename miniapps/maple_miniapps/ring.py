@@ -8,8 +8,9 @@ import contextlib
 import select
 import socket
 import time
-from typing import List
+from typing import List, Tuple
 
+from maple_miniapps import links
 from maple_miniapps.meeting import MeetingFailed, Peer
 
 LANE = 8  # bytes
@@ -76,6 +77,14 @@ class Ring:
         whole = self.all_gather(parts[(self._rank + 1) % self._size])
         return b"".join(whole[(n - 1) % self._size] for n in range(self._size))
 
+    def wires(self, most: int) -> Tuple["Wire", "Wire"]:
+        """Return the ways to the next rank and to the one before, for up to *most* bytes at a time."""
+        assert self._size > 1
+        room = memoryview(bytearray(most))
+        sides = ((self._next, "after"), (self._before, "before"))
+        onward, back = (Wire(line, room, self._timeout, (self._rank, side)) for line, side in sides)
+        return onward, back
+
     def _exchange(self, out: bytes) -> bytes:
         """Send to the next and receive as much from the one before, at the same time: all send at once."""
         unsent, received, deadline = memoryview(out), bytearray(), time.monotonic() + self._timeout
@@ -93,3 +102,42 @@ class Ring:
                     raise MeetingFailed("rank %d was left by the rank before it" % self._rank)
                 received += piece
         return bytes(received)
+
+
+class Wire(links.Wire):
+    """One of the ring's connections, used in both directions; *room* is where data come from and go to."""
+
+    def __init__(self, line: socket.socket, room: memoryview, timeout: float, ends: Tuple[int, str]) -> None:
+        self._line, self._room, self._timeout, self._ends = line, room, timeout, ends
+
+    def say(self, words: bytes) -> None:
+        self._send(memoryview(words.ljust(links.WORDS, b"\0")))
+
+    def hear(self) -> bytes:
+        words = bytearray(links.WORDS)
+        self._receive(memoryview(words))
+        return bytes(words).rstrip(b"\0")
+
+    def push(self, nbytes: int) -> None:
+        self._send(self._room[:nbytes])
+
+    def pull(self, nbytes: int) -> None:
+        self._receive(self._room[:nbytes])
+
+    def _send(self, unsent: memoryview) -> None:
+        while unsent:
+            self._wait(select.select([], [self._line], [], self._timeout)[1])
+            unsent = unsent[self._line.send(unsent[:_PIECE]) :]
+
+    def _receive(self, missing: memoryview) -> None:
+        while missing:
+            self._wait(select.select([self._line], [], [], self._timeout)[0])
+            came = self._line.recv_into(missing[:_PIECE])
+            if not came:
+                raise MeetingFailed("rank %d was left by the rank %s it" % self._ends)
+            missing = missing[came:]
+
+    def _wait(self, ready: List[socket.socket]) -> None:
+        if not ready:
+            says = "rank %d heard nothing from the rank %s it for %g s"
+            raise MeetingFailed(says % (*self._ends, self._timeout))

@@ -38,6 +38,8 @@ def test_ranks_that_come_together_check_both_collectives(ranks, size):
         assert not wrong(one.facts)
         assert [c["name"] for c in one.facts["collectives"]] == ["all_reduce", "all_gather"] * 2
         assert all((c["bytes_per_second"] is None) == (size == 1) for c in one.facts["collectives"])
+        onward = [(link["to"], link["to_host"]) for link in one.facts.get("links", [])]
+        assert onward == ([((one.facts["rank"] + 1) % size, one.facts["host"])] if size > 1 else [])
     assert ranks.files() == [one.facts for one in ended]
     assert ended[0].facts["rendezvous"]["arrived"] == ("0" if size == 1 else f"0-{size - 1}")
 

@@ -30,6 +30,8 @@ def all_well(ended: Ended, ranks: Bench, size: int) -> list[dict[str, Any]]:
         assert not wrong(facts)
         assert (facts["ok"], facts["phase"], facts["backend"]) == (True, "done", "gloo")
         assert [one["name"] for one in facts["collectives"]] == ["all_reduce", "all_gather"] * 2
+        onward = [(link["to"], link["to_host"]) for link in facts["links"]]
+        assert onward == ([((facts["rank"] + 1) % size, facts["host"])] if size > 1 else [])
         assert facts["training"]["losses"] == pytest.approx(facts["training"]["expected"], rel=5e-4)
         assert facts["device"]["kind"] == "cpu" and facts["versions"]["torch"]
     return lines
