@@ -9,6 +9,7 @@ from statistics import median
 from .apps import needs
 from .facts import Fact
 from .runs import Run
+from .slow_links import in_words, slow_links
 from .verdicts import Warning, listed, numbers, ranks_in_words
 
 SLOW = 0.5  # of the median rate
@@ -20,7 +21,7 @@ def warnings_of(run: Run) -> list[Warning]:
     nodes: dict[str, list[Fact]] = defaultdict(list)
     for fact in run.facts:
         nodes[fact.host].append(fact)
-    said = [*_left_out(run), *_ranks_from(run.facts), *_pythons(run.facts), *_slow_links(nodes)]
+    said = [*_left_out(run), *_ranks_from(run.facts), *_pythons(run.facts), *_slow_nodes(nodes), *slow_links(run.facts)]
     for host, facts in sorted(nodes.items()):
         said += [*_cpus(host, facts), *_gpus(host, facts)]
     return [Warning(words, run.step.line) for words in dict.fromkeys(said)]
@@ -80,7 +81,7 @@ def _gpus(host: str, facts: Sequence[Fact]) -> Iterator[str]:
             yield f"{host}: rank {fact.rank} runs on NUMA node {nodes}, and its GPU is at NUMA node {near}"
 
 
-def _slow_links(nodes: dict[str, list[Fact]]) -> Iterator[str]:
+def _slow_nodes(nodes: dict[str, list[Fact]]) -> Iterator[str]:
     """A node whose links give less than half of what the median node's do, for each collective."""
     names = sorted({name for facts in nodes.values() for fact in facts for name in fact.rates()})
     for name in names:
@@ -92,11 +93,7 @@ def _slow_links(nodes: dict[str, list[Fact]]) -> Iterator[str]:
         usual = median(rates.values()) if len(rates) > 2 else 0.0
         for host, slow in sorted(rates.items()):
             if slow < SLOW * usual:
-                yield f"{host}: {name} moves {_rate(slow)} there, {_rate(usual)} on the median node"
-
-
-def _rate(rate: float) -> str:
-    return f"{rate / 1e9:.2f} GB/s" if rate >= 1e8 else f"{rate / 1e6:.1f} MB/s"
+                yield f"{host}: {name} moves {in_words(slow)} there, {in_words(usual)} on the median node"
 
 
 def _left_out(run: Run) -> Iterator[str]:
