@@ -9,7 +9,8 @@ import time
 from pathlib import Path
 from typing import Iterator
 
-PIECE = 1 << 16
+PIECE = 1 << 16  # bytes
+LATE = 0.05  # seconds of sleeping too long, on a busy machine, that are made up for
 
 
 @contextlib.contextmanager
@@ -41,8 +42,11 @@ def _serve(door: socket.socket, target: Path, rate: float) -> None:
 
 def _pass(source: socket.socket, sink: socket.socket, seconds_a_byte: float) -> None:
     with contextlib.suppress(OSError):
+        due = time.monotonic()
         while piece := source.recv(PIECE):
-            time.sleep(len(piece) * seconds_a_byte)
+            now = time.monotonic()
+            due = max(due, now - LATE) + len(piece) * seconds_a_byte
+            time.sleep(max(0.0, due - now))
             sink.sendall(piece)
     with contextlib.suppress(OSError):
         sink.shutdown(socket.SHUT_WR)
