@@ -17,7 +17,7 @@ demo: setup ## a broken job on a lab cluster, first bare, then through Maple
 	@$(BIN)/python tests/lab/demo.py
 
 test: setup callers-venv miniapps-venv ## every test
-	@$(PYTEST)
+	@PYTEST="$(PYTEST)" tests/halves.sh
 
 lab: setup ## a shell on a lab cluster in the shape of a site: make lab SITE=ncsa-delta
 	@$(BIN)/python tests/lab/shell.py --site $(SITE)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+
 import pytest
 from maple_submit_filter.rules import Rule, rules
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
@@ -9,11 +11,10 @@ from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
 from tests.reality.asked import ask
 from tests.reality.corpus import Case
 from tests.reality.corpus import cases as corpus
-from tests.submit_filter.rule_cases import RuleCase, cases, found, lines, mended
+from tests.submit_filter.rule_cases import FOLDER, RuleCase, cases, found, lines, mended
 
 # The rules that read the breaches of a plan are held to their cases in test_rules_launch.py.
-LAUNCH = ("MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL310", "MPL401", "MPL402", "MPL501",
-          "MPL502", "MPL503", "MPL504")  # fmt: skip
+LAUNCH = frozenset(os.listdir(os.path.join(os.path.dirname(FOLDER), "launch")))
 CASES = [case for case in cases() if case.code not in LAUNCH]
 LEFT_ALONE = [*corpus("right"), *corpus("tricky")]
 

@@ -1,0 +1,25 @@
+#!/bin/sh
+# Runs every test in two halves side by side: one mostly waits for labs, the other mostly computes.
+# The second half's report comes when the first has ended. Fails when either does.
+set -u
+cd "$(dirname "$0")/.."
+pytest=${PYTEST:-".venv/bin/pytest -q"}
+labs="tests/agents tests/lab tests/miniapps tests/pbs_lab tests/reality"
+mkdir -p build
+apart=
+for folder in $labs; do
+    apart="$apart --ignore=$folder"
+done
+
+# shellcheck disable=SC2086 # lists of words
+$pytest -p no:cacheprovider $apart tests >build/other-half.log 2>&1 &
+other=$!
+trap 'kill "$other" 2>/dev/null; wait "$other"; exit 130' INT TERM HUP
+
+# shellcheck disable=SC2086
+$pytest $labs
+first=$?
+wait "$other"
+second=$?
+cat build/other-half.log
+[ "$first" -eq 0 ] && [ "$second" -eq 0 ]
