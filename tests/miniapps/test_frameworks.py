@@ -157,7 +157,7 @@ def body(run):
         try:
             wrong(run, world)
         except phases.CheckFailed as error:
-            os.write(1, f"NOTICED {error}\n".encode())  # whole, beside the lines of other ranks
+            os.write(1, f"NOTICED {error}\\n".encode())  # whole, beside the lines of other ranks
 
 phases.run("ddp", body)
 """
