@@ -11,8 +11,9 @@ for folder in $labs; do
     apart="$apart --ignore=$folder"
 done
 
+# A shell has what it starts in the background ignore SIGINT and SIGQUIT, which some tests send.
 # shellcheck disable=SC2086 # lists of words
-$pytest -p no:cacheprovider $apart tests >build/other-half.log 2>&1 &
+env --default-signal=INT,QUIT $pytest -p no:cacheprovider $apart tests >build/other-half.log 2>&1 &
 other=$!
 trap 'kill "$other" 2>/dev/null; wait "$other"; exit 130' INT TERM HUP
 
