@@ -106,7 +106,7 @@ def _of_finding(
     """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
     for order, fix in enumerate(finding.fixes):
-        if fix.safety != safety or any(fix.says == other.says and not rank[0] for rank, other, _ in found):
+        if fix.safety != safety or any(fix.says == other.says and _no_new(state, one) for _, other, one in found):
             continue
         after = tried(state, fix, again)
         why = _refused(finding, state, start, after, seen)
@@ -122,6 +122,11 @@ def _of_finding(
         return None
     _, fix, after = min(found, key=lambda one: one[0])
     return finding.code, fix, after
+
+
+def _no_new(before: State, after: State) -> bool:
+    """Return whether all that is contradicted now was so before."""
+    return {_key(one, after) for one in after.proven()} <= {_key(one, before) for one in before.proven()}
 
 
 def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:
