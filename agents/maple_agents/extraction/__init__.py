@@ -1,0 +1,1 @@
+"""From a request in words, or from a script of any site, to typed slots."""

@@ -1,0 +1,1 @@
+"""Language models behind one Protocol; an answer is typed, or it is refused."""

@@ -1,0 +1,1 @@
+"""From a template, a site and slots to a batch script."""
