@@ -1,0 +1,97 @@
+"""Passages found by words and by meaning: what the rest of Maple asks. It knows nothing of what they are about."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from .embedder import Embedder, Unavailable
+from .fts import Words
+from .fusing import Curve, Curves, fused
+from .passages import Hit, Passage, Rank
+from .vectors import Kept, nearest, path_of
+
+if TYPE_CHECKING:
+    from .embedder import Floats
+
+DEEP = 50  # how far each ranking is read, at least
+CURVES = Curves(both=Curve(-7.0, 3.0, 10.0), words=Curve(-4.0, 6.0, 0.0))
+
+
+class Index(Protocol):
+    """Passages that can be found by a text in plain words."""
+
+    @property
+    def note(self) -> str:
+        """What people should know of the answers: that they come from words alone, and why. "" where all is well."""
+
+    def search(self, text: str, k: int = 5) -> list[Hit]:
+        """Return at most *k* passages, the best first. What *text* holds is data: no character of it is an operator."""
+
+
+class FusedIndex:
+    """An `Index` by FTS5 and an embedder. Without an embedder, or where it fails, by FTS5 alone, and `note` says so."""
+
+    def __init__(
+        self,
+        passages: Sequence[Passage],
+        embedder: Embedder | None = None,
+        *,
+        note: str = "",
+        curves: Curves = CURVES,
+        words_file: str | None = None,
+    ) -> None:
+        """*words_file*: a cache file for the word index, which pays from some thousand passages on."""
+        self.note = note
+        self._passages = list(passages)
+        self._embedder = embedder
+        self._curves = curves
+        self._words = Words(self._passages, words_file)
+        self._rows: Floats | None = None
+
+    def search(self, text: str, k: int = 5) -> list[Hit]:
+        """Return at most *k* passages, the best first."""
+        if not self._passages or k < 1 or not text.strip():
+            return []
+        deep = max(DEEP, 4 * k)
+        by_words = self._words.search(text, deep)
+        by_meaning = self._meant(text, deep)
+        order = fused([[number for number, _ in by_words], [number for number, _ in by_meaning]])
+        words, meaning = _ranks("words", by_words), _ranks("meaning", by_meaning)
+        return [self._hit(number, words.get(number), meaning.get(number)) for number in list(order)[:k]]
+
+    def _hit(self, number: int, words: Rank | None, meaning: Rank | None) -> Hit:
+        curve = self._curves.both if self._embedder else self._curves.words
+        score = curve.score(words.value if words else 0.0, meaning.value if meaning else 0.0)
+        return Hit(self._passages[number], score, tuple(rank for rank in (words, meaning) if rank))
+
+    def _meant(self, text: str, k: int) -> list[tuple[int, float]]:
+        if self._embedder is None:
+            return []
+        try:
+            if self._rows is None:
+                kept = Kept(self._embedder, path_of(self._embedder))
+                self._rows = kept.vectors([one.whole for one in self._passages])
+            return nearest(self._rows, self._embedder.vectors([text])[0], k)
+        except Unavailable as error:
+            self._embedder, self.note = None, by_words_alone(error)
+            return []
+
+
+def by_words_alone(why: object) -> str:
+    """Return the note of an index that has no embedder."""
+    return "found by words alone, not by meaning: %s" % why
+
+
+def installed(passages: Sequence[Passage], *, curves: Curves = CURVES, words_file: str | None = None) -> FusedIndex:
+    """Return an index with the embedder that is configured and installed; where there is none, by words alone."""
+    from .minilm import configured
+
+    try:
+        return FusedIndex(passages, configured(), curves=curves, words_file=words_file)
+    except Unavailable as error:
+        return FusedIndex(passages, note=by_words_alone(error), curves=curves, words_file=words_file)
+
+
+def _ranks(by: str, found: Sequence[tuple[int, float]]) -> Mapping[int, Rank]:
+    return {number: Rank(by, place, value) for place, (number, value) in enumerate(found, 1)}
