@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Tuple
 
 from .edits import Safety
 from .findings import Finding
@@ -141,9 +141,13 @@ def _unread(state: State) -> str:
 
 
 def _cured(state: State, site: Site) -> Decision:
+    known: Dict[Tuple[bytes, Tuple[bytes, ...]], Optional[State]] = {}  # asking tries again what SAFE fixes have tried
+
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
-        changed = understood(job.submission._replace(script=source, argv=argv), job.read)
-        return examined(changed, site) if changed is not None else None
+        if (source, argv) not in known:
+            changed = understood(job.submission._replace(script=source, argv=argv), job.read)
+            known[source, argv] = examined(changed, site) if changed is not None else None
+        return known[source, argv]
 
     safe = repair(state, (Safety.SAFE,), again)
     more = safe if safe.whole else repair(state, (Safety.SAFE, Safety.ASK), again)

@@ -68,6 +68,16 @@ def apply(source: bytes, edits: Sequence[Edit]) -> bytes:
     return b"".join(out)
 
 
+def written(edits: Sequence[Edit]) -> list[Span]:
+    """Return where the new bytes of *edits* stand once `apply` has made them."""
+    spans: list[Span] = []
+    moved = 0
+    for span, new in sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0]):
+        spans.append(Span(span.start + moved, span.start + moved + len(new)))
+        moved += len(new) - (span.end - span.start)
+    return spans
+
+
 def apply_argv(argv: Sequence[bytes], edits: Sequence[ArgvEdit]) -> tuple[bytes, ...]:
     """Return *argv* with the named words replaced; two edits of one word raise `Conflict`."""
     by_index: dict[int, tuple[bytes, ...]] = {}

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from .edits import Conflict, Fix, apply, apply_argv
+from .edits import Conflict, Fix, apply, apply_argv, written
 from .findings import Finding
 from .job import Job
 from .launch import Group, LaunchPlan
@@ -106,7 +106,9 @@ def _of_finding(
     """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
     for order, fix in enumerate(finding.fixes):
-        if fix.safety != safety or any(fix.says == other.says and _no_new(state, one) for _, other, one in found):
+        if fix.safety != safety or any(
+            fix.says == other.says and not _its_doing(other, state, one) for _, other, one in found
+        ):
             continue
         after = tried(state, fix, again)
         why = _refused(finding, state, start, after, seen)
@@ -124,9 +126,15 @@ def _of_finding(
     return finding.code, fix, after
 
 
-def _no_new(before: State, after: State) -> bool:
-    """Return whether all that is contradicted now was so before."""
-    return {_key(one, after) for one in after.proven()} <= {_key(one, before) for one in before.proven()}
+def _its_doing(fix: Fix, before: State, after: State) -> bool:
+    """Return whether a fix brought a contradiction about: a new one stands where it wrote, or nowhere in the script.
+
+    What comes to light elsewhere once this is cured would do so whichever way it is cured.
+    """
+    known = {_key(one, before) for one in before.proven()}
+    places = [finding.at for finding in after.proven() if _key(finding, after) not in known]
+    spans = written(fix.edits)
+    return any(at is None or any(at.start < one.end and one.start < at.end for one in spans) for at in places)
 
 
 def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:

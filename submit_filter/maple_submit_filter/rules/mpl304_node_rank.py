@@ -6,9 +6,9 @@ from typing import Iterator, List, Optional
 
 from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
-from ..fixes import in_task, put, task_value
+from ..fixes import Edits, in_task, put, task_value
 from ..job import Job
-from ..launch import Breach, LaunchPlan, Link, Step
+from ..launch import Breach, LaunchPlan, Link, Option, Step
 from ..rank_words import rank_words
 from ..site import Site
 from . import rule
@@ -53,7 +53,7 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
 
 def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
     words = rank_words(step.links, site, job.source)
-    for edits in _ways(link, words.node, job) if words is not None else ():
+    for edits in _ways(step, link, words.node, job) if words is not None else ():
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
     met = _by_meeting(link, job.source)
@@ -61,17 +61,37 @@ def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
         yield Fix(tuple(met), Safety.SAFE, "the nodes meet by c10d, which gives out the node ranks")
 
 
-def _ways(link: Link, variable: bytes, job: Job) -> Iterator[Optional[List[Edit]]]:
-    name, why = _OPTION[link.name], "MPL304"
-    option = link.option(name)
+def _ways(step: Step, link: Link, variable: bytes, job: Job) -> List[Edits]:
+    """Return the likeliest way first, for each costs a play of the script.
+
+    Where the batch shell reads the option itself, only a shell of the task's own can expand it later. In a text for
+    another shell the value alone is changed.
+    """
+    name, option = link.name, link.option(_OPTION[link.name])
+    ways: List[Edits] = list(_by_value(link, option, variable))
+    if option is not None and option.span is None:
+        return ways
+    own_shell = in_task(job.source, link, _OPTION[name], _SPELT[name], b"$" + variable, "MPL304")
+    at = option.span if option is not None else link.name_span
+    return [*ways, own_shell] if _in_a_text(step, at, job.source) else [own_shell, *ways]
+
+
+def _in_a_text(step: Step, at: Optional[Span], source: bytes) -> bool:
+    """Return whether a place may be in quotes, or outside the launch line (a here-document, a variable)."""
+    if at is None or at.start < step.span.start:
+        return True
+    before = source[step.span.start : at.start]
+    return at.start > step.span.end or b"'" in before or b'"' in before
+
+
+def _by_value(link: Link, option: Optional[Option], variable: bytes) -> Iterator[List[Edit]]:
+    """Yield ways that change nothing but the option's value, or put the option behind the launcher's name."""
     if option is not None and option.value_span is not None:
-        yield from task_value(option.value_span, variable, why)
+        yield from task_value(option.value_span, variable, "MPL304")
     if option is None and link.options_at is not None:
         for value in (b"$" + variable, b"\\$" + variable):
             said = b" " + _SPELT[link.name] + b"=" + value
-            yield [Edit(Span(link.options_at, link.options_at), said, why)]
-    if option is None or option.span is not None:
-        yield in_task(job.source, link, name, _SPELT[link.name], b"$" + variable, why)
+            yield [Edit(Span(link.options_at, link.options_at), said, "MPL304")]
 
 
 def _by_meeting(link: Link, source: bytes) -> Optional[List[Edit]]:
