@@ -1,0 +1,1 @@
+"""A script of one cluster carried to another, or mended for its own: edits of spans, the user's lines kept."""
