@@ -16,7 +16,8 @@ Launcher = Literal["torchrun", "accelerate", "deepspeed", "python"]
 class Paradigm(Part):
     """A paradigm; its name is that of its file.
 
-    *phrases*: what people call it, for the grammar of requests. *says*: what it is, for people and for retrieval.
+    *phrases*: what people call it, for the grammar of requests. *says*: what it is, for people and for retrieval;
+    *described*: the same in words that people use who do not know its name, a sentence each, for retrieval alone.
     *launchers*: what starts it, the best first; "python" is a program that the outer launcher starts rank by rank.
     *divides*: what each rank holds only its share of. *mini_app*: what proves a launch of it. *around*: what the
     program needs that is not in the script (a DeepSpeed configuration), a sentence each.
@@ -25,6 +26,7 @@ class Paradigm(Part):
     title: str
     says: str
     phrases: Annotated[list[str], Field(min_length=1)]
+    described: list[str] = []
     launchers: Annotated[list[Launcher], Field(min_length=1)]
     divides: list[Divided] = []
     mini_app: Literal["ddp", "fsdp", "zero3", "accelerate_ddp", "three_d"]
