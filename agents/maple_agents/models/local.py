@@ -1,0 +1,137 @@
+"""A model of transformers in this process, from a folder of weights; llguidance keeps its answer to the schema.
+
+Nothing is fetched and no code of the folder is run: weights are read from safetensors alone. The words of a request
+cannot become control tokens: only the model's own chat template writes those.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import importlib
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from .conforming import mismatch, read
+from .decoding import Decoder
+from .protocol import Limit, Message, ModelError, Schema
+
+_QUIET = {
+    "HF_HUB_OFFLINE": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TORCHDYNAMO_DISABLE": "1",  # llguidance masks through torch.compile, whose first call compiles for seconds
+    "TRANSFORMERS_VERBOSITY": "error",
+    "TOKENIZERS_PARALLELISM": "false",
+}
+
+
+class LocalModel:
+    """The model in a folder, loaded at the first question and kept; one question at a time."""
+
+    def __init__(self, folder: str) -> None:
+        """Raises `ModelError` where *folder* holds no model of transformers; nothing is loaded yet."""
+        self._folder = os.path.abspath(os.path.expanduser(folder))
+        if not os.path.isfile(os.path.join(self._folder, "config.json")):
+            raise ModelError(folder, "is no folder with a config.json", "name a folder that save_pretrained wrote")
+        self._lock = threading.Lock()
+        self._decoder: Decoder | None = None
+        self._tokenizer: Any = None
+
+    @property
+    def name(self) -> str:
+        """The folder."""
+        return self._folder
+
+    def load(self) -> None:
+        """Load the weights, if they are not. Raises `ModelError`: libraries missing, files not usable."""
+        with self._lock:
+            self._load()
+
+    def answer(self, messages: Sequence[Message], schema: Schema, limit: Limit = Limit()) -> object:  # noqa: B008
+        """See `Model.answer`; the seconds count from when the weights are loaded. Always the likeliest token."""
+        with self._lock:
+            decoder = self._load()
+            deadline = time.monotonic() + limit.seconds
+            try:
+                text = decoder.answer(self._prompt(messages), json.dumps(schema), limit.tokens, deadline)
+                value = read(text)
+            except (ValueError, RuntimeError, MemoryError) as error:
+                raise ModelError(self.name, str(error) or type(error).__name__) from None
+        wrong = mismatch(value, schema)
+        if wrong:
+            raise ModelError(self.name, f"answered what was not asked for: {wrong}")
+        return value
+
+    def _load(self) -> Decoder:
+        if self._decoder is None:
+            try:
+                with _environment(_QUIET):
+                    self._decoder, self._tokenizer = _loaded(self._folder)
+            except ImportError as error:
+                missing = error.name or "a library"
+                raise ModelError(
+                    self.name,
+                    f"this Python has no {missing}",
+                    "install torch, transformers and llguidance beside Maple",
+                ) from None
+            except Exception as error:  # files of any kind, read by libraries of any version
+                raise ModelError(
+                    self.name, f"cannot be loaded: {error}", "was it written by save_pretrained?"
+                ) from None
+        return self._decoder
+
+    def _prompt(self, messages: Sequence[Message]) -> list[int]:
+        """Return the tokens of *messages* in the model's own chat template; without one, a paragraph each."""
+        marks = [f"text{secrets.token_hex(8)}text" for _ in messages]
+        tokens: list[int] = []
+        frame = self._frame([{"role": one.role, "content": mark} for one, mark in zip(messages, marks, strict=True)])
+        for mark, one in zip(marks, messages, strict=True):
+            before, found, frame = frame.partition(mark)
+            if not found:
+                raise ValueError(f"its chat template takes no message of role {one.role}")
+            tokens += self._tokens(before, control=True) + self._tokens(one.text, control=False)
+        return tokens + self._tokens(frame, control=True)
+
+    def _frame(self, turns: list[dict[str, str]]) -> str:
+        if not getattr(self._tokenizer, "chat_template", None):
+            return "\n\n".join(turn["content"] for turn in turns) + "\n\n"
+        return str(self._tokenizer.apply_chat_template(turns, tokenize=False, add_generation_prompt=True))
+
+    def _tokens(self, text: str, *, control: bool) -> list[int]:
+        """Return the tokens of *text*; without *control*, what looks like a control token is read as letters."""
+        if not text:
+            return []
+        found = self._tokenizer(text, add_special_tokens=False, split_special_tokens=not control)["input_ids"]
+        return [int(one) for one in found]
+
+
+def _loaded(folder: str) -> tuple[Decoder, Any]:
+    transformers: Any = importlib.import_module("transformers")
+    torch: Any = importlib.import_module("torch")
+    transformers.utils.logging.disable_progress_bar()
+    known: Mapping[str, Any] = {"local_files_only": True, "trust_remote_code": False}
+    tokenizer = transformers.AutoTokenizer.from_pretrained(folder, **known)
+    model = transformers.AutoModelForCausalLM.from_pretrained(folder, use_safetensors=True, **known)
+    if torch.cuda.is_available():
+        model = model.to("cuda")
+    return Decoder(model.eval(), tokenizer), tokenizer
+
+
+@contextlib.contextmanager
+def _environment(more: Mapping[str, str]) -> Iterator[None]:
+    """Set variables while libraries are imported, and not for the jobs that are submitted later."""
+    before = {name: os.environ.get(name) for name in more}
+    os.environ.update(more)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
