@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import List, Mapping, NamedTuple, Optional, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Optional, Tuple
 
 _COUNT = re.compile(rb"\d{1,9}\Z")
 _NAME = re.compile(rb"[A-Za-z][A-Za-z0-9_.-]*\Z")
@@ -59,10 +59,15 @@ def count(text: bytes) -> Optional[int]:
 
 def chunks(value: bytes) -> Optional[Tuple[Chunk, ...]]:
     """Return the chunks of a `select`, None where it is none: qsub refuses `x`, `-1`, `0:ncpus=1` and `1:ncpus`."""
+    return _each(value, _chunk)
+
+
+def _each(value: bytes, read: Callable[[bytes, int], Optional[Chunk]]) -> Optional[Tuple[Chunk, ...]]:
+    """Return what *read* makes of the texts between the plus signs and their places; None where one is none."""
     found: List[Chunk] = []
     at = 0
     for text in value.split(b"+"):
-        chunk = _chunk(text, at)
+        chunk = read(text, at)
         if chunk is None:
             return None
         found.append(chunk)
@@ -109,15 +114,7 @@ def nodes_form(value: bytes) -> Optional[Tuple[Chunk, ...]]:
     A bare word is given as the resource `host`; it may be a property as well. None for what qsub refuses, or what is
     not known: `2:ppn=4:gpus=1` is refused.
     """
-    found: List[Chunk] = []
-    at = 0
-    for text in value.split(b"#")[0].split(b"+"):
-        chunk = _node(text, at)
-        if chunk is None:
-            return None
-        found.append(chunk)
-        at += len(text) + 1
-    return tuple(found)
+    return _each(value.split(b"#")[0], _node)
 
 
 def _node(text: bytes, at: int) -> Optional[Chunk]:
