@@ -1,0 +1,84 @@
+"""What came of the requests, as tables and as a file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from collections import Counter
+from collections.abc import Callable, Sequence
+from statistics import median
+from typing import Any, NamedTuple
+
+from tests.new567.answering import Made, answer_all, command
+from tests.new567.asked import WAYS, Asked
+from tests.new567.judging import reasons
+from tests.new567.running import Script, run
+
+
+class Result(NamedTuple):
+    """One request and what is wrong with what came of it; [] where all is as expected."""
+
+    asked: Asked
+    made: Made
+    wrong: list[str]
+
+
+def results(asked: Sequence[Asked], cache: str, labs: int = 3) -> list[Result]:
+    """Ask, run and judge every one of them."""
+    made = answer_all(asked, cache)
+    runs = [number for number, one in enumerate(made) if one.script is not None and not one.exit]
+    ran = run([Script(f"{number}", asked[number].case.site, made[number].script or b"") for number in runs], labs)
+    done = dict(zip(runs, ran))
+    return [Result(one, made[number], reasons(one, made[number], done.get(number))) for number, one in enumerate(asked)]
+
+
+def table(found: Sequence[Result]) -> str:
+    """Return the tables by cluster, by strategy or model and by way of asking, what is wrong, and the sum."""
+    parts = [
+        _rows(found, "cluster", lambda one: one.asked.case.site),
+        _rows(found, "strategy or model", lambda one: one.asked.case.name),
+        _rows(found, "way of asking", lambda one: one.asked.way),
+    ]
+    wrong = [f"  {one.asked.name}: {one.wrong[0]}" for one in found if one.wrong]
+    parts += ["\n".join(["wrong:", *wrong])] if wrong else []
+    times = sorted(one.made.seconds for one in found)
+    texts = {hashlib.sha256(one.made.script).digest() for one in found if one.made.script}
+    parts.append(
+        f"{len(texts)} distinct scripts; request to script, the whole process: median {median(times):.2f} s, "
+        f"95 % within {times[int(0.95 * (len(times) - 1))]:.2f} s"
+    )
+    right = sum(not one.wrong for one in found)
+    return "\n\n".join(parts) + f"\n\n{right} of {len(found)}"
+
+
+def _rows(found: Sequence[Result], title: str, of: Callable[[Result], str]) -> str:
+    names = list(dict.fromkeys(of(one) for one in found))
+    order = [name for name in WAYS if name in names] if set(names) <= set(WAYS) else names
+    every = Counter(of(one) for one in found)
+    right = Counter(of(one) for one in found if not one.wrong)
+    return "\n".join([f"{title:22}{'right':>7}{'of':>6}"] + [f"{n:22}{right[n]:7}{every[n]:6}" for n in order])
+
+
+def plain(one: Result) -> dict[str, Any]:
+    """Return a result as JSON takes it."""
+    return {
+        "name": one.asked.name,
+        "came_from": one.asked.came_from,
+        "wrong": one.wrong,
+        "command": command(one.asked),
+        "theirs": (one.asked.script or b"").decode(),
+        "exit": one.made.exit,
+        "said": one.made.said,
+        "asked": one.made.asked,
+        "seconds": round(one.made.seconds, 3),
+        "answer": one.made.document,
+        "script": (one.made.script or b"").decode(errors="replace"),
+    }
+
+
+def keep(found: Sequence[Result], path: str) -> None:
+    """Write every result to a JSON file."""
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "w", encoding="utf-8") as file:
+        json.dump([plain(one) for one in found], file, indent=1)
