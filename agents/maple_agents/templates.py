@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal
 
@@ -26,13 +27,14 @@ class Table(BaseModel):
 class When(Table):
     """The exact slots that the template is for. *over*: the launcher that starts *launcher* on the nodes.
 
-    *maker*: whose program that launcher has to be, "" for any.
+    *maker*: whose program that launcher has to be, "" for any. *ranks*: how many ranks it needs, "" for any number.
     """
 
     scheduler: Literal["slurm", "pbs"]
     launcher: Literal["torchrun", "accelerate", "deepspeed", "python"]
     over: Literal["srun", "ibrun", "mpirun", "mpiexec"]
     maker: Literal["", "pals", "hydra", "openmpi", "intelmpi"] = ""
+    ranks: Literal["", ">1"] = ""
 
 
 class Verification(Table):
@@ -47,10 +49,16 @@ class Verification(Table):
 
 
 class LaunchFile(Table):
-    """A launch template. *launch*: words from outside in, with slots; first those of `when.over`."""
+    """A launch template. *launch*: words from outside in, with slots; first those of `when.over`.
+
+    *before*: lines in front of the launch line, in the batch shell, that set what it names (MASTER_ADDR, HOSTFILE).
+    The program stands behind the last word of *launch*; a template of "python" ends with that word, which gives way
+    to an interpreter of the program's own.
+    """
 
     revision: Annotated[int, Field(ge=1)]
     when: When
+    before: list[str] = []
     launch: Annotated[list[str], Field(min_length=2, max_length=2)]
     why: Annotated[str, Field(min_length=1)]
     verified: list[Verification] = []
@@ -79,11 +87,12 @@ def parse(source: bytes, filename: str) -> LaunchFile:
         raise ValueError("\n".join(_mistakes(error, filename))) from None
     except ValueError as error:
         raise ValueError("%s: not TOML: %s" % (filename, error)) from None
-    for at, line in enumerate(made.launch):
-        wrong = sorted(set(_SLOT.findall(line)) - SLOTS)
-        if wrong:
-            raise ValueError("%s: launch[%d]: no such slot {%s}; there are %s" % (
-                filename, at, wrong[0], ", ".join(sorted(SLOTS))))  # fmt: skip
+    for key, lines in (("before", made.before), ("launch", made.launch)):
+        for at, line in enumerate(lines):
+            wrong = sorted(set(_SLOT.findall(line)) - SLOTS)
+            if wrong:
+                raise ValueError("%s: %s[%d]: no such slot {%s}; there are %s" % (
+                    filename, key, at, wrong[0], ", ".join(sorted(SLOTS))))  # fmt: skip
     if os.path.basename(filename) != made.name + ".toml":
         raise ValueError("%s: when: the file should be called %s.toml" % (filename, made.name))
     return made
@@ -94,6 +103,11 @@ def _mistakes(error: ValidationError, filename: str) -> list[str]:
         "%s: %s: %s" % (filename, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
         for one in error.errors(include_url=False)
     ]
+
+
+def filled(line: str, slots: Mapping[str, int]) -> str:
+    """Return *line* with the number of each slot of `SLOTS` in its place."""
+    return _SLOT.sub(lambda found: str(slots[found[1]]), line)
 
 
 def load() -> list[LaunchFile]:

@@ -20,8 +20,10 @@ def folders(name: str, environ: Mapping[str, str] = os.environ) -> Tuple[str, ..
     A file of a stronger folder stands in place of the file of the same name in a weaker one.
     """
     above = [os.path.normpath(os.path.join(_HERE, *[os.pardir] * steps)) for steps in range(1, 6)]
-    shares = [os.path.join(top, "share", "maple") for top in (*above, sys.prefix)]
-    places = [os.path.join(top, name) for top in (etc(environ), *shares, above[1])]  # above[1]: a checkout
+    shares = [os.path.join(top, "share", "maple") for top in above]
+    # above[1]: a checkout. An editable install of it copies the data to the prefix once, and that copy grows old.
+    tops = (etc(environ), *shares, above[1], os.path.join(sys.prefix, "share", "maple"))
+    places = [os.path.join(top, name) for top in tops]
     return tuple(place for place in dict.fromkeys(places) if os.path.isdir(place))
 
 

@@ -31,13 +31,29 @@ class Line(Table):
     fact: str = ""
 
 
+class Option(Table):
+    """Words for the launch line that this site wants of a launcher, right behind its own words.
+
+    *over*: the outer launcher. *launcher*: only where it starts this one ("python": rank by rank), "" for any.
+    *ranks_per_node*: only for so many ranks on a node, 0 for any number that no other entry names. *words*: with the
+    slots of launch templates.
+    """
+
+    over: str
+    launcher: str = ""
+    ranks_per_node: int = 0
+    words: str
+    fact: str
+    why: str
+
+
 class Environment(Part):
     """The environment part of a site; its name is the site's id.
 
     *modules*: key paths of `load` tables in the site file, in their order ("modules.pytorch.0"). *variables*: key
     paths of transport variables to export ("network.variables.2"). *first*, *lines*: before and behind the modules.
-    *directives*: as the class says. *internet*: whether a compute node reaches the internet ("direct", "proxy" by
-    the site's [proxy] table, "none"), "" not known.
+    *directives*, *options*: as the classes say. *internet*: whether a compute node reaches the internet ("direct",
+    "proxy" by the site's [proxy] table, "none"), "" not known.
     """
 
     modules: list[str] = []
@@ -45,6 +61,7 @@ class Environment(Part):
     first: list[Line] = []
     lines: list[Line] = []
     directives: list[Directive] = []
+    options: list[Option] = []
     internet: str = ""
 
 

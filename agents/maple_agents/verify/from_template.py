@@ -4,38 +4,27 @@ from __future__ import annotations
 
 from maple_submit_filter.site import Site
 
-from ..templates import LaunchFile, load
+from ..repository import environments
+from ..repository.catalogue import launch_words
+from ..templates import LaunchFile, filled, load
 from .errors import CannotVerify
 
 AGENTS = ("torchrun", "accelerate", "deepspeed")
-PORT = 29500
 _SLURM = """\
 #!/bin/bash
 #SBATCH --nodes={nodes}
 #SBATCH --ntasks-per-node={tasks}
-{asked}export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-export MASTER_PORT={port}
-{hosts}{launch}
+{asked}{before}{launch}
 """
 _PBS = """\
 #!/bin/bash
 #PBS -l select={nodes}{asked}
 #PBS -l place=scatter
 cd "$PBS_O_WORKDIR"
-export MASTER_ADDR=$(head -n 1 "$PBS_NODEFILE")
-export MASTER_PORT={port}
-{hosts}{launch}
+{before}{launch}
 """
-# deepspeed wants a file of the hosts, under the name that its template gives it.
-_HOSTS = """\
-FOLDER=$(mktemp -d -p "$PWD" .maple-hosts.XXXXXX)
-trap 'rm -rf "$FOLDER"' EXIT
-trap 'exit 143' TERM
-cd "$FOLDER"
-export HOSTFILE=$FOLDER/hostfile
-{listed} | sed 's/$/ slots={n}/' > hostfile
-"""
-_LISTED = {"slurm": 'scontrol show hostnames "$SLURM_JOB_NODELIST"', "pbs": '''awk '!seen[$0]++' "$PBS_NODEFILE"'''}
+# A hostfile goes with the job, also with one that is cancelled.
+_SWEPT = ("trap 'rm -f \"$HOSTFILE\"' EXIT", "trap 'exit 143' TERM")
 
 
 def template(name: str, site: Site) -> LaunchFile:
@@ -68,22 +57,15 @@ def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: i
         "job.ranks": nodes * count,
         "site.gpus_per_node": count,
     }
-    launch = _with_program(" ".join(_filled(words, slots) for words in one.launch))
+    words = launch_words(one, environments.load(site.id), count)
+    launch = " ".join([*(filled(line, slots) for line in words), "train.py"])
+    before = [filled(line, slots) for line in one.before]
+    if any("HOSTFILE=" in line for line in before):
+        before += _SWEPT
     asked = _chunk(site, count, tasks) if site.scheduler == "pbs" else _request(site, nodes, count)
-    hosts = _HOSTS.format(listed=_LISTED[site.scheduler], n=count) if "hostfile" in launch.lower() else ""
     form = _PBS if site.scheduler == "pbs" else _SLURM
-    return form.format(nodes=nodes, tasks=tasks, asked=asked, port=PORT, hosts=hosts, launch=launch).encode()
-
-
-def _filled(words: str, slots: dict[str, int]) -> str:
-    for name, value in slots.items():
-        words = words.replace("{%s}" % name, str(value))
-    return words
-
-
-def _with_program(launch: str) -> str:
-    """Return the launch line with a program behind it, inside the quotes of `bash -c` where it has any."""
-    return launch[:-1] + " train.py'" if launch.endswith("'") else launch + " train.py"
+    lines = "".join(line + "\n" for line in before)
+    return form.format(nodes=nodes, tasks=tasks, asked=asked, before=lines, launch=launch).encode()
 
 
 def _gpus(site: Site, partition: str) -> int | None:
