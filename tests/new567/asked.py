@@ -22,8 +22,8 @@ class Asked(NamedTuple):
     """One request. *words* behind `maple new`; *script*: the file of --from; *answers*: typed at the prompts, by slot.
 
     *paradigms*: those that the result may have; *lacks*: the one slot that has to be missing, "" for a script.
-    *left*: what the request leaves out. *stays*, *goes*: lines of the script of --from that have to be in the result, and
-    that must not.
+    *left*: what the request leaves out. *stays*, *goes*: lines of the script of --from that have to be in the result,
+    and that must not.
     """
 
     case: Case
@@ -122,7 +122,7 @@ def _broken(case: Case, way: str, job: Job, chance: random.Random) -> Asked:
     """A script of this very cluster with one mistake in its launch."""
     for _ in range(40):
         right = sources.source(job.where.site, job, chance)
-        origin = sources.broken(right, chance)
+        origin = sources.broken(right, job.nodes, chance)
         if origin is not None:
             break
     else:

@@ -95,13 +95,14 @@ def source(site: str, job: Job, chance: random.Random) -> Source:
     return Source(site, ("\n".join(lines) + "\n").encode(), (*users, AFTER), goes)
 
 
-def broken(one: Source, chance: random.Random) -> Source | None:
+def broken(one: Source, nodes: int, chance: random.Random) -> Source | None:
     """Return the script with one mistake, None where none of them fits it."""
     kind = scheduler(one.site)
     operators = PBS_MEANT_TO_BREAK if kind == "pbs" else MEANT_TO_BREAK
     for name in chance.sample(MISTAKES[kind], len(MISTAKES[kind])):
         script = operators[name](one.script, chance)
-        if script and script != one.script and _stays(one, script):
+        right = f"--nnodes={nodes} ".encode()  # another word for what stood there
+        if script and script != one.script and right not in script and _stays(one, script):
             return one._replace(script=script)
     return None
 
