@@ -39,7 +39,8 @@ def choose(named: str = "", environ: Mapping[str, str] = os.environ) -> Choice |
     """Return the model that *named* (`--model`), the environment or a file names; None where no one names any.
 
     The first that names one decides, also with "none". The other settings are those of the file that names this model:
-    a key goes to no server that it was not written for. Raises `ModelError`: the name is neither folder nor URL, or a file cannot be read. Nothing is loaded, nobody asked.
+    a key goes to no server that it was not written for. Nothing is loaded, nobody is asked.
+    Raises `ModelError`: the name is neither folder nor URL, or a file cannot be read.
     """
     said = named or environ.get("MAPLE_MODEL", "")
     if said == "none":
