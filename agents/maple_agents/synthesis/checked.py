@@ -2,9 +2,17 @@
 
 from __future__ import annotations
 
-from maple_submit_filter.decide import Decision
+import os
+from typing import TYPE_CHECKING
+
+from maple_submit_filter.submission import Submission
 
 from .values import Cluster
+
+if TYPE_CHECKING:
+    from maple_submit_filter.decide import Decision
+
+COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
 
 
 class Mistaken(ValueError):
@@ -13,4 +21,25 @@ class Mistaken(ValueError):
 
 def checked(script: bytes, cluster: Cluster) -> Decision:
     """Return what `maple check` decides of *script* on *cluster*. Raises `Mistaken` where it is not clean."""
-    raise NotImplementedError
+    from maple_submit_filter.bash_check import parses
+    from maple_submit_filter.decide import decide
+
+    decision = decide(submission(script, cluster.site.scheduler), cluster.site)
+    if decision.verdict != "clean":
+        first = decision.findings[0] if decision.findings else None
+        says = "%s %s" % (first.code, first.says) if first is not None else decision.why
+        raise Mistaken("the script made for %s is not clean: %s" % (cluster.site.id, says))
+    if not parses(script):
+        raise Mistaken("the script made for %s is none that bash takes; look at the quotes of the program"
+                       % cluster.site.id)  # fmt: skip
+    return decision
+
+
+def submission(script: bytes, scheduler: str) -> Submission:
+    """Return the submission of *script* from here, with nothing of the user's own environment."""
+    name = b"maple-new.sh"
+    try:
+        cwd = os.getcwdb()
+    except OSError:  # deleted, or closed to us
+        cwd = b"/"
+    return Submission(scheduler, (COMMANDS[scheduler], name), script, "file", name, cwd, os.getuid(), {})

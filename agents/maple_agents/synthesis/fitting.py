@@ -29,5 +29,7 @@ def fitting(paradigm: Paradigm, site: Site) -> list[LaunchFile]:
     return sorted(found, key=lambda one: (_rank(one, paradigm, site), one.name))
 
 
-def _rank(one: LaunchFile, paradigm: Paradigm, site: Site) -> tuple[int, int]:
-    return _STATES.index(site.launcher(one.when.over)), paradigm.launchers.index(one.when.launcher)
+def _rank(one: LaunchFile, paradigm: Paradigm, site: Site) -> tuple[bool, int, int]:
+    worst = max(_STATES.index(site.launcher(name)) for name in (one.when.over, one.when.launcher))
+    unwanted = worst == _STATES.index("discouraged")
+    return unwanted, paradigm.launchers.index(one.when.launcher), _STATES.index(site.launcher(one.when.over))

@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
+from . import containers, programs
 from .values import Plan
+
+_SLOT = re.compile(r"(?<!\$)\{([a-z_.]+)\}")
+_NEXT = b" \\\n    "  # the line goes on below
 
 
 class Launched(NamedTuple):
@@ -27,6 +32,47 @@ def launch(plan: Plan, program: bytes) -> Launched:
     """Return how *program* (its command with arguments, as said) is started by the plan's launch template.
 
     Shell operators behind the program (`> log`, `| tee log`, `&& next`) keep their meaning: they are the batch
-    shell's. A leading `python` is left out where an agent (torchrun, accelerate, deepspeed) takes its place.
+    shell's, and so is what prepares it (`cd src && …`). Variables in front of it are given to it by env. A leading
+    `python` is left out where an agent (torchrun, accelerate, deepspeed) takes its place. Raises `Refused` where the
+    program is no command that can be launched.
     """
-    raise NotImplementedError
+    read = programs.read(program)
+    outer, inner = (filled(words, plan).encode() for words in plan.launch.launch)
+    if plan.launch.when.launcher == "python":
+        inner, rest = _rank_by_rank(inner, read), read.rest
+    else:
+        option, rest = programs.for_agent(read, plan.launch.when.launcher)
+        inner = b" ".join(filter(None, (inner, option)))
+    given = b"env %s " % b" ".join(read.assignments) if read.assignments else b""
+    within = given + containers.words(plan) + inner
+    words = read.ahead + outer + _NEXT + within + (_NEXT if len(within) + len(rest) > 90 else b" " if within else b"")
+    return Launched(tuple(before(plan)), words, rest)
+
+
+def _rank_by_rank(inner: bytes, read: programs.Program) -> bytes:
+    """Return the template's words; its last, python, gives way to an interpreter of the program's own."""
+    if not inner.endswith(b"python"):
+        return inner
+    return inner if read.is_script else inner[: -len(b"python")].rstrip()
+
+
+def before(plan: Plan) -> list[bytes]:
+    """Return the lines in front of the launch line that it needs; each is one line of shell."""
+    lines = [filled(line, plan).encode() for line in plan.launch.before]
+    inherits = plan.cluster.site.srun_inherits_cpus
+    if plan.launch.when.over == "srun" and plan.layout.cpus_per_task and inherits is not True:
+        lines.append(b"export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK")
+    return lines
+
+
+def filled(words: str, plan: Plan) -> str:
+    """Return words of a template with the plan's numbers in place of its slots."""
+    layout = plan.layout
+    numbers = {
+        "job.nodes": layout.nodes,
+        "job.tasks": layout.nodes * layout.tasks_per_node,
+        "job.tasks_per_node": layout.tasks_per_node,
+        "job.ranks": layout.ranks,
+        "site.gpus_per_node": layout.ranks_per_node,
+    }
+    return _SLOT.sub(lambda found: str(numbers[found[1]]) if found[1] in numbers else found[0], words)

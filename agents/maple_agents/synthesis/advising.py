@@ -1,0 +1,36 @@
+"""What to know of a script that is right: what it needs besides, and what the site says of such jobs."""
+
+from __future__ import annotations
+
+from . import launchers
+from .values import Plan
+
+
+def advice(plan: Plan) -> tuple[str, ...]:
+    """Return a sentence for each thing that the script cannot see to itself."""
+    return (
+        *launchers.advice(plan.launch, plan.paradigm, plan.cluster),
+        *(plan.model[0].around if plan.model is not None else ()),
+        *_walltime(plan),
+        *_caps(plan),
+    )
+
+
+def _walltime(plan: Plan) -> tuple[str, ...]:
+    return () if plan.value("walltime") else ("No walltime was said: the scheduler's default holds.",)
+
+
+def _caps(plan: Plan) -> tuple[str, ...]:
+    """Return what one user can have at a time, where the job wants more: it would wait for ever."""
+    file, place = plan.cluster.file, plan.place
+    if file is None or place is None:
+        return ()
+    tables = {"partition": file.partition, "qos": file.qos, "queue": file.queue}[place.selector]
+    most = tables[place.name].max_gpus_per_user if place.name in tables else None
+    wanted = plan.layout.nodes * plan.layout.gpus_per_node
+    if most is None or wanted <= most:
+        return ()
+    return (
+        "A user can have %d GPUs at a time in %s, and this job wants %d: it may wait for ever."
+        % (most, place.name, wanted),
+    )
