@@ -47,9 +47,8 @@ def _parts(packed: dict[str, Any]) -> dict[str, Any]:
 
 def _checked(site_id: str) -> dict[str, Any]:
     """Return the parts as their files say, each checked. Raises `ValueError`."""
-    from ..repository import environments, model_facts, paradigms
+    from ..repository import catalogue, environments, model_facts, paradigms
     from ..sites.files import parse
-    from .fitting import fitting
 
     path = sites.path(site_id)
     with open(path, "rb") as file:
@@ -60,7 +59,7 @@ def _checked(site_id: str) -> dict[str, Any]:
         "file": checked,
         "environment": environments.load(site_id),
         "paradigms": known,
-        "launches": {name: fitting(one, site) for name, one in known.items()},
+        "launches": {name: catalogue.fitting(one, site, checked) for name, one in known.items()},
         "families": model_facts.load(),
     }
 

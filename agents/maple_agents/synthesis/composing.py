@@ -6,10 +6,10 @@ from . import directives, environment, launching
 from .values import Plan
 
 _WHY = {
-    "torchrun": "torchrun starts the ranks of a node itself: one task on each node, %(ranks)d ranks each.",
-    "accelerate": "accelerate starts the ranks of a node itself: one task on each node; --num_processes is the total.",
-    "deepspeed": "deepspeed starts the ranks of its own node: one task on each node, %(ranks)d ranks each.",
-    "python": "One task for each rank: %(ranks)d on each node.",
+    "torchrun": "One task on each node: torchrun starts the ranks there itself.",
+    "accelerate": "One task on each node: accelerate starts the ranks there itself; --num_processes is the total.",
+    "deepspeed": "One task on each node: deepspeed starts the ranks there itself.",
+    "python": "One task for each rank.",
 }
 
 
@@ -31,8 +31,9 @@ def compose(plan: Plan) -> bytes:
 
 def why(plan: Plan) -> str:
     """Return in a sentence how the ranks come about."""
-    world = "%d ranks in all." % plan.layout.ranks
-    return "%s %s" % (_WHY[plan.launch.when.launcher] % {"ranks": plan.layout.ranks_per_node}, world)
+    nodes, each, ranks = plan.layout.nodes, plan.layout.ranks_per_node, plan.layout.ranks
+    world = "%d x %d are %d ranks." % (nodes, each, ranks) if nodes > 1 else "%d in all." % ranks
+    return "%s %s" % (_WHY[plan.launch.when.launcher], world)
 
 
 def made_of(plan: Plan) -> str:
@@ -40,4 +41,8 @@ def made_of(plan: Plan) -> str:
     part = plan.cluster.environment
     found = ["launch %s.%d" % (plan.launch.name, plan.launch.revision)]
     found += ["environment %s.%d" % (plan.cluster.site.id, part.revision)] if part is not None else []
-    return "maple new: %s; %s, site facts %s" % (plan.paradigm.title, ", ".join(found), plan.cluster.site.revision[:12])
+    return "Made by maple new: %s; %s, facts %s." % (
+        plan.paradigm.title,
+        ", ".join(found),
+        plan.cluster.site.revision[:8],
+    )

@@ -36,7 +36,9 @@ def lines(plan: Plan) -> list[bytes]:
 
 def comment(text: str) -> list[str]:
     """Return *text* as comment lines."""
-    return textwrap.wrap(" ".join(text.split()), WIDTH, initial_indent="# ", subsequent_indent="# ")
+    return textwrap.wrap(
+        " ".join(text.split()), WIDTH, initial_indent="# ", subsequent_indent="# ", break_on_hyphens=False
+    )
 
 
 def _of(plan: Plan, key: str) -> list[str]:

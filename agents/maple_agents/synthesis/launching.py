@@ -37,7 +37,7 @@ def launch(plan: Plan, program: bytes) -> Launched:
     program is no command that can be launched.
     """
     read = programs.read(program)
-    outer, inner = (filled(words, plan).encode() for words in plan.launch.launch)
+    outer, inner = (filled(words, plan).encode() for words in launch_words(plan))
     if plan.launch.when.launcher == "python":
         inner, rest = _rank_by_rank(inner, read), read.rest
     else:
@@ -47,6 +47,20 @@ def launch(plan: Plan, program: bytes) -> Launched:
     within = given + containers.words(plan) + inner
     words = read.ahead + outer + _NEXT + within + (_NEXT if len(within) + len(rest) > 90 else b" " if within else b"")
     return Launched(tuple(before(plan)), words, rest)
+
+
+def launch_words(plan: Plan) -> list[str]:
+    """Return the template's `launch` with the words that the site wants of the outer launcher; slots unfilled."""
+    outer, inner = plan.launch.launch
+    part, when = plan.cluster.environment, plan.launch.when
+    meant = [
+        one
+        for one in (part.options if part is not None else ())
+        if one.over == when.over and one.launcher in ("", when.launcher)
+    ]
+    exact = [one for one in meant if one.ranks_per_node == plan.layout.ranks_per_node]
+    words = [one.words for one in exact or meant if one in exact or not one.ranks_per_node]
+    return [" ".join([outer, *words]), inner]
 
 
 def _rank_by_rank(inner: bytes, read: programs.Program) -> bytes:
