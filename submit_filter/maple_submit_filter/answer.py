@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterable, List, Optional, Sequence, Tuple
 
-from .decide import Decision, Rewritten, decide
+from .decide import Decision, Rewritten, decide, understood
 from .findings import Finding
 from .frames import MAX_SCRIPT, Change, Reply, Request
 from .modes import Policy, for_rules, in_force, silenced
@@ -208,7 +208,20 @@ def _say(submission: Submission, findings: Sequence[Finding], decision: Decision
             line = line_of(submission.script or b"", one.at.start) if one.at else 0
             lines.append("%s:%d: %s %s" % (name, line, one.code, one.says))
         lines += ["help: " + says for says in decision.repaired.says] if decision.repaired else []
+    lines += _anew(submission, findings, decision)
     return "".join("maple: %s\n" % printable(line) for line in lines).encode("utf-8", "replace")
+
+
+def _anew(submission: Submission, findings: Sequence[Finding], decision: Decision) -> List[str]:
+    """Return the line that names the command which writes a script of another scheduler for this site."""
+    if not findings or submission.came != "file":
+        return []
+    from .written_for import command, is_beyond_edits
+
+    job = understood(submission, None)
+    if job is None or not is_beyond_edits(job, findings, decision.repaired is not None):
+        return []
+    return ["help: %s would write it for this site" % command(submission.path).decode("utf-8", "backslashreplace")]
 
 
 def question(submission: Submission, offered: Rewritten) -> bytes:

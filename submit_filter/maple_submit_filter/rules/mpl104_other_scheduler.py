@@ -12,6 +12,7 @@ from ..schedulers import slurm
 from ..settings import Setting
 from ..site import Site
 from ..wording import is_pbs, option
+from ..written_for import other_scheduler, unset_here
 from . import rule
 
 # What of a Slurm request a PBS job would have to say, and with which settings.
@@ -30,12 +31,16 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --ignore-pbs, or no #PBS lines
     Wrong: #SBATCH --nodes=4 and no #PBS line, for qsub
     Right: #PBS -l select=4
+    Wrong: #PBS lines alone and $PBS_NODEFILE, for sbatch
+    Right: #SBATCH lines, and the nodes from $SLURM_JOB_NODELIST
     Why:   Slurm 22.05 gives the first job two nodes, in whichever order the lines stand. The second gets what a PBS job
-           gets that asks for nothing: one CPU. It is only said: the lines may be meant for another cluster.
+           gets that asks for nothing: one CPU. In the third nothing sets the variable. It is only said: the lines may
+           be meant for another cluster. A script of another cluster is written for this one by: maple new --from
     """
     if is_pbs(job):
         yield from _comments(job)
         return
+    yield from _of_pbs(job, plan)
     for setting in job.settings:
         prefix = _prefix(job, setting)
         if prefix in ("", "#SBATCH"):
@@ -63,6 +68,14 @@ def _comments(job: Job) -> Iterator[Finding]:
         says = "%s lines are comments to qsub, and nothing else says %s"
         words = ", ".join("%s (%s)" % (name, option(job, _IN_PBS[name][0])) for name in missing)
         yield Finding("MPL104", says % (kind, words), line.span, help="say it in #PBS lines, or on the command line")
+
+
+def _of_pbs(job: Job, plan: LaunchPlan) -> Iterator[Finding]:
+    """Speak once, at the first directive, where all are those of PBS and the script reads what only PBS sets."""
+    name = unset_here(job, plan.assigned) if plan.steps and other_scheduler(job) else None
+    if name is not None:
+        says = "the script is one for PBS: Slurm sets no %s" % name.decode("ascii", "replace")
+        yield Finding("MPL104", says, job.script.directives[0].span, help="write it in the words of Slurm")
 
 
 def _prefix(job: Job, setting: Setting) -> str:
