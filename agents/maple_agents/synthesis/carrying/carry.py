@@ -2,15 +2,222 @@
 
 from __future__ import annotations
 
-from ...extraction.script_parts import Foreign
+from typing import NamedTuple
+
+from maple_submit_filter.edits import Conflict, Edit, Span, apply
+from maple_submit_filter.schedulers.script_lines import interpreter
+
+from ...extraction.script import at_site
+from ...extraction.script_parts import Foreign, Launch
+from ...extraction.script_walk import Found, found, given
 from ...slots import Slots
-from ..values import Cluster, Lacking
+from ...templates import LaunchFile
+from .. import environment, launching
+from ..deciding import decide_plan
+from ..values import Cluster, Lacking, Layout, Plan, Refused
+from . import asked, directives, judged, launch_lines, layouts, mending, plumbing, site_lines, variables
 from .values import Carried
 
+NOTHING = Slots()
 
-def carry(foreign: Foreign, cluster: Cluster, said: Slots = Slots()) -> Carried | Lacking:
+
+class Way(NamedTuple):
+    """How boldly a script is changed. *ranks*: what it sets for ranks becomes the new launcher's."""
+
+    ranks: bool
+    in_front: bool  # each rank gets its numbers in front of its program
+
+
+_WAYS = (Way(False, False), Way(True, False), Way(True, True))
+
+
+def carry(foreign: Foreign, cluster: Cluster, said: Slots = NOTHING) -> Carried | Lacking:
     """Return the script for *cluster*, or what is missing for it. What was *said* beside the script wins over it.
 
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
-    raise NotImplementedError
+    home = asked.is_home(foreign, cluster.site)
+    if home and foreign.site != cluster.site.id:
+        foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
+    plan = _decided(foreign, cluster, said, home)
+    if isinstance(plan, Lacking):
+        return plan._replace(advice=(*plan.advice, *foreign.notes))
+    if home:
+        mended = mending.mended(foreign, cluster, said, foreign.source)
+        if mended is not None:
+            return Carried(mended, plan, foreign.notes, mended == foreign.source)
+    return _first_right(foreign, plan, home)
+
+
+def _decided(foreign: Foreign, cluster: Cluster, said: Slots, home: bool) -> Plan | Lacking:
+    """Return the plan for what the script asks; numbers that contradict each other in a wrong script do not count."""
+    slots = asked.slots(foreign, cluster, said, home)
+    try:
+        return decide_plan(slots, cluster)
+    except Refused:
+        loose = [name for name in ("gpus_per_node", "ranks_per_node", "gpu", "launcher") if name not in said]
+        fewer = Slots(slot for name, slot in slots.items() if name not in loose)
+        if len(fewer) == len(slots):
+            raise
+        return decide_plan(fewer, cluster)
+
+
+def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
+    """Return the script by the smallest change after which every world forms. Raises `Refused`."""
+    whys: list[str] = []
+    for way in _WAYS:
+        try:
+            script, advice, wanted = _made(foreign, plan, home, way)
+        except Conflict as error:
+            whys.append("two changes want the same place (%s)" % error)
+            continue
+        why = judged.wrong(script, foreign, plan.cluster, wanted)
+        if not why:
+            return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
+        whys.append(why)
+    raise Refused("the script cannot be carried with certainty: %s" % whys[0])
+
+
+def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, list[str], list[Layout | None]]:
+    """Return the new script, what was left out, and the layout of each launch line (None: it stays as it is)."""
+    commands = found(foreign.source)
+    request = directives.request(foreign, plan, home)
+    advice = list(request.advice)
+    edits: list[Edit] = []
+    wanted: list[Layout | None] = []
+    lines: dict[bytes, None] = {}
+    at = len(foreign.source)
+    for launch in foreign.launches:
+        layout = layouts.of_launch(launch, foreign, plan)
+        stays = launch.outer is None and launch.agent is None
+        wanted.append(None if stays else layout)
+        if stays:
+            continue
+        one = plan._replace(launch=_template(launch, plan))
+        edits += launch_lines.edits(launch, foreign, one, layout)
+        if launch.outer is not None or layout.nodes > 1:
+            lines.update(dict.fromkeys(() if launch.small else launching.before(one._replace(layout=layout))))
+            at = min(at, launch.at)
+        edits += _ranks(launch, foreign, one, layout, way)
+    edits += _rendezvous(foreign, plan, wanted, commands, way, home)
+    edits += list(plumbing.node_lists(foreign, plan, commands))
+    edits += [] if home else site_lines.without(foreign, commands)
+    edits += _before(foreign, commands, list(lines), at)
+    return _assembled(foreign, plan, home, edits, request.lines, advice), advice, wanted
+
+
+def _template(launch: Launch, plan: Plan) -> LaunchFile:
+    """Return the template for one launch line: that of its own kind of launcher, where the cluster has one."""
+    kind = launch.agent.name if launch.agent is not None else "python"
+    if plan.launch.when.launcher == kind:
+        return plan.launch
+    if kind == "python":
+        return launch_lines.python_template(plan) or plan.launch
+    every = [one for each in plan.cluster.launches.values() for one in each if one.when.launcher == kind]
+    return next((one for one in every if one.when.over == plan.launch.when.over), every[0] if every else plan.launch)
+
+
+def _ranks(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, way: Way) -> list[Edit]:
+    if launch.small or launch.agent is not None or not way.ranks:
+        return []
+    if way.in_front or not plumbing.has_ranks(foreign):
+        return launch_lines.rank_by_rank(launch, plan)
+    return []
+
+
+def _rendezvous(
+    foreign: Foreign, plan: Plan, wanted: list[Layout | None], commands: list[Found], way: Way, home: bool
+) -> list[Edit]:
+    """Return the edits of what the script sets for ranks and masters; the largest world's numbers count."""
+    worlds = [one for one in wanted if one is not None]
+    layout = max(worlds, key=lambda one: one.ranks, default=plan.layout)
+    own = foreign.scheduler == plan.cluster.site.scheduler
+    if not way.ranks and own:
+        return []
+    numbers = plumbing.Numbers(plan, layout, launch_lines.python_template(plan))
+    inside = plumbing.in_tasks(foreign, numbers)
+    return [
+        *inside,
+        *plumbing.other_numbers(foreign, numbers, inside),
+        *plumbing.in_batch(foreign, plan, layout, commands),
+    ]
+
+
+def _before(foreign: Foreign, commands: list[Found], lines: list[bytes], at: int) -> list[Edit]:
+    """Return the lines that a launch needs in front of it, without those that the script has already."""
+    had = {
+        each.name
+        for each in given(foreign.source, commands)
+        if each.exported and each.command is not None and each.command.whole and each.span.start < at
+        and each.command.item.start == each.command.top.start
+    }  # fmt: skip
+    needed = [line for line in lines if _name(line) not in had or _name(line) not in (b"MASTER_ADDR", b"MASTER_PORT")]
+    if not needed:
+        return []
+    begin = foreign.source.rfind(b"\n", 0, at) + 1
+    indent = foreign.source[begin:at] if not foreign.source[begin:at].strip() else b""
+    return [Edit(Span(at, at), b"".join(line + b"\n" + indent for line in needed), "launch template")]
+
+
+def _name(line: bytes) -> bytes:
+    return line.removeprefix(b"export ").partition(b"=")[0]
+
+
+def _assembled(
+    foreign: Foreign, plan: Plan, home: bool, edits: list[Edit], lines: tuple[bytes, ...], advice: list[str]
+) -> bytes:
+    """Return the script with all edits, the new directives, and the lines of the new cluster behind them."""
+    source = foreign.source
+    edits = _apart(edits)
+    drafted = apply(source, edits)
+    multiple = foreign.plan.allocation.node_file
+    shims = variables.shims(_commented(drafted), foreign.scheduler, plan, multiple[0] if multiple else 1)
+    advice += shims.advice
+    own = [] if home else _environment(plan)
+    if home and plan.cluster.site.scheduler == "pbs":
+        own = []
+    head = [*lines, *([b""] if shims.lines or own else []), *shims.lines, *own]
+    return apply(source, [*edits, *_headed(source, foreign, head)])
+
+
+def _commented(script: bytes) -> bytes:
+    """Return the script with its old directives as nothing: they use no variables."""
+    return script
+
+
+def _environment(plan: Plan) -> list[bytes]:
+    try:
+        return list(environment.lines(plan))
+    except NotImplementedError:
+        return [b'cd "$PBS_O_WORKDIR"'] if plan.cluster.site.scheduler == "pbs" else []
+
+
+def _apart(edits: list[Edit]) -> list[Edit]:
+    """Return the edits without those that lie within an earlier one: launch lines come first."""
+    out: list[Edit] = []
+    for edit in edits:
+        start, end = edit.span
+        if any(one.span.start < end and start < one.span.end for one in out):
+            continue
+        if start == end and any(one.span.start < start < one.span.end for one in out):
+            continue
+        out.append(edit)
+    return out
+
+
+def _headed(source: bytes, foreign: Foreign, head: list[bytes]) -> list[Edit]:
+    """Put the new directives where the first old one stood, and take the old ones away."""
+    text = b"".join(line + b"\n" for line in head)
+    old = [one.span for one in foreign.regions if one.kind == "directive"]
+    first_line = source.find(b"\n") + 1 if source.startswith(b"#!") else 0
+    edits = [Edit(Span(span.start, min(span.end + 1, len(source))), b"", "directives") for span in old]
+    if not source.startswith(b"#!"):
+        text = b"#!/bin/bash\n" + text
+    elif not first_line:
+        text = b"\n" + text
+        first_line = len(source)
+    place = old[0].start if old else first_line
+    return [*edits, Edit(Span(place, place), text, "directives")]
+
+
+__all__ = ["NOTHING", "carry", "interpreter"]

@@ -1,0 +1,138 @@
+"""Edits of launch lines: the launchers' own words become those of the new cluster, all else on the line stays."""
+
+from __future__ import annotations
+
+from maple_submit_filter.edits import Edit, Span
+from maple_submit_filter.launch import Link
+
+from ...extraction.script_launches import options_kept
+from ...extraction.script_parts import Foreign, Launch, Words
+from ...templates import LaunchFile
+from .. import launching
+from ..values import Layout, Plan
+from . import templates_of
+
+_LAYOUT = {
+    "torchrun": ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
+                 "rdzv-id", "rdzv-conf", "standalone", "local-addr", "use-env"),
+    "accelerate": ("num-machines", "num-processes", "machine-rank", "main-process-ip", "main-process-port", "multi-gpu",
+                   "rdzv-backend", "rdzv-conf", "same-network", "gpu-ids", "deepspeed-hostfile",
+                   "deepspeed-multinode-launcher"),
+    "deepspeed": ("hostfile", "num-nodes", "num-gpus", "include", "exclude", "node-rank", "no-ssh", "master-addr",
+                  "master-port", "launcher", "launcher-args", "force-multi", "no-ssh-check"),
+}  # fmt: skip
+_HARMLESS = {"srun": ("unbuffered", "label", "kill-on-bad-exit", "output", "error", "quiet", "wait"), "mpiexec": ()}
+_MODES = ("config-file", "use-fsdp", "use-deepspeed", "use-megatron-lm", "cpu")
+
+
+def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout) -> list[Edit]:
+    """Return the edits after which the line starts its program on *layout* by the plan's template."""
+    because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
+    one = plan._replace(layout=layout)
+    found: list[Edit] = []
+    if launch.agent is not None:
+        words = _agent(launch, foreign, one)
+        if words is not None:
+            found += _put(launch.agent, words, because)
+    if launch.outer is not None:
+        found += _put(launch.outer, _outer(launch, foreign, one, plan.layout), because)
+    elif launch.agent is not None and layout.nodes > 1:
+        start = launch.agent.spans[0].start
+        found.append(Edit(Span(start, start), _outer(launch, foreign, one, plan.layout) + b" ", because))
+    return found
+
+
+def _put(words: Words, new: bytes, because: str) -> list[Edit]:
+    first, *others = words.spans
+    return [Edit(first, new, because), *(Edit(span, b"", because) for span in others)]
+
+
+def _outer(launch: Launch, foreign: Foreign, plan: Plan, whole: Layout) -> bytes:
+    """Return the words of the outer launcher; a step of fewer nodes than the job has says so."""
+    words = launching.filled(outer_words(plan), plan)
+    if plan.launch.when.over == "srun" and plan.layout.nodes < whole.nodes:
+        words = words.replace("srun ", "srun --nodes=%d " % plan.layout.nodes, 1)
+    made = words.encode()
+    link = _link(launch, launch.outer)
+    if link is None or link.name != plan.launch.when.over:
+        return made
+    kept = [text for name, text in _own(link, foreign) if name in _HARMLESS.get(link.name, ())]
+    return b" ".join([made, *kept])
+
+
+def outer_words(plan: Plan) -> str:
+    """Return the template's outer words with those that the site wants there."""
+    return plan.launch.launch[0]
+
+
+def _link(launch: Launch, words: Words | None) -> Link | None:
+    links = launch.steps[0].links
+    return next((link for link in links if words is not None and link.name == words.name), None)
+
+
+def _own(link: Link, foreign: Foreign) -> list[tuple[str, bytes]]:
+    return options_kept(link, (), foreign.source)
+
+
+def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
+    """Return the words of what starts the ranks of a node; None where they can stay as they are."""
+    words, link = launch.agent, _link(launch, launch.agent)
+    if words is None or link is None:
+        return None
+    kept = options_kept(link, _LAYOUT[words.name], foreign.source)
+    if launch.outer is None and plan.layout.nodes == 1:
+        made = _alone(words.name, plan.layout, link, kept)
+    else:
+        inner = launching.filled(plan.launch.launch[1], plan)
+        made = _without_mode(inner, link) if words.name == "accelerate" else inner
+        made = templates_of.in_text(made, words.quote) if words.quote else made
+    own = made.encode()
+    if words.name == "torchrun" and plan.launch.when.launcher == "torchrun":
+        own = _name_kept(own, words, foreign)
+    return b" ".join([own, *(text for _, text in kept)])
+
+
+def _name_kept(own: bytes, words: Words, foreign: Foreign) -> bytes:
+    """Leave `python -m torch.distributed.run` as it was written: it names the user's own Python."""
+    start, end = words.spans[0]
+    said = foreign.source[start:end]
+    name, dot, _ = said.partition(b"torch.distributed.run")
+    return own.replace(b"torchrun", name + dot, 1) if dot and own.startswith(b"torchrun") else own
+
+
+def _alone(name: str, layout: Layout, link: Link, kept: list[tuple[str, bytes]]) -> str:
+    """Return the words for one node without an outer launcher."""
+    ranks = layout.ranks_per_node
+    if name == "torchrun":
+        return "torchrun --standalone --nproc-per-node=%d" % ranks
+    if name == "deepspeed":
+        port = link.option("master-port")
+        said = port.value.raw.decode("utf-8", "replace") if port is not None and port.value is not None else ""
+        return "deepspeed --num_gpus=%d" % ranks + (" --master_port=%s" % said if said.isdigit() else "")
+    several = " --multi_gpu" if ranks > 1 and not any(one in _MODES for one, _ in kept) else ""
+    return "accelerate launch%s --num_machines=1 --num_processes=%d" % (several, ranks)
+
+
+def _without_mode(inner: str, link: Link) -> str:
+    """Take `--multi_gpu` away where the user chose another kind of run, with which accelerate refuses it."""
+    chosen = any(link.option(name) is not None for name in _MODES)
+    return inner.replace(" --multi_gpu", "") if chosen and link.option("multi-gpu") is None else inner
+
+
+def rank_by_rank(launch: Launch, plan: Plan) -> list[Edit]:
+    """Return the edit that gives each rank its numbers in front of its program, where the script does not."""
+    words = templates_of.in_front(plan.launch)
+    if not words or launch.program is None or launch.quote:
+        return []
+    start = launch.program.start
+    because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
+    return [Edit(Span(start, start), words.encode() + b" ", because)]
+
+
+def python_template(plan: Plan) -> LaunchFile | None:
+    """Return the template that starts single programs on this cluster, None where there is none."""
+    if plan.launch.when.launcher == "python":
+        return plan.launch
+    every = [one for each in plan.cluster.launches.values() for one in each if one.when.launcher == "python"]
+    same = [one for one in every if one.when.over == plan.launch.when.over]
+    return next(iter(same or every), None)

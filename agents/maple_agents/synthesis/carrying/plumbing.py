@@ -1,0 +1,140 @@
+"""Who leads and who is which rank: what a script sets for that becomes what the new cluster's launcher says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from maple_submit_filter.edits import Edit, Span
+from maple_submit_filter.launchers.grammar import read
+from maple_submit_filter.launchers.srun_options import TABLE
+from maple_submit_filter.rank_words import first_node
+from maple_submit_filter.text import plain
+
+from ...extraction.script_parts import Foreign
+from ...extraction.script_walk import Found, Given, Text, bare, found, given, texts
+from ...templates import LaunchFile
+from ..values import Layout, Plan
+from . import templates_of
+
+RANK_NAMES = (b"RANK", b"LOCAL_RANK", b"WORLD_SIZE", b"NODE_RANK", b"WORLD_RANK", b"GROUP_RANK", b"LOCAL_WORLD_SIZE")
+OF_TASK = re.compile(
+    rb"SLURM_(?:PROCID|LOCALID|NODEID)|PALS_(?:RANKID|LOCAL_RANKID|NODEID|LOCAL_SIZE)|PMIX?_(?:RANK|LOCAL_RANK|SIZE|"
+    rb"LOCAL_SIZE)|OMPI_COMM_WORLD_(?:RANK|LOCAL_RANK|SIZE|LOCAL_SIZE)|MPI_LOCALN?RANK(?:ID|S)"
+)
+_MEANS = (
+    (re.compile(rb".*LOCAL(?:_WORLD)?_?(?:SIZE|NRANKS)|MPI_LOCALNRANKS"), "LOCAL_WORLD_SIZE"),
+    (re.compile(rb".*LOCAL_?(?:RANK)?(?:ID)?"), "LOCAL_RANK"),
+    (re.compile(rb".*NODEID"), "NODE_RANK"),
+    (re.compile(rb".*SIZE"), "WORLD_SIZE"),
+    (re.compile(rb".*(?:RANKID|RANK|PROCID)"), "RANK"),
+)
+_LOCAL = (b"localhost", b"127.0.0.1", b"::1")
+_MASK = re.compile(rb"(?:CUDA_VISIBLE_DEVICES|ROCR_VISIBLE_DEVICES|HIP_VISIBLE_DEVICES|ZE_AFFINITY_MASK)=")
+_SUBSTITUTED = b"""awk '!seen[$0]++' "$PBS_NODEFILE\""""
+_WITHOUT_QUOTES = b'uniq "$PBS_NODEFILE"'  # the lines of a node stand together
+
+
+class Numbers:
+    """The words in which a task of the new cluster finds its numbers."""
+
+    def __init__(self, plan: Plan, layout: Layout, one: LaunchFile | None) -> None:
+        """*one*: the template that starts programs rank by rank."""
+        own = templates_of.ranks(one) if one is not None else {}
+        node = templates_of.node_rank(_with_node_rank(plan))
+        size, each = "%d" % layout.ranks, "%d" % layout.ranks_per_node
+        self.by_name = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": each, "NODE_RANK": node, "GROUP_RANK": node, **own}
+        self.by_name["WORLD_RANK"] = self.by_name.get("RANK", "")
+
+    def of(self, name: bytes) -> bytes:
+        """Return the word for what a variable of another launcher means, b"" where there is none."""
+        meaning = next((meaning for pattern, meaning in _MEANS if pattern.fullmatch(name)), "")
+        return self.by_name.get(meaning, "").encode()
+
+    def named(self, name: bytes) -> bytes:
+        """Return the word for RANK, LOCAL_RANK and so on, b"" where there is none."""
+        return self.by_name.get(name.decode(), "").encode()
+
+
+def _with_node_rank(plan: Plan) -> tuple[LaunchFile, ...]:
+    every = [one for each in plan.cluster.launches.values() for one in each]
+    return tuple(one for one in every if one.when.over == plan.launch.when.over)
+
+
+def in_tasks(foreign: Foreign, numbers: Numbers) -> list[Edit]:
+    """Return the edits by which texts for the shells of tasks give RANK and its like the new launcher's numbers."""
+    found_edits: list[Edit] = []
+    for text in texts(foreign.source):
+        escape = b"\\" if text.quote in (b'"', b"<") else b""
+        masked = _MASK.search(foreign.source, *text.span) is not None
+        for each in given_in(foreign.source, text):
+            new = numbers.named(each.name)
+            old = foreign.source[each.value.start : each.value.end]
+            if not new or (each.name == b"LOCAL_RANK" and masked and old.strip(b"\"'") == b"0"):
+                continue
+            found_edits.append(Edit(each.value, new.replace(b"$", escape + b"$"), "rank"))
+    return found_edits
+
+
+def given_in(source: bytes, text: Text) -> list[Given]:
+    """Return the rank variables that a text gives a value; a here-document that is no script gives none."""
+    commands = found(source, *text.span)
+    return [each for each in given(source, commands) if each.name in RANK_NAMES]
+
+
+def other_numbers(foreign: Foreign, numbers: Numbers, taken: list[Edit]) -> list[Edit]:
+    """Return the edits by which the rest of these texts reads the new launcher's variables; programs are left alone."""
+    kept = [one.program for one in foreign.launches if one.program is not None]
+    covered = [*(edit.span for edit in taken), *kept]
+    out: list[Edit] = []
+    for text in texts(foreign.source):
+        for match in re.finditer(
+            rb"(?<=[$\{])(?:%s)\b" % OF_TASK.pattern, foreign.source[text.span.start : text.span.end]
+        ):
+            span = Span(text.span.start + match.start(), text.span.start + match.end())
+            new = numbers.of(match[0])
+            if new.startswith(b"$") and not any(one.start <= span.start < one.end for one in covered):
+                out.append(Edit(span, new[1:], "rank"))
+    return out
+
+
+def in_batch(foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]) -> list[Edit]:
+    """Return the edits by which the batch shell names the master and the size of the world as they are now."""
+    master = first_node(plan.cluster.site)[0]
+    out: list[Edit] = []
+    for each in given(foreign.source, commands):
+        old = foreign.source[each.value.start : each.value.end].strip(b"\"'")
+        if each.name == b"MASTER_ADDR" and not (layout.nodes == 1 and old in _LOCAL):
+            out.append(Edit(each.value, master, "master"))
+        elif each.name == b"WORLD_SIZE":
+            out.append(Edit(each.value, b"%d" % layout.ranks, "world"))
+    return out
+
+
+def has_ranks(foreign: Foreign) -> bool:
+    """Tell whether the script itself tells each task its rank."""
+    return any(each.name == b"RANK" for text in texts(foreign.source) for each in given_in(foreign.source, text))
+
+
+def node_lists(foreign: Foreign, plan: Plan, commands: list[Found]) -> Iterator[Edit]:
+    """Replace what only Slurm's commands can say: the list of nodes, and what one node says of itself."""
+    site = plan.cluster.site
+    for one in commands:
+        words = [bare(foreign.source, word) for word in one.command.words]
+        if not words:
+            continue
+        whole = Span(one.command.words[0].span.start, one.command.words[-1].span.end)
+        if words[:2] == [b"scontrol", b"show"] and words[2:3] and b"hostnames".startswith(words[2]):
+            if site.scheduler == "pbs":
+                yield Edit(whole, _SUBSTITUTED, "node list")
+        elif words[0] == b"srun" and one.inside and site.launcher("srun") in ("absent", "discouraged", "unknown"):
+            at = _program(one, foreign.source)
+            if at is not None and words[at] in (b"hostname", b"ip", b"host", b"uname") and site.scheduler != "slurm":
+                yield Edit(Span(whole.start, one.command.words[at].span.start), b"", "first node")
+
+
+def _program(one: Found, source: bytes) -> int | None:
+    """Return the index of the word that an srun starts, None where that cannot be told."""
+    values = [plain(bare(source, word) or b"x") for word in one.command.words]
+    reading = read(TABLE, values, 1)
+    return reading.program if not reading.open and reading.program < len(values) else None
