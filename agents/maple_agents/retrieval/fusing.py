@@ -8,26 +8,30 @@ logistic curve over the values.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 CONSTANT = 60  # of the paper: how fast a place loses weight
 
 
 class Curve(NamedTuple):
-    """The chance that a passage fits: 1 / (1 + exp(-(bias + words·BM25/(BM25 + half) + meaning·cosine))).
+    """How sure it is that the best fits, from its evidence and how far that lies above the second's.
 
-    *half*: the BM25 that counts half of what any could.
+    The evidence is the weighted sum of the values that each ranking gave; a ranking without a weight counts nothing.
     """
 
+    weights: Mapping[str, float]
     bias: float
-    words: float
-    meaning: float
-    half: float = 4.0
+    best: float = 1.0
+    ahead: float = 0.0
 
-    def score(self, bm25: float, cosine: float) -> float:
-        """Return a value between 0 and 1."""
-        at = self.bias + self.words * bm25 / (bm25 + self.half) + self.meaning * cosine
+    def evidence(self, values: Mapping[str, float]) -> float:
+        """Return what speaks for something that the rankings gave these values."""
+        return sum(weight * values.get(by, 0.0) for by, weight in self.weights.items())
+
+    def score(self, best: float, second: float = 0.0) -> float:
+        """Return the chance, 0 to 1, that what has the evidence *best* is right, where the next has *second*."""
+        at = self.bias + self.best * best + self.ahead * (best - second)
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, at))))
 
 

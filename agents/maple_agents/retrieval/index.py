@@ -15,7 +15,11 @@ if TYPE_CHECKING:
     from .embedder import Floats
 
 DEEP = 50  # how far each ranking is read, at least
-CURVES = Curves(both=Curve(-7.0, 3.0, 10.0), words=Curve(-4.0, 6.0, 0.0))
+# Fitted by tests/bench/retrieval_curves.py; a corpus of another kind brings its own.
+CURVES = Curves(
+    both=Curve({"words": 0.3, "meaning": 10.0}, -6.5),
+    words=Curve({"words": 0.5}, -3.5),
+)
 
 
 class Index(Protocol):
@@ -49,6 +53,9 @@ class FusedIndex:
         self._words = Words(self._passages, words_file)
         self._rows: Floats | None = None
 
+    def __len__(self) -> int:
+        return len(self._passages)
+
     def search(self, text: str, k: int = 5) -> list[Hit]:
         """Return at most *k* passages, the best first."""
         if not self._passages or k < 1 or not text.strip():
@@ -62,8 +69,9 @@ class FusedIndex:
 
     def _hit(self, number: int, words: Rank | None, meaning: Rank | None) -> Hit:
         curve = self._curves.both if self._embedder else self._curves.words
-        score = curve.score(words.value if words else 0.0, meaning.value if meaning else 0.0)
-        return Hit(self._passages[number], score, tuple(rank for rank in (words, meaning) if rank))
+        ranks = tuple(rank for rank in (words, meaning) if rank)
+        score = curve.score(curve.evidence({rank.by: rank.value for rank in ranks}))
+        return Hit(self._passages[number], score, ranks)
 
     def _meant(self, text: str, k: int) -> list[tuple[int, float]]:
         if self._embedder is None:
