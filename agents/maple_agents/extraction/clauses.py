@@ -1,0 +1,132 @@
+"""Which words of a request speak of the job that is asked for: not of an earlier one, of another machine, of what not to do."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from .lexemes import Line
+
+_BREAKS = frozenset(". , ; : ( ) but and so then now while because whereas however - although though since".split())
+_PAST = (
+    r"(?:last|previous|prior|earlier|old|existing|first|original) (?:\w+ )?(?:job|run|time|week|month|year|night|attempt|try|submission|"
+    r"training|one|experiment|script|test|allocation|version|night)|previously|yesterday|ago|failed|fails|crashed|died|ran|took|"
+    r"was|were|had|tried|oomed|hung|broke|gave|went|did|didn|wasn|weren|been|finished|completed|killed|timed out|ran out|"
+    r"(?:i|we|he|she|they|it|who|that|which|team|lab|colleague|job|paper|authors) (?:\w+ )?"
+    r"(?:used|needed|asked|requested|submitted|started|worked|trained|got|launched|reported|wanted|set|chose|picked)|"
+    r"used to|so far|until now|up to now|back then|originally|formerly|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|autumn|fall)|"
+    r"(?:on|like|as|from) (?:before|last time)|job \d{4,}"
+)
+_NOT_PAST = (
+    r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded|assigned|instructed|planning|trying|going|supposed)|"
+    r"(?:be|is|are|being) (?:\w+ )?(?:used|requested|submitted|started|launched|set|finished|completed)|"
+    r"had (?:better|to)|would have|(?:i|we) (?:wanted|got) (?:to|a|an|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
+)
+_NOW = (
+    r"now|this time|today|please|want|wants|need|needs|would like|like to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
+    r"can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go|ask for|request|reserve|submit|rerun|re run|increase|bump"
+)
+_ELSEWHERE = (
+    r"laptop|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
+    r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)|paper|labmates|another (?:group|team|user|lab)|"
+    r"other (?:group|team|user|lab|people)s?|someone|somebody|everyone|aws|azure|gcp|colab|the cloud|competitors|"
+    r"(?:cluster|site|system|machine|partition|queue|node|which|lab|group|center|centre|department|SITE) (?:it ?self )?(?:has|have|had|offers|contains|consists|comes|come|provides)|"
+    r"there (?:is|are|'s)|consists of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has|comes|contains|offers|provides|carries)|"
+    r"(?:cost|costs|holiday|vacation|meeting|flight|kids|children|coffee|dinner|lunch|breakfast|birthday|weather|hotel|ticket|tickets)"
+)
+_LIMITS = r"(?:\w+ )?(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above|only|forget|hesitate|matter|worry|need to worry|problem|just)"
+_NOT = (
+    r"not|no|don't|dont|doesn't|doesnt|isn't|isnt|aren't|arent|won't|wont|can't|cant|cannot|n't|never|without|avoid|avoiding|except|nor|neither|"
+    r"instead of|rather than|other than|as opposed to|unlike|excluding|too (?:big|large|much|heavy|small|slow|long|few) (?:\w+ )?(?:for|on|to fit)|"
+    r"don 't|do not|didn't|shouldn't|skip|skipping|exclude|drop|stop using|away from|shouldn t|don t|doesn t|isn t|can t|won t"
+)
+_NEGATION_ENDS = frozenset(". , ; : ( ) but and use please so then".split())
+
+
+def asides(line: Line) -> list[bool]:
+    """Tell of every word whether it speaks of an earlier job, or of another machine than the one asked for.
+
+    An earlier job lasts until a word of now ("but this time", "please") or the end of the sentence.
+    """
+    size = len(line.words)
+    past, kept, now = _marks(line, _PAST), _marks(line, _NOT_PAST), _marks(line, _NOW)
+    elsewhere = _marks(line, _ELSEWHERE)
+    found, state = [False] * size, False
+    for first, last in _clauses(line):
+        inside = range(first, last + 1)
+        marked = [at for at in inside if past[at] and not kept[at]]
+        nows = [at for at in inside if now[at]]
+        if line.words[first].lex == ".":
+            state = False
+        if marked:
+            begins = marked[0] if nows and nows[0] < marked[0] else first
+            ends = next((at for at in nows if at > marked[-1]), last + 1)
+            state = ends > last
+            _mark(found, begins, ends)
+        elif state and nows:
+            state = False
+            _mark(found, first, nows[0])
+        elif state:
+            _mark(found, first, last + 1)
+        other = [at for at in inside if elsewhere[at]]
+        if other:
+            ends = next((at for at in nows if at > other[-1]), last + 1)
+            _mark(found, first if not nows or nows[0] > other[0] else other[0], ends)
+    return found
+
+
+def _mark(found: list[bool], begins: int, ends: int) -> None:
+    found[begins:ends] = [True] * (ends - begins)
+
+
+def _marks(line: Line, pattern: str) -> list[bool]:
+    marks = [False] * len(line.words)
+    for found in line.find(pattern):
+        _mark(marks, found.first, found.last + 1)
+    return marks
+
+
+def _clauses(line: Line) -> list[tuple[int, int]]:
+    """Return the first and last word of every clause; a clause begins with the word that breaks it off."""
+    begins = [0] + [at for at, word in enumerate(line.words) if at and word.lex in _BREAKS]
+    return [
+        (first, last - 1) for first, last in zip(begins, [*begins[1:], len(line.words)], strict=True) if last > first
+    ]
+
+
+def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
+    """Return which of the readings at *places* (words, in order) are what is not wanted: "not FSDP", "instead of 2 nodes".
+
+    A negation reaches the first reading behind it in its clause, and those that "or" adds.
+    """
+    found: set[int] = set()
+    begins = [first for first, _ in places]
+    for cue in line.find(_NOT):
+        if re.match(_LIMITS + r"\b", line.after(cue.last, 4).strip()) or _correction(line, cue.last):
+            continue
+        reached = cue.last
+        for which in _from(begins, cue.last):
+            between = [word.lex for word in line.words[reached + 1 : places[which][0]]]
+            if reached == cue.last:
+                if len(between) > 7 or _NEGATION_ENDS.intersection(between):
+                    break
+            elif not set(between) <= {"or", "nor", "/", "any", "a", "the"}:
+                if places[which][0] > reached:
+                    break
+            found.add(which)
+            reached = max(reached, places[which][1])
+    return found
+
+
+def _correction(line: Line, last: int) -> bool:
+    """Tell whether a "no" stands alone: "4 nodes, no, make that 8"."""
+    return line.words[last].lex == "no" and bool(
+        re.match(r" (?:[,.;:-]|wait|make|sorry|actually|i mean)", line.after(last, 2))
+    )
+
+
+def _from(begins: Sequence[int], last: int) -> list[int]:
+    import bisect
+
+    at = bisect.bisect_right(begins, last)
+    return list(range(at, min(at + 6, len(begins))))

@@ -1,0 +1,142 @@
+"""The words of a request as one line of lexemes, for patterns that are written in the words people use."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+from .numerals import number
+from .words import NUMBER, SIGN, WORD, Token
+
+
+class Found(NamedTuple):
+    """A match of a pattern: the named groups, and the first and last word it covers."""
+
+    groups: dict[str, str]
+    first: int
+    last: int
+    match: re.Match[str]
+
+
+class Line:
+    """Words joined by single blanks. `find` gives matches in the indices of the words. *written*: the whole request."""
+
+    def __init__(self, words: Sequence[Token], written: str = "") -> None:
+        self.words = tuple(words)
+        self.written = written
+        self._starts: list[int] = []
+        parts, at = [], 1
+        for word in self.words:
+            self._starts.append(at)
+            parts.append(word.lex)
+            at += len(word.lex) + 1
+        self.text = " " + " ".join(parts) + " "
+
+    def find(self, pattern: str) -> Iterator[Found]:
+        """Yield the matches of *pattern* between blanks, from left to right."""
+        for match in _compiled(pattern).finditer(self.text):
+            yield Found(match.groupdict(), self.at(match.start()), self.at(match.end() - 1), match)
+
+    def at(self, offset: int) -> int:
+        """Return the index of the word at an offset of `text`."""
+        return max(0, bisect_right(self._starts, offset) - 1)
+
+    def span(self, first: int, last: int) -> tuple[int, int]:
+        """Return the characters of the request from one word to another."""
+        return self.words[first].start, self.words[last].end
+
+    def group(self, found: Found, name: str) -> tuple[int, int]:
+        """Return the words of a named group of a match: the first and the last."""
+        return self.at(found.match.start(name)), self.at(found.match.end(name) - 1)
+
+    def before(self, first: int, many: int = 4) -> str:
+        """Return the lexemes before a word, with blanks around."""
+        return " " + " ".join(word.lex for word in self.words[max(0, first - many) : first]) + " "
+
+    def after(self, last: int, many: int = 4) -> str:
+        """Return the lexemes behind a word, with blanks around."""
+        return " " + " ".join(word.lex for word in self.words[last + 1 : last + 1 + many]) + " "
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(r"(?<=\s)(?:%s)(?=\s)" % pattern)
+
+
+def counted(words: Sequence[Token]) -> list[Token]:
+    """Return the words with number words as numbers, and "four (4)" as one."""
+    found: list[Token] = []
+    at = 0
+    while at < len(words):
+        run = _run(words, at)
+        value = number([word.text for word in run]) if run else None
+        if value is None:
+            found.append(words[at])
+            at += 1
+            continue
+        last = words[at + value[1] - 1]
+        found.append(Token(NUMBER, str(value[0]), str(value[0]), words[at].start, last.end, words[at].glued))
+        at += value[1]
+    return _without_doubles([_whole(word) for word in found])
+
+
+def _run(words: Sequence[Token], at: int) -> list[Token]:
+    run: list[Token] = []
+    for word in words[at : at + 8]:
+        if word.kind != WORD:
+            break
+        run.append(word)
+    return run
+
+
+def _whole(word: Token) -> Token:
+    digits = word.text.replace(",", "")
+    return (
+        word._replace(lex=str(int(digits)) if digits.isdigit() and len(digits) < 12 else digits)
+        if word.kind == NUMBER
+        else word
+    )
+
+
+def _without_doubles(words: list[Token]) -> list[Token]:
+    found: list[Token] = []
+    at = 0
+    while at < len(words):
+        four = words[at : at + 4]
+        if len(four) == 4 and four[0].kind == four[2].kind == NUMBER and four[0].lex == four[2].lex:
+            if four[1].text == "(" and four[3].text == ")":
+                found.append(four[0]._replace(end=four[3].end))
+                at += 4
+                continue
+        found.append(words[at])
+        at += 1
+    return found
+
+
+def flowing(words: Sequence[Token], text: str) -> list[Token]:
+    """Return the words without the line ends that only wrap a sentence."""
+    return [
+        word
+        for at, word in enumerate(words)
+        if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
+    ]
+
+
+def _ends(following: Token | None, text: str, end: int) -> bool:
+    if following is None or following.text == "\n" or following.kind == SIGN and following.text in "-*#>§":
+        return True
+    line = text[end : end + 200].split("\n", 1)[0]
+    return bool(re.match(r"\s*(?:\d{1,2}[.)]\s|[\w ./-]{1,30}[:=])", line)) or not _wrapped(text, end)
+
+
+def _wrapped(text: str, end: int) -> bool:
+    """Tell whether the line that ends at *end* looks as if the next one went on with its sentence."""
+    before = text[:end].rstrip("\n").rsplit("\n", 1)[-1].rstrip()
+    return bool(before) and (before[-1].isalnum() or before[-1] in ",-") and (len(before) > 30 or _short(before))
+
+
+def _short(line: str) -> bool:
+    return bool(re.search(r"\b(?:on|with|for|the|a|of|in|using|and|to|at|\d+)$", line))

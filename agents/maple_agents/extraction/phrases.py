@@ -1,0 +1,283 @@
+"""Names in a request that the template repository and the site files know: models, paradigms, launchers, GPUs, wishes."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+from typing import NamedTuple
+
+import tomllib
+from maple_submit_filter import places
+
+from .reading import SAID, WEAK, WISH, Reading
+from .words import NAME, NUMBER, SIGN, WORD, Token
+
+_WINDOW = 10
+_INSIDE = frozenset("-,+x*/&_#")
+_VARIANTS = (
+    "instruct",
+    "chat",
+    "hf",
+    "it",
+    "base",
+    "instructhf",
+    "chathf",
+    "v0.1",
+    "v0.2",
+    "v0.3",
+    "instructv0.1",
+    "instructv0.2",
+    "instructv0.3",
+    "uncased",
+    "cased",
+    "pytorch",
+)
+_UNITS = frozenset("node gpu hour minute day rank task DUR x week".split())
+_LIBRARIES = {"accelerate", "deepspeed"}  # as bare words: a library as well as a paradigm
+_LAUNCHERS = {
+    "srun": "srun", "torchrun": "torchrun", "torch run": "torchrun", "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
+    "torch elastic": "torchrun", "accelerate launch": "accelerate", "accelerate launcher": "accelerate", "deepspeed launcher": "deepspeed",
+    "deepspeed command": "deepspeed", "mpiexec": "mpiexec", "mpirun": "mpiexec", "ibrun": "ibrun",
+}  # fmt: skip
+_OTHER_PARADIGMS = {
+    "zero-1": "zero1", "zero stage 1": "zero1", "deepspeed zero 1": "zero1", "deepspeed stage 1": "zero1", "zero-2": "zero2", "zero stage 2": "zero2",
+    "deepspeed zero 2": "zero2", "deepspeed stage 2": "zero2", "zero2": "zero2", "zero1": "zero1", "horovod": "horovod", "hsdp": "hsdp",
+    "hybrid sharded data parallel": "hsdp", "tensor parallel": "tensor parallel", "tensor parallelism": "tensor parallel",
+    "pipeline parallel": "pipeline parallel", "pipeline parallelism": "pipeline parallel", "zero stage one": "zero1", "zero stage two": "zero2",
+}  # fmt: skip
+_WISHES = {
+    "lora": "lora", "low rank adaptation": "lora", "low-rank adapters": "lora", "low rank adapters": "lora", "peft": "lora", "adapters": "lora",
+    "parameter-efficient": "lora", "parameter efficient": "lora", "dora": "lora", "qlora": "qlora", "q-lora": "qlora",
+    "8bit": "8bit", "8-bit": "8bit", "eight bit": "8bit", "int8": "8bit", "8 bit": "8bit", "4bit": "4bit", "4-bit": "4bit", "four bit": "4bit", "int4": "4bit",
+    "nf4": "4bit", "bitsandbytes": "8bit", "frozen": "frozen", "freeze": "frozen", "freezing": "frozen", "linear probe": "frozen", "linear probing": "frozen",
+    "only train the head": "frozen", "head only": "frozen", "train only the head": "frozen", "feature extractor": "frozen",
+    "inference": "inference", "evaluation": "inference", "evaluate": "inference", "generate text": "inference", "batch inference": "inference",
+    "predict": "inference", "eval only": "inference", "serving": "inference", "scoring": "inference",
+    "cpu offload": "offload", "cpu offloading": "offload", "offload to cpu": "offload", "offloading": "offload", "offload": "offload", "zero offload": "offload",
+    "gradient checkpointing": "checkpointing", "activation checkpointing": "checkpointing", "activation recomputation": "checkpointing",
+    "debug": "debug", "debugging": "debug", "debug run": "debug", "smoke test": "debug", "quick test": "debug", "test run": "debug", "development": "debug",
+    "interactive": "interactive", "interactively": "interactive", "preemptible": "preempt", "preemptable": "preempt", "preemption": "preempt", "preempt": "preempt",
+    "8-bit adam": "8bit", "8bit adam": "8bit", "adam8bit": "8bit", "sgd": "sgd", "shared node": "shared",
+}  # fmt: skip
+_GPU = re.compile(
+    r"(?:nvidia|amd|intel)?(?:tesla|instinct|geforce|quadro|datacentergpu|datacenter)?(?:"
+    r"(?:a10g?|a16|a2|a30|a40|a100|a800|a6000|h20|h100|h200|h800|b100|b200|b300|gb200|gb300|gh200|v100|p100|k80|t4|l4|l40|l40s|mi50|mi60|mi100|mi210|"
+    r"mi250x?|mi300[ax]?|mi325x?|mi350x?|mi355x?|pvc|max1[15]50|max1100|rtx[a-z]?\d{4}(?:ti)?|pontevecchio|gracehopper)"
+    r"(?:sxm\d?|pcie|nvl|nvlink|hbm\d?e?)?(?:\d{2,3}g(?:i?b)?)?(?:sxm\d?|pcie)?)(?:s|gpus?)?\Z"
+)
+_KIND_X = re.compile(r"([a-z]{1,2}\d{2,3}[a-z]?)x\d{1,2}\Z")
+_SIZED = re.compile(r"(?:[a-z][\w.]*[-_])*[a-z][\w.]*[-_]?\d{1,4}(?:\.\d+)?(?:x\d+)?[bm](?:[-_][\w.]+)*\Z")
+_BARE_SIZE = re.compile(r"\d{1,4}(?:\.\d+)?[bm]\Z")
+_HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
+
+
+class Phrase(NamedTuple):
+    """What a phrase names. *name*: "model", "paradigm", "launcher" or `WISH`."""
+
+    name: str
+    value: str
+    strength: int = SAID
+
+
+def squeezed(words: str) -> str:
+    """Return what is left of a phrase without blanks, dashes and case: "Llama-3.1 8B" and "llama 3.1-8b" are one."""
+    return re.sub(r"[^a-z0-9.]", "", words.lower().replace("×", "x")).strip(".")
+
+
+@cache
+def known() -> dict[str, Phrase]:
+    """Return every phrase, squeezed. A file that is wrong is left out: `maple templates lint` tells of it."""
+    found: dict[str, Phrase] = {}
+    for table in (_LAUNCHERS, _WISHES, _OTHER_PARADIGMS):
+        name = "launcher" if table is _LAUNCHERS else WISH if table is _WISHES else "paradigm"
+        found.update({squeezed(words): Phrase(name, value) for words, value in table.items()})
+    for stem, part in _parts("models"):
+        for member in part.get("members", ()):
+            for words in (member["name"], member.get("hub", "").rpartition("/")[2], *member["phrases"]):
+                found.setdefault(squeezed(words), Phrase("model", member["name"]))
+    for stem, part in _parts("paradigm"):
+        for words in (stem, *part.get("phrases", ())):
+            weak = squeezed(words) in _LIBRARIES
+            if squeezed(words) not in found:
+                found[squeezed(words)] = Phrase("paradigm", stem, WEAK if weak else SAID)
+    found.pop("", None)
+    return found
+
+
+@cache
+def _lengths() -> tuple[int, frozenset[str]]:
+    """Return the length of the longest phrase, and every beginning of three characters."""
+    return max(map(len, known())), frozenset(phrase[:3] for phrase in known())
+
+
+def _parts(kind: str) -> Iterator[tuple[str, dict]]:  # type: ignore[type-arg]
+    seen: set[str] = set()
+    for folder in places.folders(os.path.join("templates", kind)):
+        for name in sorted(os.listdir(folder)):
+            if name.endswith(".toml") and name not in seen:
+                seen.add(name)
+                try:
+                    with open(os.path.join(folder, name), "rb") as file:
+                        yield name[:-5], tomllib.load(file)
+                except (OSError, ValueError):
+                    continue
+
+
+def replaced(words: Sequence[Token], text: str) -> tuple[list[Token], list[Reading]]:
+    """Return the words with every known name as one word (`MODEL`, `GPU` ...), and the readings. *text* as written."""
+    found: list[Token] = []
+    readings: list[Reading] = []
+    at = 0
+    while at < len(words):
+        taken, phrase = _longest(words, at, text)
+        if not taken:
+            found.append(words[at])
+            at += 1
+            continue
+        first, last = words[at], words[at + taken - 1]
+        if phrase.name != "":
+            value = _of_gpu(text[first.start : last.end]) if phrase.name == "gpu" else phrase.value
+            readings.append(Reading(phrase.name, value, first.start, last.end, phrase.strength))
+        found.append(Token(NAME, text[first.start : last.end], phrase.name.upper(), first.start, last.end, first.glued))
+        at += taken
+    return found, readings
+
+
+def _of_gpu(written: str) -> str:
+    """Return a GPU's name as written, in the singular."""
+    name = re.sub(r"(?i)[ -]*gpus?$", "", " ".join(written.split()))
+    return name[:-1] if re.search(r"(?i)(?:\d|[^l]40|gb|\dx|hopper)s$", name) and name.lower()[-4:] != "l40s" else name
+
+
+def _longest(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
+    """Return how many words from *at* on name something, and what; 0 words for nothing."""
+    longest, beginnings = _lengths()
+    best, phrase, joined = 0, Phrase("", ""), ""
+    for taken, word in enumerate(words[at : at + _WINDOW], 1):
+        if word.kind == SIGN:
+            if word.text not in _INSIDE or taken == 1:
+                break
+            joined += "x" if word.text == "x" and joined[-1:].isdigit() else ""
+            continue
+        joined += squeezed(word.text.rpartition("/")[2] if taken == 1 and _HUB.match(word.text) else word.text)
+        if (
+            len(joined) > longest + 24
+            or len(joined) >= 3
+            and joined[:3] not in beginnings
+            and taken == 1
+            and not _plausible(joined)
+        ):
+            break
+        hit = _named(joined)
+        if hit is not None and _stands(words, at, taken, hit, text):
+            best, phrase = taken, hit
+    return (best, phrase) if best else _by_shape(words, at, text)
+
+
+def _plausible(joined: str) -> bool:
+    return joined[:2] in ("nv", "am", "in", "te", "ge", "qu", "po", "gr", "rt", "ma") or any(
+        joined.startswith(one[: len(joined)]) for one in ("mi", "gh", "gb")
+    )
+
+
+def _named(joined: str) -> Phrase | None:
+    hit = known().get(joined)
+    if hit is None:
+        for variant in _VARIANTS:
+            if joined.endswith(variant):
+                base = known().get(joined[: -len(variant)])
+                if base is not None and base.name == "model":
+                    hit = base
+    if hit is None and (_GPU.match(joined) or _KIND_X.match(joined) and _GPU.match(joined.rpartition("x")[0])):
+        hit = Phrase("gpu", joined)
+    return hit
+
+
+def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str) -> bool:
+    """Tell whether the words may be that name here: a number before its unit is none of it, "3d" may be days."""
+    last, after = words[at + taken - 1], words[at + taken : at + taken + 1]
+    following = after[0].lex if after else ""
+    if last.kind == NUMBER and taken > 1 and (following in _UNITS or following == "x"):
+        return False
+    spelling = text[words[at].start : last.end]
+    before = words[at - 1].lex if at else ""
+    if squeezed(spelling) == "3d" and "D" not in spelling:
+        return following in ("parallel", "parallelism")
+    if hit.name == "paradigm" and hit.strength == WEAK and spelling == "accelerate":
+        return before in (
+            "with",
+            "via",
+            "using",
+            "through",
+            "by",
+            "hf",
+            "face",
+            "huggingface",
+            "use",
+            ":",
+            "=",
+            "under",
+            "+",
+            "and",
+            "of",
+            ",",
+            "ddp",
+            "",
+        ) or following in ("ddp", "fsdp", ",", ".")
+    if (
+        hit.name == WISH
+        and spelling.lower() in ("debug", "development", "interactive", "preempt", "preemptable")
+        and _is_place(words, at + taken, before)
+    ):
+        return False
+    if hit.name == WISH and spelling.lower() == "debugging":
+        return before in ("for", "a", "quick", "short")
+    return not (hit.name == "model" and taken == 1 and last.kind == WORD and spelling.islower() and len(spelling) < 4)
+
+
+def _is_place(words: Sequence[Token], after: int, before: str) -> bool:
+    return (
+        after < len(words)
+        and words[after].lex in ("queue", "partition", "qos")
+        or before in ("queue", "partition", "qos", ":", "=")
+    )
+
+
+def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
+    """Return a model that no file knows, by the shape of its name: "mpt-7b", "org/name-13b", "a 7B model"."""
+    word = words[at]
+    if word.kind == WORD and word.text in ("nvidia", "amd", "intel") and at + 1 < len(words):
+        return 0, Phrase("", "")
+    if word.kind != NAME:
+        return 0, Phrase("", "")
+    spelling = text[word.start : word.end]
+    before = " ".join(one.lex for one in words[max(0, at - 3) : at])
+    after = [one.lex for one in words[at + 1 : at + 3]]
+    if _BARE_SIZE.match(word.text):
+        about = bool(after) and (
+            after[0] in ("model", "llm", "transformer", "network", "lm")
+            or after[0] in ("parameter", "parameters", "param", "params")
+        )
+        return (1, Phrase("model", spelling)) if about else (0, Phrase("", ""))
+    stem = word.text.rpartition("/")[2]
+    if (
+        _HUB.match(word.text)
+        and word.text.count("/") == 1
+        and not re.search(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z", word.text)
+    ):
+        if re.search(r"(?:model|tune|finetune|train|pretrain|training|launch|of|:|=)$", before) and (
+            _SIZED.match(stem) or "model" in before or "tune" in before
+        ):
+            return 1, Phrase("model", spelling)
+    if (
+        _SIZED.match(word.text)
+        and "/" not in word.text
+        and re.search(r"\d[bm](?:\b|[-_])", word.text)
+        and re.search(r"[a-z]{2}", word.text)
+    ):
+        if word.text.endswith("m") and not re.search(r"(?:model|tune|finetune|train|pretrain)(?: a| the)?$", before):
+            return 0, Phrase("", "")
+        return 1, Phrase("model", spelling)
+    return 0, Phrase("", "")

@@ -1,0 +1,205 @@
+"""Where a job goes and who pays: partition, queue, QOS, account; each from its key word and the name beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .lexemes import Line
+from .reading import NAMED, OPEN, SAID, WEAK, Reading
+from .words import Token
+
+_SLOTS = {
+    "account": "account",
+    "project": "account",
+    "allocation": "account",
+    "partition": "partition",
+    "queue": "queue",
+    "qos": "qos",
+}
+_VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
+_HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`;|&<>\\{}]|\.\./)")
+_LINK = re.compile(
+    r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[ \t]*|[ \t]+(?:(?P<is>is|called|named|will be|should be|must be|would be)|(?:name|number|code|id|string|of|to use is|to|under|the)(?![\w-]))[ \t]*)*[ \t]*",
+    re.I,
+)
+_STOP = frozenset(
+    "a an and any are as at be been big busy but by can cannot charge closed code could count default details different do does down each empty every fast "
+    "for free from full go goes had has have he her his holder i if in info information into is isn it its job jobs just later limit limits line long longer "
+    "management manager mine my name names needed needs needs next no none not now number of ok on one only or our out over page please queue queues policy "
+    "requires right same she should short so some submit system than that the their them then there they this time times to today too type unclear unknown "
+    "until up us use used uses using wait waiting waits was we were what when where which who will with would x yes yet you your balance tbd na null nil "
+    "nodes node gpus gpu hours hour minutes walltime about account accounts project projects allocation allocations partition partitions qos runs run "
+    "running works work work trains train training called named here available instead also again once both either something anything whichever whatever "
+    "usual ran under via through per without within across all machine cluster first last and/or dash whose deadline requirements structure details folder "
+    "directory dir files file repo repository report proposal website page team meeting lead leader members overview status history area field goal goals".split()
+)
+_COMMON_BEFORE = frozenset(
+    "right usual normal-length same correct best fastest appropriate suitable whole long short empty busy proper default other different next given new old my our your his her "
+    "their its the a an this that which what any some every each no of in on to for with job batch submission scheduler waiting slurm pbs print priority-free own first "
+    "second current research current class course personal main whole bank user google github shared-account from under use using charge via and or research group "
+    "thesis phd side pet hobby big small large time memory resource gpu-hour compute node".split()
+)
+
+
+def read(line: Line, text: str) -> Iterator[Reading]:
+    """Yield the places of a request. *text* as written: names keep their case."""
+    for found in line.find(r"(?:account|project|allocation|partition|queue|qos|quality of service|charge|bill|budget)"):
+        word = line.words[found.first]
+        key = "qos" if word.lex == "quality" else word.lex
+        if key in ("charge", "bill", "budget"):
+            yield from _charged(line, text, found.first)
+            continue
+        behind = _behind(text, line.words[found.last], _SLOTS[key], key)
+        if behind is not None:
+            yield behind._replace(start=min(word.start, behind.start))
+            continue
+        ahead = _ahead(line, found.first, _SLOTS[key], key, text)
+        if ahead is not None:
+            yield ahead
+
+
+def _behind(text: str, word: Token, slot: str, key: str) -> Reading | None:
+    """Return the name behind a key word: "account abc", "queue: debug", "partition is called gpu"."""
+    link = _LINK.match(text, word.end)
+    start = link.end() if link else word.end
+    named = bool(link and (link.group("sign") or link.group("is")))
+    signed = bool(link and link.group("sign"))
+    if start == word.end and not text[start : start + 1].isspace():
+        return None
+    quoted = text[start : start + 1] in "\"'`" and text[start : start + 1] != ""
+    match = _VALUE.match(text, start)
+    if not match or _HOSTILE.match(text, start):
+        if _HOSTILE.match(text, start) and (signed or quoted) and slot == "account":
+            return Reading(
+                OPEN, "no %s is called %r" % (key, text[start : start + 30].split("\n")[0]), word.start, start + 1
+            )
+        return None
+    value, end = match.group("value"), match.end("value")
+    if "\n" in text[word.end : start] or value.lower() in _STOP and not quoted:
+        return None
+    if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
+        return None
+    if not (signed or quoted or _shaped(value, key, text, end, bool(link and link.group("is")))):
+        return None
+    return Reading(slot, value, match.start("value"), end, NAMED if named and signed else SAID)
+
+
+def _shaped(value: str, key: str, text: str, end: int, told: bool) -> bool:
+    """Tell whether a bare word behind a key word is its name: projects need a digit, a dash or capitals, accounts less."""
+    mixed = (
+        bool(re.search(r"\d", value) and re.search(r"[A-Za-z]", value))
+        or bool(re.search(r"\w[_-]\w", value))
+        and not re.fullmatch(r"[a-z]+-[a-z]+", value)
+    )
+    if key in ("project", "allocation"):
+        capitals = value.isupper() and len(value) >= 3 and value.isalpha()
+        return mixed or capitals or told and value.isascii() and _ends(text, end) and not value.endswith("ing")
+    if key == "account":
+        return mixed or value.isdigit() and len(value) > 2 or value.isascii() and _ends(text, end)
+    if value.isdigit():
+        return False
+    return (
+        mixed
+        or told
+        and key != "queue"
+        and _ends(text, end)
+        or not told
+        and _ends(text, end)
+        or value.lower() in _WELL_KNOWN
+    )
+
+
+_WELL_KNOWN = frozenset(
+    "debug prod regular shared batch normal development premium preempt interactive gpu small large medium long short capacity demand".split()
+)
+
+
+def _ends(text: str, end: int) -> bool:
+    """Tell whether the clause ends behind a name, or goes on with a word that cannot belong to it."""
+    return bool(
+        re.match(
+            r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:and|on|with|for|using|in|at|please|to|under|qos|partition|queue|account|walltime|\d|from|is|via|but|over|by|as|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§)(?![\w-]))",
+            text[end : end + 60],
+            re.I,
+        )
+    ) or text[end : end + 3].startswith(" -")
+
+
+def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | None:
+    """Return the name before a key word: "the debug queue", "our m1234 allocation"."""
+    if at == 0:
+        return None
+    word = line.words[at - 1]
+    if word.lex in ("'", '"', "`") and at > 2:
+        word = line.words[at - 2]
+    value = text[word.start : word.end]
+    if not re.fullmatch(r"[\w][\w.+-]*", value) or value.lower() in _STOP or value.lower() in _COMMON_BEFORE:
+        return None
+    if line.words[at].glued and text[word.end : word.end + 1] == "-":
+        return None
+    if slot == "account":
+        mixed = re.search(r"\d", value) and re.search(r"[A-Za-z]", value) and word.kind == "name"
+        return Reading(slot, value, word.start, line.words[at].end) if mixed else None
+    if word.kind in ("number", "DUR", "clock") or word.lex in ("GPU", "SIZE", "MODEL", "PARADIGM", "DUR", "§"):
+        if word.lex != "GPU":
+            return None
+    if line.words[at].text in ("queues", "partitions"):
+        return None
+    before = line.words[at - 2].lex if at > 1 else ""
+    whole, start = _dashed(text, word)
+    told = (
+        before
+        in (
+            "the",
+            "in",
+            "on",
+            "to",
+            "a",
+            "our",
+            "their",
+            ":",
+            "using",
+            "with",
+            "use",
+            "via",
+            "into",
+            "at",
+            "this",
+            "for",
+            "queue",
+            ",",
+            "",
+            "under",
+            "from",
+        )
+        or word.kind == "name"
+    )
+    return Reading(slot, whole, start, line.words[at].end, SAID if told else WEAK) if told else None
+
+
+def _dashed(text: str, word: Token) -> tuple[str, int]:
+    """Return the whole name that ends with *word*, where dashes had taken it apart ("gpu-debug")."""
+    start = word.start
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "-_."):
+        start -= 1
+    return text[start : word.end].lstrip("-._"), start + len(text[start : word.end]) - len(
+        text[start : word.end].lstrip("-._")
+    )
+
+
+def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
+    """Yield the account of "charge it to abc", "billed against m1234"."""
+    match = re.compile(
+        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost|costs|them))*?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ \t]+(?:the|my|our|account|project|allocation|number|code))*[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w][\w.-]*\w)",
+        re.I,
+    ).match(text, line.words[at].end)
+    if match and match.group("value").lower() not in _STOP:
+        value = match.group("value")
+        following = text[match.end() : match.end() + 12].lower()
+        if (
+            re.search(r"\d|[_-]", value)
+            or _ends(text, match.end())
+            or re.match(r"[\"'`]? (?:account|project|allocation)", following)
+        ):
+            yield Reading("account", value, line.words[at].start, match.end("value"))

@@ -1,0 +1,138 @@
+"""Options of sbatch, qsub and the launchers that stand in the prose of a request: `--nodes=4`, `-A abc`, `-l select=2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from maple_submit_filter.schedulers import values
+
+from .durations import clock, of_clock
+from .reading import GPUS, NAMED, OPEN, RANKS, Reading
+
+_LONG = {
+    "nodes": "nodes", "nnodes": "nodes", "num-nodes": "nodes", "num-machines": "nodes", "gpus": GPUS, "gpus-per-node": "gpus_per_node",
+    "ntasks": RANKS, "num-processes": RANKS, "ntasks-per-node": "ranks_per_node", "tasks-per-node": "ranks_per_node", "nproc-per-node": "ranks_per_node",
+    "num-gpus": "gpus_per_node", "gres": "gres", "partition": "partition", "qos": "qos", "queue": "queue", "account": "account", "project": "account",
+    "time": "time", "walltime": "walltime", "constraint": "constraint", "array": "array", "image": "container", "container-image": "container",
+    "filesystems": "filesystems",
+}  # fmt: skip
+_SHORT = {
+    "N": "nodes",
+    "n": RANKS,
+    "G": GPUS,
+    "p": "partition",
+    "q": "qos",
+    "A": "account",
+    "t": "time",
+    "C": "constraint",
+    "a": "array",
+    "l": "resources",
+    "J": "array",
+}
+_OPTION = re.compile(
+    r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]+(?P<long_value>[^\s;\"'`]+))?"
+    r"|-(?P<short>[a-zA-Z])(?P<glue> ?=? ?)(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
+    re.I,
+)
+_SHAPES = {
+    "nodes": r"\d{1,8}", RANKS: r"\d{1,8}", "gpus_per_node": r"(?:[\w.-]+:)?\d{1,4}", "ranks_per_node": r"\d{1,5}", GPUS: r"(?:[\w.-]+:)?\d{1,8}",
+    "gres": r"gpus?(?::[\w.-]+)?(?::\d+)?(?:,.*)?", "partition": r"[\w.,-]+", "qos": r"[\w.-]+", "queue": r"[\w.@-]+", "account": r"[\w][\w.-]*",
+    "time": r"[\d:-]*\d", "walltime": r"[\d:-]*\d", "constraint": r"[\w&|*()\[\].-]+", "array": r"[\d,:%-]+", "container": r"[^\s;|&$]+",
+    "filesystems": r"[a-z]\w*(?:[:,]\w+)*", "resources": r"[\w=:,.-]+",
+}  # fmt: skip
+
+
+class Option(NamedTuple):
+    """An option with its value and place; *of* says whose it looks like: a letter means different things to sbatch and qsub."""
+
+    name: str
+    value: str
+    start: int
+    end: int
+
+
+def options(text: str) -> Iterator[Option]:
+    """Yield the options of the text that the grammar knows and whose value has the right shape."""
+    pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|(?<![\w-])-l *\w+=", text))
+    for found in _OPTION.finditer(text):
+        long, letter = found.group("long"), found.group("short")
+        name = _LONG.get(long.lower().replace("_", "-"), "") if long else _SHORT.get(letter, "")
+        value = found.group("long_value") if long else found.group("short_value")
+        if not name or value is None:
+            continue
+        if letter in ("q", "n", "N") and pbs:
+            name = "queue" if letter == "q" else ""
+        if (
+            letter == "a"
+            and not re.match(r"\d", value)
+            or letter == "J"
+            and not (pbs and re.match(r"\d+-\d+", value))
+            or not name
+        ):
+            continue
+        value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
+        if letter and found.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
+            continue
+        if re.fullmatch(_SHAPES[name], value):
+            start = found.start("long_value") if long else found.start("short_value")
+            yield Option(name, value, found.start(), start + len(value))
+
+
+def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
+    """Return what the options of *text* say, and the characters they take."""
+    readings: list[Reading] = []
+    spans: list[tuple[int, int]] = []
+    for option in options(text):
+        readings += [one for one in _readings(option) if one.value != ""]
+        spans.append((option.start, option.end))
+    return readings, spans
+
+
+def _readings(option: Option) -> Iterator[Reading]:
+    name, value, start, end = option
+    if name == "resources":
+        for part in re.split(r"[,:](?=[a-z_]+=)", value):
+            key, _, said = part.partition("=")
+            yield from _resource(key, said, start, end)
+    elif name == "gres":
+        yield from _gpus(value, "gpus_per_node", start, end)
+    elif name in (GPUS, "gpus_per_node"):
+        yield from _gpus(value, "gpus_total" if name == GPUS else name, start, end)
+    elif name in ("time", "walltime"):
+        seconds = values.seconds(value.encode())
+        if seconds:
+            yield Reading("walltime", clock(seconds), start, end, NAMED)
+    elif name == "ranks_per_node" and value == "1":
+        return  # one task a node is what starts an agent there, and no number of ranks
+    elif name == "constraint":
+        yield Reading("constraint", value, start, end, NAMED)
+    elif name == "filesystems":
+        yield Reading(name, ":".join(sorted(re.split("[:,]", value.lower()))), start, end, NAMED)
+    elif value.isdigit() and name in ("nodes", RANKS, "ranks_per_node"):
+        zero = Reading(OPEN, "%s=%s: a job needs at least one" % (name, value), start, end)
+        yield Reading(name, int(value), start, end, NAMED) if int(value) else zero
+    else:
+        yield Reading(name, value, start, end, NAMED)
+
+
+def _gpus(value: str, name: str, start: int, end: int) -> Iterator[Reading]:
+    for item in values.gpus(value.encode()) or ():
+        if item.amount:
+            yield Reading(name, item.amount, start, end, NAMED)
+        if item.type:
+            yield Reading("gpu", item.type.decode(), start, end)
+
+
+def _resource(key: str, said: str, start: int, end: int) -> Iterator[Reading]:
+    if key in ("select", "nodes") and said.isdigit() and int(said):
+        yield Reading("nodes", int(said), start, end, NAMED)
+    elif key == "walltime" and of_clock(said):
+        yield Reading("walltime", clock(of_clock(said) or 0), start, end, NAMED)
+    elif key == "filesystems" and re.fullmatch(r"\w+(?::\w+)*", said):
+        yield Reading(key, ":".join(sorted(said.split(":"))), start, end, NAMED)
+    elif key in ("ngpus", "gpus") and said.isdigit() and int(said):
+        yield Reading("gpus_per_node", int(said), start, end, NAMED)
+    elif key in ("mpiprocs", "ppn") and said.isdigit() and int(said) > 1:
+        yield Reading("ranks_per_node", int(said), start, end, NAMED)

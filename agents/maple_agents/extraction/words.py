@@ -1,0 +1,155 @@
+"""The words of a request, with the characters they stand on.
+
+Words are lower-case ASCII, typographic signs are their plain forms, and key words are spelt right and in the singular;
+what looks like a name (`gpu-a100-80`, `abc123`, `/path/x`) is one word of its own, so that no number in it is counted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from .numerals import NUMERALS
+from .spelling import spelt
+
+NUMBER, WORD, NAME, SIGN, CLOCK = "number", "word", "name", "sign", "clock"
+_SIGNS = {
+    **dict.fromkeys("‘’‚′`´", "'"), **dict.fromkeys("“”„″«»", '"'), **dict.fromkeys("‐‑‒–—−", "-"), "×": "x", "✕": "x", "✖": "x",
+    "∗": "*", "：": ":", "，": ",", "；": ";", "＝": "=", "（": "(", "）": ")", "\t": " ", "\r": "\n", "\v": " ", "\f": " ",
+    **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
+    **{chr(0xFF21 + at): chr(97 + at) for at in range(26)}, **{chr(0xFF41 + at): chr(97 + at) for at in range(26)},
+    **{chr(65 + at): chr(97 + at) for at in range(26)},
+}  # fmt: skip
+_PLAIN = str.maketrans(_SIGNS)
+_SYMBOL = re.compile(
+    "[\u00a0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2190-\u2bff\u3000\ufe00-\ufe0f\ufeff\U0001f000-\U0001faff]"
+)
+_PIECE = re.compile(r"\n|[^\s,;()\[\]{}\"'|!?+&]+|,(?=\d{3}(?!\d))|'[a-z]{1,2}\b|[^\s]")
+_UNIT = (
+    "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|s|sec|secs|w|wk|week|weeks|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
+    "proc|procs|task|tasks|ppn|way"
+)
+_WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)(-?)(%s)(?![a-z])" % _UNIT)
+_UNITS = re.compile(r"(?:\d+(?:\.\d+)?-?(?:%s)(?![a-z])-?)+\Z" % _UNIT)
+_NUMBER = re.compile(r"\d+(?:\.\d+)*\Z")
+_CLOCK = re.compile(r"(?:\d{1,4}-)?\d{1,4}:\d\d(?::\d\d)?\Z|\d{1,4}-\d{1,2}\Z")
+_TIMES = re.compile(r"(\d+)([x*])(.*)", re.S)
+_KEY = re.compile(r"([a-z][a-z_-]*)(:=|=>|->|=|:)(.*)", re.S)
+_PARTS = re.compile(r"[a-z]+|\d+(?:\.\d+)?|.")
+
+
+class Token(NamedTuple):
+    """A word. *text*: plain, *lex*: as the grammar knows it. *glued*: nothing stands between it and the one before."""
+
+    kind: str
+    text: str
+    lex: str
+    start: int
+    end: int
+    glued: bool = False
+
+
+def plain(text: str) -> str:
+    """Return *text* in lower case with plain signs; every character stands where it stood."""
+    return _SYMBOL.sub(" ", text.translate(_PLAIN))
+
+
+def tokens(text: str) -> list[Token]:
+    """Return the words of a plain *text* in their order."""
+    found: list[Token] = []
+    for piece in _PIECE.finditer(text):
+        found += _of_piece(piece.group(), piece.start())
+    return _joined(found)
+
+
+def _of_piece(piece: str, at: int) -> Iterator[Token]:
+    """Take a piece between blanks and brackets apart: its own signs at both ends, and what is between."""
+    core = piece.strip("-*_.:<>=#~@%^")
+    lead = piece.index(core) if core else len(piece)
+    if core and lead and piece[lead - 1] in "-.~@" and piece[0] not in "*_<>=#":
+        lead, core = 0, piece.rstrip("*_.:<>=#")  # -4, .5, ~/x: the sign belongs to the word
+    for offset, sign in enumerate(piece[:lead]):
+        yield Token(SIGN, sign, sign, at + offset, at + offset + 1, offset > 0)
+    if core:
+        yield from _of_core(core, at + lead, lead > 0)
+    end = lead + len(core)
+    for offset, sign in enumerate(piece[end:], end):
+        yield Token(SIGN, sign, sign, at + offset, at + offset + 1, True)
+
+
+def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
+    if _NUMBER.match(core):
+        yield Token(NUMBER, core, core, at, at + len(core), glued)
+    elif core.isascii() and core.isalpha():
+        yield _word(core, at, glued)
+    elif _CLOCK.match(core) and not re.match(r"\d+-\d+\Z", core):
+        yield Token(CLOCK, core, core, at, at + len(core), glued)
+    elif _UNITS.match(core):
+        for one in _WITH_UNIT.finditer(core):
+            yield Token(NUMBER, one.group(1), one.group(1), at + one.start(1), at + one.end(1), glued)
+            if one.group(2):
+                yield Token(SIGN, "-", "-", at + one.start(2), at + one.end(2), True)
+            yield _word(one.group(3), at + one.start(3), True)
+            glued = True
+    else:
+        yield from _of_mixture(core, at, glued)
+
+
+def _of_mixture(core: str, at: int, glued: bool) -> Iterator[Token]:
+    times, key = _TIMES.match(core), _KEY.match(core)
+    if times and not re.match(r"0x", core):
+        yield Token(NUMBER, times.group(1), times.group(1), at, at + times.end(1), glued)
+        yield Token(SIGN, "x", "x", at + times.end(1), at + times.end(2), True)
+        if times.group(3):
+            yield from _of_core(times.group(3), at + times.start(3), True)
+    elif key and "://" not in core and all(spelt(part) for part in re.split("[_-]", key.group(1)) if part):
+        yield from _of_core(key.group(1), at, glued)
+        yield Token(SIGN, key.group(2), "=" if "=" in key.group(2) else ":", at + key.start(2), at + key.end(2), True)
+        if key.group(3):
+            yield from _of_core(key.group(3), at + key.start(3), True)
+    elif _compound(core):
+        dashes = core[0].isdigit() or core.split("-")[0] in NUMERALS
+        for one in _PARTS.finditer(core):
+            yield from _of_part(one.group(), at + one.start(), glued, dashes)
+            glued = True
+    else:
+        yield Token(NAME, core, core, at, at + len(core), glued)
+
+
+def _of_part(part: str, at: int, glued: bool, dashes: bool) -> Iterator[Token]:
+    if part == "_" or part == "-" and not dashes:
+        return
+    yield from _of_core(part, at, glued) if part.isalnum() else [Token(SIGN, part, part, at, at + 1, glued)]
+
+
+def _compound(core: str) -> bool:
+    """Tell whether a core is words put together: `4-node`, `four-gpu`, `2-4`, `gpus/node`, `gpus_per_node`, `x8`, `re-run`."""
+    parts = re.split(r"[-_/]", core)
+    if not all(parts) or not core.isascii():
+        return bool(re.match(r"x\d+\Z|w/\Z", core))
+    if all(part.isdigit() for part in parts):
+        return len(parts) == 2 and "-" in core
+    if parts[0].isdigit() or parts[0] in NUMERALS and parts[0] != "zero":
+        return all(part.isalpha() and "/" not in core for part in parts[1:])
+    if "/" in core:
+        return all(spelt(part) for part in parts)
+    return all(part.isalpha() for part in parts) or bool(re.match(r"x\d+\Z", core))
+
+
+def _word(text: str, at: int, glued: bool) -> Token:
+    return Token(WORD, text, spelt(text) or text, at, at + len(text), glued)
+
+
+def _joined(found: Sequence[Token]) -> list[Token]:
+    """Put "1,024" together again, and mark what a dash glues to the word before."""
+    joined: list[Token] = []
+    for token in found:
+        before = joined[-2:]
+        if token.kind == NUMBER and len(before) == 2 and before[1].text == "," and len(token.text) == 3:
+            if before[0].kind == NUMBER and before[0].end == before[1].start and before[1].end == token.start:
+                text = before[0].text + token.text
+                joined[-2:] = [Token(NUMBER, text, text, before[0].start, token.end, before[0].glued)]
+                continue
+        joined.append(token)
+    return joined
