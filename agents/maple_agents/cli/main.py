@@ -20,7 +20,9 @@ if TYPE_CHECKING:
 OWN = {
     "check": ("maple_agents.cli.check", "Say what is wrong with a batch script; submit nothing."),
     "plan": ("maple_agents.cli.plan", "Draw which processes would start where."),
+    "new": ("maple_agents.cli.new", "Write a batch script from words, or from another cluster's script."),
     "verify": ("maple_agents.cli.verify", "Run a script's launch lines with mini-apps; say what works."),
+    "templates": ("maple_agents.cli.templates", "See, check and export what batch scripts are made of."),
     "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
 }
 PLUGINS = "maple.commands"  # the entry-point group by which other packages join
@@ -77,6 +79,7 @@ def maple(ctx: click.Context) -> None:
     Examples:
       maple check job.sh
       maple plan job.sh
+      maple new "train.py with DDP on 2 nodes, 1 hour"
       maple explain MPL301
 
     Colours are shown on a terminal only; NO_COLOR switches them off.

@@ -171,3 +171,15 @@ def _slots(key: str, words: str) -> Iterator[str]:
     for slot in _SLOT.findall(words):
         if slot not in SLOTS:
             yield "%s: no such slot {%s}; there are %s" % (key, slot, ", ".join(sorted(SLOTS)))
+
+
+def counted() -> str:
+    """Return in words how many parts there are, and how many ways to start a paradigm on a site."""
+    known = [paradigms.load(name) for name in paradigms.names()]
+    ways = sum(
+        len(catalogue.fitting(paradigm, one.site, one.file))
+        for one in map(described, sites.ids())
+        for paradigm in known
+    )
+    parts = sum(len(paths(kind)) for kind, _ in _KINDS) + len(templates.paths())
+    return "%d parts are right; %d sites start %d paradigms in %d ways" % (parts, len(sites.ids()), len(known), ways)
