@@ -37,7 +37,7 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     """
     from maple_submit_filter.decide import decide
 
-    source = _stdin() if script == "-" else _file(script)
+    source = source_of(script)
     site = site_of(site_id, source)
     if words and not words[0].startswith("-"):
         example = "-- -l select=2" if site.scheduler == "pbs" else "-- --nodes=2"
@@ -67,6 +67,11 @@ def _cwd() -> bytes:
         return os.getcwdb()
     except OSError:  # deleted, or closed to us: sbatch lives with that, and so do we
         return b"/"
+
+
+def source_of(script: str) -> bytes:
+    """Return the bytes of a file, or of standard input for "-". Raises `Complaint` where they cannot be read."""
+    return _stdin() if script == "-" else _file(script)
 
 
 def _stdin() -> bytes:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from maple_submit_filter.shell import parse
+
 from . import directives, environment, launching
 from .values import Plan
 
@@ -25,8 +27,14 @@ def compose(plan: Plan) -> bytes:
         environment.lines(plan),
         list(launched.before),
         [*(one.encode() for one in environment.comment(why(plan))), launched.line.rstrip(b"\n")],
+        [b"wait"] if _in_background(launched.line) else [],  # else the job would end at once
     ]
     return b"\n\n".join(b"\n".join(part) for part in parts if part) + b"\n"
+
+
+def _in_background(line: bytes) -> bool:
+    items = parse(line).items
+    return bool(items) and items[-1].background
 
 
 def why(plan: Plan) -> str:

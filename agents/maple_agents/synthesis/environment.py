@@ -53,6 +53,8 @@ def _modules(plan: Plan) -> list[str]:
     if part is None or file is None:
         return []
     loads: list[Load] = [fact(file, key) for key in part.modules]
+    if plan.said.text("container"):  # it brings its own Python; the host's would get into it by PYTHONPATH
+        loads = [one for one in loads if any("singularity" in line or "apptainer" in line for line in one.load)]
     found = [line for one in loads for line in one.load]
     then = [one.then for one in loads if one.then and not _own(plan)]
     return [*found, *(line for text in then for line in comment("Then, with names of your own: %s" % text))]

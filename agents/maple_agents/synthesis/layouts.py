@@ -83,6 +83,11 @@ class Fitted(NamedTuple):
     ranks_per_node: int
     because: tuple[tuple[str, str], ...] = ()  # of what was not said: slot, reason
 
+    @property
+    def numbers(self) -> tuple[int | None, int, int]:
+        """The layout without its reasons."""
+        return self[:3]
+
 
 def fit(numbers: Numbers, most: int, cards: int | None, whole: bool, whom: str) -> Fitted:
     """Return the numbers on nodes of which a job can use *most* devices. Raises `Misfit`.
@@ -95,7 +100,7 @@ def fit(numbers: Numbers, most: int, cards: int | None, whole: bool, whom: str) 
     if each is None and nodes is None and numbers.gpus_total is not None:
         nodes, each = _spread(numbers.gpus_total, most, cards, whom)
         if nodes is not None:
-            because += [("nodes", "the fewest for %d GPUs" % numbers.gpus_total)]
+            because += [("nodes", "the fewest for %d in all" % numbers.gpus_total)]
     if each is not None and cards and each == cards and numbers.ranks_per_node in (None, most):
         each = most
         because += [("ranks_per_node", "%d cards are %d devices here" % (cards, most))]

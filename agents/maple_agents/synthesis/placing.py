@@ -115,7 +115,7 @@ def _spot(job: Job, row: Partition, cluster: Cluster) -> Spot | None:
     if not fits:
         raise wrong or Misfit("no kind of node fits")
     first = fits[0][1]
-    return Spot(row, tuple(kind for kind, fitted in fits if fitted == first), first)
+    return Spot(row, tuple(kind for kind, fitted in fits if fitted.numbers == first.numbers), first)
 
 
 def _fitted(job: Job, row: Partition, kind: NodeKind, cluster: Cluster) -> Fitted:
@@ -125,6 +125,9 @@ def _fitted(job: Job, row: Partition, kind: NodeKind, cluster: Cluster) -> Fitte
     fitted = fit(job.numbers, most, cards(kind, cluster), whole, "%s nodes" % kind.name)
     if whole and cluster.site.gpu_request.style != "whole-node" and fitted.gpus_per_node < has:
         raise Misfit("whole nodes only, and %s nodes have %d GPUs" % (kind.name, has))
+    there = cluster.file.node[kind.name].count if cluster.file is not None and kind.name in cluster.file.node else None
+    if there is not None and fitted.nodes is not None and fitted.nodes > there:
+        raise Misfit("%d nodes, and there are %d %s nodes" % (fitted.nodes, there, kind.name))
     _within(fitted, job.walltime, row, cluster)
     return fitted
 

@@ -63,7 +63,9 @@ def _named(name: str, job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[As
         why = reasons[0] if reasons else "%s: none of its nodes has the GPUs that are asked for" % name
         raise Refused("%s on %s" % (_as_sentence(why), cluster.site.id))
     first = found[0]
-    kinds = tuple(dict.fromkeys(kind for spot in found for kind in spot.kinds if spot.fitted == first.fitted))
+    kinds = tuple(
+        dict.fromkeys(kind for spot in found for kind in spot.kinds if spot.fitted.numbers == first.fitted.numbers)
+    )
     return Spot(first.row if len(rows) == 1 else None, kinds, first.fitted), (), ()
 
 
@@ -110,7 +112,11 @@ def _derived(
     if len(wanted) == 1 and wanted[0].row is not None:
         because = "the only %s%s that takes the job" % ("" if not wishes else "such ", own)
         return wanted[0], (Assumed(own, wanted[0].row.name, because),), ()
-    if len(wanted) > 1 and len({(spot.kinds, spot.fitted) for spot in wanted}) == 1 and not _demand(own, cluster):
+    if (
+        len(wanted) > 1
+        and len({(spot.kinds, spot.fitted.numbers) for spot in wanted}) == 1
+        and not _demand(own, cluster)
+    ):
         return wanted[0]._replace(row=None), (), ()  # the scheduler's own default decides
     if not found:
         raise Refused(_nowhere(reasons, own, job, cluster))

@@ -1,0 +1,161 @@
+"""What `maple new` was asked: the request's slots, those of the options, and the cluster they are for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+
+from maple_agents.slots import INTEGERS, NAMES, By, Name, Origin, Slot, Slots
+
+from .complaint import Complaint
+
+if TYPE_CHECKING:
+    from maple_agents.extraction.request import Asked
+    from maple_agents.synthesis.values import Cluster
+
+MOST = 20_000  # characters of a value
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d{1,3}):(\d\d)(?::(\d\d))?\Z")
+
+
+class Wanted(NamedTuple):
+    """All that was said. *text*: the request in words, "" where there is none."""
+
+    text: str
+    slots: Slots
+    cluster: "Cluster"
+    wishes: frozenset[str] = frozenset()
+    ranks: Optional[int] = None
+    gpu_kinds: tuple[str, ...] = ()
+    rest: str = ""  # of the text, what nobody understood
+
+
+def option(words: str) -> Slot:
+    """Return the slot of `--set SLOT=VALUE`."""
+    name, equals, value = words.partition("=")
+    if not equals or name not in NAMES:
+        near = ", ".join(NAMES)
+        raise Complaint("--set %s: is not SLOT=VALUE" % words, "slots are %s" % near)
+    return slot(name, value, "option", "--set %s" % words)
+
+
+def slot(name: Name, value: str, by: By, where: str) -> Slot:
+    """Return a slot in normal form. Raises `Complaint` for a value that it cannot have."""
+    text = value.strip()
+    if not text or len(text) > MOST or "\0" in text:
+        raise Complaint("%s: has no value" % where, "write %s=VALUE" % name)
+    return Slot(name, _normal(name, text, where), Origin(by, where))
+
+
+def _normal(name: Name, text: str, where: str) -> int | str:
+    if name in INTEGERS:
+        if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1_000_000:
+            raise Complaint("%s: %s is no number" % (where, text), "write a whole number, 1 or more")
+        return int(text)
+    if name == "walltime":
+        return _walltime(text, where)
+    if name == "paradigm":
+        return _of_grammar(name, text) or text
+    return text
+
+
+def _walltime(text: str, where: str) -> str:
+    found = _CLOCK.match(text)
+    if found is None:
+        read = _of_grammar("walltime", text)
+        if read is None:
+            raise Complaint("%s: %s is no time" % (where, text), "write HH:MM:SS")
+        return str(read)
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return "%02d:%02d:%02d" % (days * 24 + hours, minutes, seconds)
+
+
+def _of_grammar(name: Name, text: str) -> Optional[str]:
+    """Return what the grammar of requests reads in a value ("12 hours", "ZeRO-3"), None where it reads nothing."""
+    from maple_agents.extraction.request import read
+
+    found = read("for %s" % text if name == "walltime" else "with %s" % text).slots
+    return found.text(name) or None
+
+
+def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -> Wanted:
+    """Return what a request and options say, for the cluster that they name, else for the one we are on."""
+    options = Slots(option(one) for one in sets)
+    if site_id is not None:
+        options = options.with_more([Slot("site", site_id, Origin("option", "--site %s" % site_id))])
+        if options.text("site") != site_id:
+            raise Complaint("--site %s: --set says site=%s" % (site_id, options.text("site")), "name one cluster")
+    asked = _read(text, model)
+    cluster = _cluster(options, asked)
+    resolved = _resolved(asked, cluster)
+    said = options.with_more(resolved.slots.values())
+    return Wanted(text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds,
+                  resolved.rest)  # fmt: skip
+
+
+def _read(text: str, model: str) -> "Asked":
+    """Return what the words say, by the grammar, and with a model what it found besides."""
+    from maple_agents.extraction import request
+
+    if not text:
+        return request.Asked(Slots())
+    refusal = request.refusal(text)
+    if refusal is not None:
+        raise Complaint(refusal)
+    asked = request.read(text)
+    if asked.contradictions:
+        raise Complaint("; ".join(asked.contradictions), "say which holds")
+    return asked._replace(slots=_with_model(text, asked.slots, model))
+
+
+def _with_model(text: str, slots: Slots, named: str) -> Slots:
+    """Return the slots with those that the model found; one that cannot answer is told of in one line."""
+    from maple_agents.models.choosing import choose
+    from maple_agents.models.protocol import ModelError
+
+    try:
+        choice = choose(named)
+    except ModelError as error:
+        raise Complaint("--model: %s" % error) from error
+    if choice is None:
+        return slots
+    import click
+    from maple_submit_filter.report import printable
+
+    from maple_agents.extraction.by_model import read
+
+    def tell(says: str) -> None:
+        click.echo(printable("maple: %s" % says), err=True)
+
+    return read(text, choice.model, slots, limit=choice.limit, tell=tell)
+
+
+def _cluster(options: Slots, asked: "Asked") -> "Cluster":
+    """Return the cluster named by option or request. Raises `Complaint` where they name two."""
+    by_option, by_words = options.text("site"), asked.slots.text("site")
+    if by_option and by_words and by_option != by_words:
+        raise Complaint("the request is for %s, and --site says %s" % (by_words, by_option), "name one cluster")
+    return cluster_of(by_option or by_words or None)
+
+
+def cluster_of(site_id: Optional[str], source: bytes = b"") -> "Cluster":
+    """Return the cluster of that id, or the one we are on, or one that nothing is known about."""
+    from maple_agents.synthesis.clusters import cluster
+
+    from .asked import site_of
+
+    site = site_of(site_id, source)
+    try:
+        return cluster(site.id)
+    except ValueError as error:
+        raise Complaint(str(error).partition("\n")[0], "see them all with: maple templates lint") from error
+
+
+def _resolved(asked: "Asked", cluster: "Cluster") -> "Asked":
+    from maple_agents.extraction.request import resolve
+
+    if not asked.slots:
+        return asked
+    found = resolve(asked, cluster)
+    if found.contradictions:
+        raise Complaint("; ".join(found.contradictions))
+    return found

@@ -1,0 +1,85 @@
+"""What `maple new` shows: the JSON, and for people what was assumed, what is missing, what to know."""
+
+from __future__ import annotations
+
+import shutil
+from typing import TYPE_CHECKING, Iterator, Optional, Sequence
+
+import click
+from maple_submit_filter.report import printable
+
+from .asking import CALLED, coloured
+from .difference import text
+
+if TYPE_CHECKING:
+    from maple_agents.slots import Slots
+    from maple_agents.synthesis.values import Assumed, Lacking, Missing, Plan
+
+Object = dict[str, object]
+
+
+def written(script: bytes, plan: "Plan", advice: Sequence[str]) -> Object:
+    """Return the JSON of a script; the shape is stable."""
+    return _object(plan.cluster.site.id, plan.said, plan.assumed, advice, (), script, plan.launch.name)
+
+
+def lacking(site: str, said: "Slots", found: "Lacking") -> Object:
+    """Return the JSON where something is missing."""
+    return _object(site, said, found.assumed, found.advice, found.missing, None, None)
+
+
+def _object(
+    site: str,
+    said: "Slots",
+    assumed: Sequence["Assumed"],
+    advice: Sequence[str],
+    missing: Sequence["Missing"],
+    script: Optional[bytes],
+    template: Optional[str],
+) -> Object:
+    return {
+        "site": site,
+        "slots": said.as_json(),
+        "missing": [one.slot for one in missing],
+        "script": None if script is None else text(script),
+        "template": template,
+        "assumed": [one._asdict() for one in assumed],
+        "advice": list(advice),
+        "asks": [{**one._asdict(), "choices": list(one.choices)} for one in missing],
+    }
+
+
+def tell(assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
+    """Print what nobody said and what to know, on stderr."""
+    for line in lines(assumed, advice):
+        click.echo(line, err=True, color=coloured())
+
+
+def lines(assumed: Sequence["Assumed"], advice: Sequence[str]) -> Iterator[str]:
+    """Yield a row for each slot that was assumed, then the advice, folded at the terminal's width."""
+    if assumed:
+        yield click.style("nobody said, so it was taken:", bold=True)
+    names = [CALLED.get(one.slot, one.slot) for one in assumed]
+    left, middle = max(map(len, names), default=0), max((len(str(one.value)) for one in assumed), default=0)
+    for name, one in zip(names, assumed):
+        value = printable(str(one.value))
+        yield "  %s  %s  %s" % (name.ljust(left), click.style(value.ljust(middle), fg="cyan"), printable(one.because))
+    for said in advice:
+        yield from _folded(click.style("note:", fg="yellow"), printable(said))
+
+
+def missing(found: "Lacking") -> Iterator[str]:
+    """Yield a line for each slot that is missing, and where nobody can be asked how to say it."""
+    for one in found.missing:
+        choices = " (%s)" % ", ".join(one.choices) if one.choices else ""
+        yield printable("%s is missing: %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
+    sets = " ".join("--set %s=…" % one.slot for one in found.missing)
+    yield "say it in the request, or with %s" % sets
+
+
+def _folded(mark: str, said: str) -> Iterator[str]:
+    import textwrap
+
+    width = max(40, shutil.get_terminal_size((100, 24)).columns - 6)
+    for at, line in enumerate(textwrap.wrap(said, width) or [""]):
+        yield "%s %s" % (mark, line) if at == 0 else "      " + line

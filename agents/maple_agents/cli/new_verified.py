@@ -1,0 +1,52 @@
+"""`maple new --verify`: the script is run with mini-apps before it is handed over."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import click
+from maple_submit_filter.report import printable
+
+from .asked import submission
+from .complaint import Complaint
+
+if TYPE_CHECKING:
+    from maple_agents.synthesis.making import Made
+
+SECONDS, QUEUE = 180.0, 900.0  # as `maple verify` has them
+
+
+def failed(made: "Made") -> int:
+    """Run the script; return 0 where it passed, else 1 with the reasons on stderr.
+
+    Raises `Complaint` with exit code 1 where it could not be verified.
+    """
+    from maple_agents.schedulers import SchedulerError, choose
+    from maple_agents.verify.errors import CannotVerify, Interrupted
+    from maple_agents.verify.verifying import Wanted, verify
+
+    from .progress import progress
+    from .verdict_table import lines, summary
+
+    site = made.plan.cluster.site
+    job = submission("-", made.script, (), site.scheduler)
+    try:
+        with progress() as tell:
+            done = verify(Wanted(job, site, (), "auto", SECONDS, QUEUE, False), choose(site.scheduler), tell)
+    except (CannotVerify, SchedulerError) as error:
+        raise NotVerified("not verified: %s" % error, "nothing was written") from error
+    except Interrupted as error:
+        raise click.exceptions.Exit(128 + error.number) from error
+    click.echo(printable(summary("maple new", done)), err=True)
+    if done.verdict.result.value == "passed":
+        return 0
+    for line in lines(done):
+        click.echo(click.unstyle(line), err=True)
+    click.echo("maple: the script did not pass, so nothing was written", err=True)
+    return 1
+
+
+class NotVerified(Complaint):
+    """The script could not be verified."""
+
+    exit_code = 1
