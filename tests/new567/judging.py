@@ -123,9 +123,6 @@ def _ran(one: Asked, script: bytes, ran: Ran) -> Iterator[str]:
     yield from world(ran.facts, one.job.nodes, one.job.place.ranks)
     yield from _words(one, ran.facts)
     yield from _users(one, ran)
-    chains = {link.split("@")[0] for fact in ran.facts for link in fact.get("chain", ())}
-    if one.job.paradigm == "accelerate-ddp" and "accelerate" not in chains:
-        yield f"run: accelerate did not start it, but {sorted(chains) or 'nobody'}"
     yield from _granted(one.job, script, ran)
 
 
