@@ -25,8 +25,9 @@ def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) ->
     findings = heard(decision, submission.script)
     repaired = _usable(request, submission, decision.repaired)
     more = decision.offered if decision.offered != decision.repaired else None  # what is done unasked is no question
-    offered = _usable(request, submission, more) if request.may_ask else None
-    reply = unchanged._replace(say=_say(submission, findings, decision, mode) if request.terminal else b"")
+    anew = _is_to_be_written_anew(submission, findings, decision)
+    offered = _usable(request, submission, more) if request.may_ask and not anew else None
+    reply = unchanged._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
     allowed = for_rules(policy, mode, codes)
     if repaired and allowed == "repair":
@@ -194,7 +195,7 @@ def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequenc
     return audit_line(line)
 
 
-def _say(submission: Submission, findings: Sequence[Finding], decision: Decision, mode: str) -> bytes:
+def _say(submission: Submission, findings: Sequence[Finding], decision: Decision, mode: str, anew: bool) -> bytes:
     if mode == "observe":
         return b""
     from .report import place, printable
@@ -208,20 +209,22 @@ def _say(submission: Submission, findings: Sequence[Finding], decision: Decision
             line = line_of(submission.script or b"", one.at.start) if one.at else 0
             lines.append("%s:%d: %s %s" % (name, line, one.code, one.says))
         lines += ["help: " + says for says in decision.repaired.says] if decision.repaired else []
-    lines += _anew(submission, findings, decision)
+    if anew and submission.came == "file":
+        from .written_for import command
+
+        words = command(submission.path).decode("utf-8", "backslashreplace")
+        lines.append("help: %s would write it for this site" % words)
     return "".join("maple: %s\n" % printable(line) for line in lines).encode("utf-8", "replace")
 
 
-def _anew(submission: Submission, findings: Sequence[Finding], decision: Decision) -> List[str]:
-    """Return the line that names the command which writes a script of another scheduler for this site."""
-    if not findings or submission.came != "file":
-        return []
-    from .written_for import command, is_beyond_edits
+def _is_to_be_written_anew(submission: Submission, findings: Sequence[Finding], decision: Decision) -> bool:
+    """A script of another scheduler: what asks first would mend the launch line for a job that nobody meant."""
+    if not findings:
+        return False
+    from .written_for import is_beyond_edits
 
     job = understood(submission, None)
-    if job is None or not is_beyond_edits(job, findings, decision.repaired is not None):
-        return []
-    return ["help: %s would write it for this site" % command(submission.path).decode("utf-8", "backslashreplace")]
+    return job is not None and is_beyond_edits(job, findings, decision.repaired is not None)
 
 
 def question(submission: Submission, offered: Rewritten) -> bytes:

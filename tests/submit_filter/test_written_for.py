@@ -7,7 +7,7 @@ from typing import Mapping, Optional
 import pytest
 from maple_agents import sites
 from maple_submit_filter.answer import answer
-from maple_submit_filter.decide import understood
+from maple_submit_filter.decide import decide, understood
 from maple_submit_filter.frames import Reply, Request
 from maple_submit_filter.modes import policy_of
 from maple_submit_filter.submission import Submission
@@ -56,6 +56,14 @@ def test_a_terminal_is_told_in_one_line_and_nothing_is_changed_for_it(source: by
     assert lines[-1] == b"maple: help: maple new --from jobs/train.sh would write it for this site"
     assert sum(b"maple new" in line for line in lines) == 1
     assert (said.change, said.offer) == (None, None)
+
+
+def test_nobody_is_asked_to_have_it_mended_for_the_one_node_that_qsub_gives() -> None:
+    """The launch line alone could be made to fit the job that comes of no directives at all."""
+    asked = submission(OF_SLURM, "pbs")
+    asked = asked._replace(argv=(b"qsub", b"-A", b"AlphaTrain", b"-l", b"filesystems=home", b"jobs/train.sh"))
+    assert decide(asked, sites.load("alcf-polaris")).offered is not None
+    assert reply(asked).offer is None
 
 
 @pytest.mark.parametrize(("source", "scheduler"), [(OF_SLURM, "slurm"), (OF_PBS, "pbs")])

@@ -11,6 +11,7 @@ import click
 from maple_submit_filter.decide import Rewritten
 from maple_submit_filter.modes import in_force, policy_of
 from maple_submit_filter.report import printable, report, summary
+from maple_submit_filter.written_for import CODE
 
 from .asked import Answer, answer
 from .difference import unified
@@ -39,6 +40,10 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: 
     Exit code: 0 clean, 1 findings, 2 usage, or the script cannot be read.
     """
     asked = answer(script, words, site_id)
+    if asked.decision.findings:
+        from .carried import with_last_rung
+
+        asked = with_last_rung(asked)
     mode = mode_of(asked)
     if as_json:
         from .answers import checked
@@ -69,8 +74,13 @@ def show(asked: Answer, mode: str) -> None:
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
-    if decision.offered != decision.repaired:
-        _differences(asked, decision.offered, "with every offer accepted")
+    if decision.offered is not None and decision.offered != decision.repaired:
+        anew = any(because == CODE for _, because in decision.offered.because)
+        _differences(asked, decision.offered, "written anew, if you take it" if anew else "with every offer accepted")
+        for says in decision.offered.says if anew else ():
+            click.echo("  " + printable(says))
+    for _, held in (one for one in decision.held_back if one[0] == CODE):
+        click.echo(printable(held))
     why = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else None
     click.echo(f"{printable(asked.name)}: {summary(decision.verdict, len(decision.findings), why)}")
 

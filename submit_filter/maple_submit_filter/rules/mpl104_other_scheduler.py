@@ -12,7 +12,7 @@ from ..schedulers import slurm
 from ..settings import Setting
 from ..site import Site
 from ..wording import is_pbs, option
-from ..written_for import other_scheduler, unset_here
+from ..written_for import command, other_scheduler, unset_here
 from . import rule
 
 # What of a Slurm request a PBS job would have to say, and with which settings.
@@ -67,7 +67,7 @@ def _comments(job: Job) -> Iterator[Finding]:
         kind = job.source[line.span.start : line.span.end].split()[0].decode("ascii", "replace")
         says = "%s lines are comments to qsub, and nothing else says %s"
         words = ", ".join("%s (%s)" % (name, option(job, _IN_PBS[name][0])) for name in missing)
-        yield Finding("MPL104", says % (kind, words), line.span, help="say it in #PBS lines, or on the command line")
+        yield Finding("MPL104", says % (kind, words), line.span, help=_anew(job, "say it in #PBS lines"))
 
 
 def _of_pbs(job: Job, plan: LaunchPlan) -> Iterator[Finding]:
@@ -75,7 +75,13 @@ def _of_pbs(job: Job, plan: LaunchPlan) -> Iterator[Finding]:
     name = unset_here(job, plan.assigned) if plan.steps and other_scheduler(job) else None
     if name is not None:
         says = "the script is one for PBS: Slurm sets no %s" % name.decode("ascii", "replace")
-        yield Finding("MPL104", says, job.script.directives[0].span, help="write it in the words of Slurm")
+        yield Finding("MPL104", says, job.script.directives[0].span, help=_anew(job, "write it in the words of Slurm"))
+
+
+def _anew(job: Job, otherwise: str) -> str:
+    """Return what to do; a script that Maple can carry over has a command for it."""
+    made = command(job.submission.path) if other_scheduler(job) else b""
+    return "%s, or have it written: %s" % (otherwise, made.decode("utf-8", "replace")) if made else otherwise
 
 
 def _prefix(job: Job, setting: Setting) -> str:
