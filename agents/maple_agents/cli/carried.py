@@ -90,16 +90,22 @@ def _offering(made: "Carried", job: Job, asked: Answer, decision: Decision) -> D
     wrong = next((one for one in left.findings if one.proven), None)
     if left.verdict == "unread" or wrong is not None:
         return _held(decision, left.why if wrong is None else "%s %s" % (wrong.code, wrong.says))
-    launch = made.plan.launch
-    because = ((_line(job), CODE), (_line(job), "%s revision %d" % (launch.name, launch.revision)))
+    because = tuple((_line(job), one) for one in (CODE, *_template(made)))
     says = ("%s the script is written for %s" % (CODE, asked.site.id), *_assumed(made), *made.advice)
     return decision._replace(offered=Rewritten(made.script, asked.submission.argv, says, because))
+
+
+def _template(made: "Carried") -> tuple[str, ...]:
+    """Return which launch template the words come from, as a rule's edits say it."""
+    launch = made.plan.launch if made.plan is not None else None
+    return ("%s revision %d" % (launch.name, launch.revision),) if launch is not None else ()
 
 
 def _assumed(made: "Carried") -> tuple[str, ...]:
     """Return a sentence for each value of the request that nobody said."""
     request = ("nodes", "partition", "queue", "qos", "walltime", "filesystems")
-    return tuple("%s %s: %s" % (one.slot, one.value, one.because) for one in made.plan.assumed if one.slot in request)
+    assumed = made.plan.assumed if made.plan is not None else ()
+    return tuple("%s %s: %s" % (one.slot, one.value, one.because) for one in assumed if one.slot in request)
 
 
 def _line(job: Job) -> int:
