@@ -78,7 +78,7 @@ class HttpModel:
         refusal: Answered | None = None
         while form is not None:
             body = {"model": self._served, "stream": False, **form.words(messages, schema, limit)}
-            answered = post(self._address, self._key, json.dumps(body).encode(), deadline)
+            answered = self._post(json.dumps(body).encode(), deadline)
             if answered.status not in _REFUSES_FORM:
                 self._form = form
                 return self._value(answered, schema)
@@ -86,6 +86,12 @@ class HttpModel:
             form = form.plainer(self._reason(answered))
         assert refusal is not None
         raise self._error(self._reason(refusal))
+
+    def _post(self, body: bytes, deadline: float) -> Answered:
+        try:
+            return post(self._address, self._key, body, deadline)
+        except ModelError as error:
+            raise self._error(self._clean(error.wrong), error.remedy) from None
 
     def _value(self, answered: Answered, schema: Schema) -> object:
         if answered.status != HTTPStatus.OK:

@@ -91,7 +91,7 @@ def _least(name: str) -> int:
 
 def _if_random(found: re.Match[str]) -> str:
     before = found.string[max(0, found.start() - 8) : found.start()].lower()
-    if shapes.HASH.search(before) or not _looks_random(found[0]):
+    if shapes.HASH.search(before) or shapes.HASH.match(found[0].lower()) or not _looks_random(found[0]):
         return found[0]
     return MASK
 

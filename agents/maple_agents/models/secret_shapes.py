@@ -17,19 +17,19 @@ SAYS = frozenset(
     )
 )  # fmt: skip
 NEXT = re.compile(r"[,;&]++(?=[A-Za-z_][\w.-]*+=)|[,;)\]}\\]++$")
-HASH = re.compile(r"(?:sha\d{1,3}|md5|blake\w*)[:=-]$")
+HASH = re.compile(r"(?:sha\d{1,3}|md5|blake\w{0,4})[:=-](?=$|.{20})")
 _TOKENS = (
     r"hf_[A-Za-z0-9]{16,}+",
     r"api_org_[A-Za-z0-9]{16,}+",
     r"gh[pousr]_[A-Za-z0-9]{16,}+",
     r"github_pat_\w{16,}+",
     r"gl(?:pat|ptt|dt|rt|cbt|soat|ft|agent|imt|oas)-[\w.-]{16,}+",
-    r"[sr]k-(?=[\w-]*\d)(?=[\w-]*[A-Za-z]{3})[\w-]{16,}+",
+    r"[sr]k-(?=[\w-]{0,60}?\d)(?=[\w-]{0,60}?[A-Za-z]{3})[\w-]{16,}+",
     r"[srp]k_(?:live|test)_[A-Za-z0-9]{10,}+",
     r"(?:AKIA|ASIA|ABIA|ACCA|AROA|AIDA)[A-Z0-9]{16}(?![A-Z0-9])",
     r"xox[a-z]-[\w-]{10,}+",
     r"xapp-[\w-]{10,}+",
-    r"eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+){0,3}",
+    r"(?<!-)eyJ[\w-]{8,}+\.[\w-]{4,}+(?:\.[\w-]*+){0,3}",
     r"AIza[\w-]{30,}+",
     r"ya29\.[\w-]{16,}+",
     r"npm_[A-Za-z0-9]{30,}+",
