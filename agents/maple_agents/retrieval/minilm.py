@@ -75,14 +75,15 @@ def _loaded(weights: Weights) -> Any:
 
 @contextlib.contextmanager
 def _quietly() -> Iterator[None]:
-    """Set `QUIET` and put things back: a job that is submitted afterwards must not inherit HF_HUB_OFFLINE."""
-    before = {name: os.environ.get(name) for name in QUIET}
+    """Set `QUIET`, and put everything back as it was.
+
+    A job that is submitted afterwards must inherit neither HF_HUB_OFFLINE nor what torch sets for its own OpenMP.
+    """
+    before = dict(os.environ)
     os.environ.update(QUIET)
     try:
         yield
     finally:
-        for name, value in before.items():
-            if value is None:
-                os.environ.pop(name, None)
-            else:
-                os.environ[name] = value
+        for name in set(os.environ) - set(before):
+            del os.environ[name]
+        os.environ.update(before)
