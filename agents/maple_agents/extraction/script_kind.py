@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import re
 
-from maple_submit_filter.schedulers.script_lines import SHELLS, interpreter
+from maple_submit_filter.schedulers.script_lines import interpreter
 
 from ..synthesis.values import Refused
 
@@ -55,6 +55,3 @@ def scheduler_of(source: bytes, said: str | None = None) -> str:
     if words["slurm"] == words["pbs"]:
         words = directives
     return "pbs" if words["pbs"] > words["slurm"] else "slurm"
-
-
-__all__ = ["LONGEST", "SCHEDULERS", "SHELLS", "readable", "scheduler_of"]

@@ -58,7 +58,16 @@ def _launch(steps: tuple[Step, ...], body: Body) -> Launch:
 
 
 def _top(offset: int, body: Body) -> int:
-    """Return the first byte of the script's own entry that holds *offset*."""
+    """Return the first byte of the script's own entry that holds *offset*, or the here-document that does."""
+    documents = [
+        (one.top.start, each.heredoc.span)
+        for one in body.commands
+        for each in one.command.redirects
+        if each.heredoc is not None
+    ]
+    for start, span in documents:
+        if span.start <= offset < span.end:
+            return start
     holding = [one.top for one in body.commands if one.top.start <= offset < one.top.end]
     return min((top.start for top in holding), default=offset)
 

@@ -14,15 +14,19 @@ DECLARING = frozenset((b"export", b"declare", b"typeset", b"local", b"readonly")
 class Found(NamedTuple):
     """A simple command. *item*: the list entry it stands in. *top*: the first byte of the script's own entry.
 
-    *whole*: the entry is nothing else. *siblings*: how many entries its list has. *inside*: it stands in `$( )`.
+    *whole*: the entry is nothing else. *group*: the list, with *siblings* entries. *inside*: it stands in `$( )`.
     """
 
     command: Simple
     item: Span
     top: Span
     whole: bool
+    group: Span
     siblings: int
     inside: bool
+
+
+_NO_COMMAND = Simple(Span(0, 0), (), (), ())
 
 
 class Given(NamedTuple):
@@ -50,33 +54,38 @@ def found(source: bytes, start: int = 0, end: int | None = None) -> list[Found]:
     program = parse(source, start, end)
     out: list[Found] = []
     for item in program.items:
-        out += _within(item, item.command.span, item.command.span, len(program.items), False)
+        out += _within(
+            item,
+            Found(_NO_COMMAND, item.command.span, item.command.span, False, program.span, len(program.items), False),
+        )
     return sorted(out, key=lambda one: one.command.span)
 
 
-def _within(node: object, item: Span, top: Span, siblings: int, inside: bool) -> Iterator[Found]:
+def _within(node: object, place: Found) -> Iterator[Found]:
+    """Yield the simple commands of a part of the tree; *place* tells where it stands, but for the command."""
     if isinstance(node, Item) and isinstance(node.command, Simple):
-        yield Found(node.command, item, top, True, siblings, inside)
-        yield from _children(node.command, item, top, siblings, inside)
+        yield place._replace(command=node.command, whole=True)
+        yield from _children(node.command, place)
     elif isinstance(node, Simple):
-        yield Found(node, item, top, False, siblings, inside)
-        yield from _children(node, item, top, siblings, inside)
+        yield place._replace(command=node)
+        yield from _children(node, place)
     elif isinstance(node, Program):
         for entry in node.items:
-            yield from _within(entry, entry.command.span, top, len(node.items), inside)
+            inner = place._replace(item=entry.command.span, group=node.span, siblings=len(node.items))
+            yield from _within(entry, inner)
     elif isinstance(node, CommandSub):
         if node.body is not None:
-            yield from _within(node.body, item, top, siblings, True)
+            yield from _within(node.body, place._replace(inside=True))
     elif isinstance(node, HereDoc):
-        yield from _children(node.body, item, top, siblings, inside)
+        yield from _children(node.body, place)
     elif isinstance(node, tuple) and not isinstance(node, (Span, Literal)):
-        yield from _children(node, item, top, siblings, inside)
+        yield from _children(node, place)
 
 
-def _children(node: tuple[object, ...], item: Span, top: Span, siblings: int, inside: bool) -> Iterator[Found]:
+def _children(node: tuple[object, ...], place: Found) -> Iterator[Found]:
     for child in node:
         if isinstance(child, tuple):
-            yield from _within(child, item, top, siblings, inside)
+            yield from _within(child, place)
 
 
 def given(source: bytes, commands: list[Found]) -> list[Given]:

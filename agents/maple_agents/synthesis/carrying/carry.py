@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import re
 from typing import NamedTuple
 
 from maple_submit_filter.edits import Conflict, Edit, Span, apply
-from maple_submit_filter.schedulers.script_lines import interpreter
 
 from ...extraction.script import at_site
+from ...extraction.script_launches import AGENTS
 from ...extraction.script_parts import Foreign, Launch
+from ...extraction.script_slots import main
 from ...extraction.script_walk import Found, found, given
 from ...slots import Slots
 from ...templates import LaunchFile
-from .. import environment, launching
+from .. import cores, environment, launching
 from ..deciding import decide_plan
 from ..values import Cluster, Lacking, Layout, Plan, Refused
 from . import asked, directives, judged, launch_lines, layouts, mending, plumbing, site_lines, variables
+from .advice import advice as looked_at
 from .values import Carried
 
 NOTHING = Slots()
@@ -28,6 +31,8 @@ class Way(NamedTuple):
     in_front: bool  # each rank gets its numbers in front of its program
 
 
+_REMOTE = ("ssh", "rsh", "pbs_tmrsh", "pbsdsh")
+_GOES = re.compile(rb'^cd "?\$\{?PBS_O_WORKDIR\}?"?', re.MULTILINE)
 _WAYS = (Way(False, False), Way(True, False), Way(True, True))
 
 
@@ -40,13 +45,25 @@ def carry(foreign: Foreign, cluster: Cluster, said: Slots = NOTHING) -> Carried 
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
     plan = _decided(foreign, cluster, said, home)
+    mended = mending.mended(foreign, cluster, said, foreign.source) if home else None
+    if mended is not None:
+        made = plan if isinstance(plan, Plan) else None
+        return Carried(mended, made, foreign.notes, mended == foreign.source)
     if isinstance(plan, Lacking):
         return plan._replace(advice=(*plan.advice, *foreign.notes))
-    if home:
-        mended = mending.mended(foreign, cluster, said, foreign.source)
-        if mended is not None:
-            return Carried(mended, plan, foreign.notes, mended == foreign.source)
-    return _first_right(foreign, plan, home)
+    return _first_right(foreign, _as_launched(foreign, plan), home)
+
+
+def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
+    """Return the plan with the template of the training's own kind of launcher, and its tasks."""
+    training = main(foreign.launches)
+    if training is None or training.outer is None and training.agent is None:
+        return plan
+    launch = _template(training, plan)
+    layout = plan.layout
+    tasks = 1 if launch.when.launcher in AGENTS else layout.ranks_per_node
+    cpus = cores.per_task(plan.kinds, layout.gpus_per_node, tasks, launch.when.over, plan.cluster)
+    return plan._replace(launch=launch, layout=layout._replace(tasks_per_node=tasks, cpus_per_task=cpus))
 
 
 def _decided(foreign: Foreign, cluster: Cluster, said: Slots, home: bool) -> Plan | Lacking:
@@ -64,6 +81,7 @@ def _decided(foreign: Foreign, cluster: Cluster, said: Slots, home: bool) -> Pla
 
 def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
     """Return the script by the smallest change after which every world forms. Raises `Refused`."""
+    _carriable(foreign, plan)
     whys: list[str] = []
     for way in _WAYS:
         try:
@@ -73,9 +91,24 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
             continue
         why = judged.wrong(script, foreign, plan.cluster, wanted)
         if not why:
+            advice += [] if home else looked_at(foreign, plan, script, found(foreign.source))
             return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
         whys.append(why)
-    raise Refused("the script cannot be carried with certainty: %s" % whys[0])
+    raise Refused("the script cannot be carried with certainty: %s" % whys[-1])
+
+
+def _carriable(foreign: Foreign, plan: Plan) -> None:
+    """Raise `Refused` for launch lines that no template can take the place of."""
+    for launch in foreign.launches:
+        links = [link.name for link in launch.steps[0].links]
+        remote = next((name for name in links if name in _REMOTE), "")
+        if remote:
+            says = "line %d: the nodes are reached by %s, one by one: write it as one launch line over all of them"
+            raise Refused(says % (launch.line, remote))
+        single = launch.outer is not None and launch.agent is None and not launch.small
+        if single and launch_lines.python_template(plan) is None:
+            says = "line %d: it starts its ranks one by one, and nobody knows how they find their numbers on %s"
+            raise Refused(says % (launch.line, plan.cluster.site.id))
 
 
 def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, list[str], list[Layout | None]]:
@@ -97,7 +130,7 @@ def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, li
         edits += launch_lines.edits(launch, foreign, one, layout)
         if launch.outer is not None or layout.nodes > 1:
             lines.update(dict.fromkeys(() if launch.small else launching.before(one._replace(layout=layout))))
-            at = min(at, launch.at)
+            at = at if launch.small else min(at, launch.at)
         edits += _ranks(launch, foreign, one, layout, way)
     edits += _rendezvous(foreign, plan, wanted, commands, way, home)
     edits += list(plumbing.node_lists(foreign, plan, commands))
@@ -121,7 +154,7 @@ def _ranks(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, way: Wa
     if launch.small or launch.agent is not None or not way.ranks:
         return []
     if way.in_front or not plumbing.has_ranks(foreign):
-        return launch_lines.rank_by_rank(launch, plan)
+        return launch_lines.rank_by_rank(launch, plan._replace(layout=layout))
     return []
 
 
@@ -171,25 +204,23 @@ def _assembled(
     edits = _apart(edits)
     drafted = apply(source, edits)
     multiple = foreign.plan.allocation.node_file
-    shims = variables.shims(_commented(drafted), foreign.scheduler, plan, multiple[0] if multiple else 1)
+    shims = variables.shims(drafted, foreign.scheduler, plan, multiple[0] if multiple else 1)
     advice += shims.advice
-    own = [] if home else _environment(plan)
-    if home and plan.cluster.site.scheduler == "pbs":
-        own = []
+    own = [] if home else _environment(plan, source)
     head = [*lines, *([b""] if shims.lines or own else []), *shims.lines, *own]
     return apply(source, [*edits, *_headed(source, foreign, head)])
 
 
-def _commented(script: bytes) -> bytes:
-    """Return the script with its old directives as nothing: they use no variables."""
-    return script
-
-
-def _environment(plan: Plan) -> list[bytes]:
-    try:
-        return list(environment.lines(plan))
-    except NotImplementedError:
-        return [b'cd "$PBS_O_WORKDIR"'] if plan.cluster.site.scheduler == "pbs" else []
+def _environment(plan: Plan, source: bytes) -> list[bytes]:
+    """Return the lines of the cluster; a script that goes to the folder of its submission itself need not twice."""
+    lines = environment.lines(plan)
+    if not _GOES.search(source):
+        return lines
+    at = next((index for index, line in enumerate(lines) if _GOES.match(line)), None)
+    if at is None:
+        return lines
+    start = at - 1 if at and lines[at - 1].startswith(b"#") else at
+    return [*lines[:start], *lines[at + 1 :]]
 
 
 def _apart(edits: list[Edit]) -> list[Edit]:
@@ -218,6 +249,3 @@ def _headed(source: bytes, foreign: Foreign, head: list[bytes]) -> list[Edit]:
         first_line = len(source)
     place = old[0].start if old else first_line
     return [*edits, Edit(Span(place, place), text, "directives")]
-
-
-__all__ = ["NOTHING", "carry", "interpreter"]

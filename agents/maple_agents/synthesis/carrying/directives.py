@@ -51,7 +51,8 @@ _MAIL = {
     b"TIME_LIMIT": b"a",
 }
 _LETTERS = {b"b": b"BEGIN", b"e": b"END", b"a": b"FAIL"}
-_TORQUE = re.compile(rb"%[a-zA-Z]")
+_NAMES_FILES = "PBS puts no job id into a name; it calls the file by the job's name and id itself"
+_PATTERN = re.compile(rb"%[a-zA-Z]")
 
 
 def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
@@ -68,8 +69,10 @@ def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
         made = _translated(said, foreign.scheduler, new, home)
         if made is None:
             advice.append("line %d: %s left out: %s" % (said.origin.line, _shown(said), _why(said, new)))
-        elif made:
-            lines += [one for one in made if one not in lines]
+            continue
+        lines += [one for one in made if one not in lines]
+        if not made and said.name in ("output", "error"):
+            advice.append("line %d: %s left out: %s" % (said.origin.line, _shown(said), _NAMES_FILES))
     lines += _joined(foreign, new)
     return Request(tuple(lines), tuple(advice))
 
@@ -139,10 +142,10 @@ def _file(letter: bytes, value: bytes) -> tuple[bytes, ...] | None:
     """PBS puts no job id into a name, but names files after the job by itself: a folder is all that need be said."""
     if value in (b"/dev/null",):
         return (b"#PBS %s /dev/null" % letter,)
-    if not _TORQUE.search(value):
+    if not _PATTERN.search(value):
         return (b"#PBS %s %s" % (letter, value),)
     folder, slash, _ = value.rpartition(b"/")
-    if _TORQUE.search(folder):
+    if _PATTERN.search(folder):
         return None
     return (b"#PBS %s %s/" % (letter, folder),) if slash else ()
 

@@ -96,7 +96,7 @@ def _world(step: Step, layout: Layout) -> str:
         return "its world has %s ranks, not %d" % (group.world_size, layout.ranks)
     if group.nodes is not None and group.nodes != layout.nodes:
         return "it runs on %d nodes, not %d" % (group.nodes, layout.nodes)
-    return _ranked(group)
+    return _ranked(group) if layout.ranks > 1 else ""
 
 
 def _ranked(group: Group) -> str:

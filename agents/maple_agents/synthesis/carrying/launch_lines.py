@@ -9,7 +9,7 @@ from ...extraction.script_launches import options_kept
 from ...extraction.script_parts import Foreign, Launch, Words
 from ...templates import LaunchFile
 from .. import launching
-from ..values import Layout, Plan
+from ..values import Layout, Plan, Refused
 from . import templates_of
 
 _LAYOUT = {
@@ -35,11 +35,26 @@ def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout) -> list[
         if words is not None:
             found += _put(launch.agent, words, because)
     if launch.outer is not None:
-        found += _put(launch.outer, _outer(launch, foreign, one, plan.layout), because)
+        found += _alone_at_last(launch, foreign) if _without_outer(launch, one) else _put(
+            launch.outer, _outer(launch, foreign, one, plan.layout), because)  # fmt: skip
     elif launch.agent is not None and layout.nodes > 1:
         start = launch.agent.spans[0].start
         found.append(Edit(Span(start, start), _outer(launch, foreign, one, plan.layout) + b" ", because))
     return found
+
+
+def _without_outer(launch: Launch, plan: Plan) -> bool:
+    """Tell whether a single task is better started by the batch shell: the launcher would start all of the job's."""
+    return launch.small and launch.agent is None and "{" not in plan.launch.launch[0]
+
+
+def _alone_at_last(launch: Launch, foreign: Foreign) -> list[Edit]:
+    assert launch.outer is not None
+    edits = []
+    for span in launch.outer.spans:
+        blanks = len(foreign.source[span.end :]) - len(foreign.source[span.end :].lstrip(b" \t"))
+        edits.append(Edit(Span(span.start, span.end + blanks), b"", "one task"))
+    return edits
 
 
 def _put(words: Words, new: bytes, because: str) -> list[Edit]:
@@ -80,6 +95,8 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     if words is None or link is None:
         return None
     kept = options_kept(link, _LAYOUT[words.name], foreign.source)
+    if plan.launch.when.launcher != words.name:
+        kept = _of_other(launch, words.name, kept, plan)
     if launch.outer is None and plan.layout.nodes == 1:
         made = _alone(words.name, plan.layout, link, kept)
     else:
@@ -90,6 +107,17 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     if words.name == "torchrun" and plan.launch.when.launcher == "torchrun":
         own = _name_kept(own, words, foreign)
     return b" ".join([own, *(text for _, text in kept)])
+
+
+def _of_other(launch: Launch, name: str, kept: list[tuple[str, bytes]], plan: Plan) -> list[tuple[str, bytes]]:
+    """Return the options that another launcher takes too. Raises `Refused` where one would be lost."""
+    lost = [text for option, text in kept if option != "module"]
+    if lost:
+        raise Refused(
+            "line %d: no launch template starts %s on %s, and %s does not take its %s"
+            % (launch.line, name, plan.cluster.site.id, plan.launch.when.launcher, lost[0].decode("utf-8", "replace"))
+        )
+    return [("module", b"--module") for option, _ in kept if option == "module"]
 
 
 def _name_kept(own: bytes, words: Words, foreign: Foreign) -> bytes:
@@ -121,7 +149,7 @@ def _without_mode(inner: str, link: Link) -> str:
 
 def rank_by_rank(launch: Launch, plan: Plan) -> list[Edit]:
     """Return the edit that gives each rank its numbers in front of its program, where the script does not."""
-    words = templates_of.in_front(plan.launch)
+    words = launching.filled(templates_of.in_front(plan.launch), plan)
     if not words or launch.program is None or launch.quote:
         return []
     start = launch.program.start

@@ -16,9 +16,9 @@ def of_launch(launch: Launch, foreign: Foreign, plan: Plan) -> Layout:
         return Layout(1, min(1, whole.gpus_per_node), 1, 1, whole.cpus_per_task)
     nodes, ranks = _nodes(launch), _ranks(launch)
     had = foreign.plan.allocation.nodes
-    if nodes is None or had is None or nodes >= had or foreign.wrong:
-        return whole
     each = whole.ranks_per_node
+    if nodes is None or had is None or nodes >= had or foreign.wrong:
+        return whole._replace(tasks_per_node=1 if launch.agent is not None else each)
     if ranks and ranks < _usual(foreign):
         each = min(ranks, each)
     tasks = 1 if launch.agent is not None else each

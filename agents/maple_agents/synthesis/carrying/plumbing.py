@@ -14,6 +14,7 @@ from maple_submit_filter.text import plain
 from ...extraction.script_parts import Foreign
 from ...extraction.script_walk import Found, Given, Text, bare, found, given, texts
 from ...templates import LaunchFile
+from .. import launching
 from ..values import Layout, Plan
 from . import templates_of
 
@@ -40,7 +41,8 @@ class Numbers:
 
     def __init__(self, plan: Plan, layout: Layout, one: LaunchFile | None) -> None:
         """*one*: the template that starts programs rank by rank."""
-        own = templates_of.ranks(one) if one is not None else {}
+        laid = plan._replace(layout=layout)
+        own = {name: launching.filled(word, laid) for name, word in templates_of.ranks(one).items()} if one else {}
         node = templates_of.node_rank(_with_node_rank(plan))
         size, each = "%d" % layout.ranks, "%d" % layout.ranks_per_node
         self.by_name = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": each, "NODE_RANK": node, "GROUP_RANK": node, **own}
@@ -64,7 +66,7 @@ def _with_node_rank(plan: Plan) -> tuple[LaunchFile, ...]:
 def in_tasks(foreign: Foreign, numbers: Numbers) -> list[Edit]:
     """Return the edits by which texts for the shells of tasks give RANK and its like the new launcher's numbers."""
     found_edits: list[Edit] = []
-    for text in texts(foreign.source):
+    for text in scripts_of(foreign):
         escape = b"\\" if text.quote in (b'"', b"<") else b""
         masked = _MASK.search(foreign.source, *text.span) is not None
         for each in given_in(foreign.source, text):
@@ -76,6 +78,22 @@ def in_tasks(foreign: Foreign, numbers: Numbers) -> list[Edit]:
     return found_edits
 
 
+def scripts_of(foreign: Foreign) -> list[Text]:
+    """Return the texts that a shell of the tasks reads; a configuration that is written out is none and stays."""
+    programs = [one.program.start for one in foreign.launches if one.program is not None]
+    return [
+        text for text in texts(foreign.source) if not text.quote.startswith(b"<") or _is_script(text, foreign, programs)
+    ]
+
+
+def _is_script(text: Text, foreign: Foreign, programs: list[int]) -> bool:
+    start, end = text.span
+    body = foreign.source[start:end]
+    if body.startswith(b"#!") or any(start <= one < end for one in programs):
+        return True
+    return re.search(rb"^export |[$\{](?:%s)\b" % OF_TASK.pattern, body, re.MULTILINE) is not None
+
+
 def given_in(source: bytes, text: Text) -> list[Given]:
     """Return the rank variables that a text gives a value; a here-document that is no script gives none."""
     commands = found(source, *text.span)
@@ -83,19 +101,47 @@ def given_in(source: bytes, text: Text) -> list[Given]:
 
 
 def other_numbers(foreign: Foreign, numbers: Numbers, taken: list[Edit]) -> list[Edit]:
-    """Return the edits by which the rest of these texts reads the new launcher's variables; programs are left alone."""
-    kept = [one.program for one in foreign.launches if one.program is not None]
-    covered = [*(edit.span for edit in taken), *kept]
+    """Return the edits by which the rest of these texts reads the new launcher's variables.
+
+    A program keeps its arguments as they are: variables that it names are set in front of it.
+    """
+    covered = [edit.span for edit in taken]
     out: list[Edit] = []
-    for text in texts(foreign.source):
-        for match in re.finditer(
-            rb"(?<=[$\{])(?:%s)\b" % OF_TASK.pattern, foreign.source[text.span.start : text.span.end]
-        ):
-            span = Span(text.span.start + match.start(), text.span.start + match.end())
-            new = numbers.of(match[0])
-            if new.startswith(b"$") and not any(one.start <= span.start < one.end for one in covered):
+    for text in scripts_of(foreign):
+        wanted: dict[bytes, None] = {}
+        for span, name in _task_variables(foreign.source, text):
+            new = numbers.of(name)
+            if not new.startswith(b"$") or new[1:] == name or any(one.start <= span.start < one.end for one in covered):
+                continue
+            if any(one.program is not None and _holds(one.program, span) for one in foreign.launches):
+                wanted[name + b"=" + new] = None
+            else:
                 out.append(Edit(span, new[1:], "rank"))
+        out += _set_first(foreign.source, text, list(wanted))
     return out
+
+
+def _task_variables(source: bytes, text: Text) -> Iterator[tuple[Span, bytes]]:
+    """Yield the places in a text where a task's own variable is read."""
+    start, end = text.span
+    for match in re.finditer(rb"(?<=[$\{])(?:%s)\b" % OF_TASK.pattern, source[start:end]):
+        yield Span(start + match.start(), start + match.end()), match[0]
+
+
+def _holds(outer: Span, inner: Span) -> bool:
+    return outer.start <= inner.start < outer.end
+
+
+def _set_first(source: bytes, text: Text, settings: list[bytes]) -> list[Edit]:
+    """Return the edit that sets variables where a text begins, behind the line that names its shell."""
+    if not settings:
+        return []
+    start = text.span.start
+    if source.startswith(b"#!", start):
+        start = source.index(b"\n", start) + 1
+    escape = b"\\" if text.quote in (b'"', b"<") else b""
+    glue = b"; " if text.quote in (b"'", b'"') else b"\n"
+    return [Edit(Span(start, start), b"".join(one.replace(b"$", escape + b"$") + glue for one in settings), "rank")]
 
 
 def in_batch(foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]) -> list[Edit]:
@@ -113,7 +159,7 @@ def in_batch(foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]
 
 def has_ranks(foreign: Foreign) -> bool:
     """Tell whether the script itself tells each task its rank."""
-    return any(each.name == b"RANK" for text in texts(foreign.source) for each in given_in(foreign.source, text))
+    return any(each.name == b"RANK" for text in scripts_of(foreign) for each in given_in(foreign.source, text))
 
 
 def node_lists(foreign: Foreign, plan: Plan, commands: list[Found]) -> Iterator[Edit]:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
+
 from maple_submit_filter.edits import Edit, Span
-from maple_submit_filter.script import line_of
 
 from ...extraction.script_parts import Foreign, Region
 from ...extraction.script_walk import Found
@@ -15,16 +16,29 @@ def without(foreign: Foreign, commands: list[Found]) -> list[Edit]:
     A line that holds nothing else goes with its newline; a command that is not alone on its line, or in its list,
     becomes `:`, so that what is around it stays as it was.
     """
-    out: list[Edit] = []
+    whole, parts = _going(foreign, commands)
+    counts = Counter(one.group for one in whole if one.whole)
+    emptied = {one.group: one for one in reversed(whole) if counts[one.group] == one.siblings and _is_nested(one)}
+    out = [Edit(each.span, b"", "another cluster's") for each in parts]
+    return [*out, *(_gone(one, foreign.source, emptied.get(one.group) is one) for one in whole)]
+
+
+def _going(foreign: Foreign, commands: list[Found]) -> tuple[list[Found], list[Region]]:
+    """Return the commands that go, and the parts of others that go."""
+    whole: list[Found] = []
+    some: list[Region] = []
     for one in commands:
         parts = [each for each in foreign.regions if each.kind in ("module", "transport") and _in(each.span, one)]
-        if not parts:
-            continue
-        if parts[0].kind == "module" or _all(parts, one):
-            out.append(_gone(one, foreign.source, _alone_in_list(one, foreign)))
+        if parts and (parts[0].kind == "module" or _all(parts, one)):
+            whole.append(one)
         else:
-            out += [Edit(each.span, b"", "transport") for each in parts]
-    return out
+            some += parts
+    return whole, some
+
+
+def _is_nested(one: Found) -> bool:
+    """Tell whether the command stands in a function or a branch, which must not be empty."""
+    return one.item.start != one.top.start
 
 
 def _in(span: Span, one: Found) -> bool:
@@ -37,14 +51,9 @@ def _all(parts: list[Region], one: Found) -> bool:
     return len(parts) >= words
 
 
-def _alone_in_list(one: Found, foreign: Foreign) -> bool:
-    """Tell whether all that the list of the command has goes: a function or a branch must not be empty."""
-    return one.siblings == 1 or one.item.start != one.top.start
-
-
-def _gone(one: Found, source: bytes, nested: bool) -> Edit:
+def _gone(one: Found, source: bytes, stays: bool) -> Edit:
     start, end = one.command.span
-    if not one.whole or nested:
+    if not one.whole or stays:
         return Edit(one.command.span, b":", "another cluster's")
     begin = source.rfind(b"\n", 0, start) + 1
     stop = source.find(b"\n", end)
@@ -53,13 +62,3 @@ def _gone(one: Found, source: bytes, nested: bool) -> Edit:
     if before.strip() or (behind and not behind.startswith(b"#")):
         return Edit(one.command.span, b":", "another cluster's")
     return Edit(Span(begin, min(stop + 1, len(source))), b"", "another cluster's")
-
-
-def first(foreign: Foreign, commands: list[Found]) -> int:
-    """Return where the lines of the new cluster go: where the first of the old ones went, else before all commands."""
-    tops = [one.top.start for one in commands]
-    earliest = min(tops, default=len(foreign.source))
-    gone = [one.span.start for one in foreign.regions if one.kind == "module"]
-    if gone and line_of(foreign.source, gone[0]) and gone[0] in tops:
-        earliest = min(earliest, gone[0]) if gone[0] == min(tops) else earliest
-    return foreign.source.rfind(b"\n", 0, earliest) + 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import re
 from functools import lru_cache
 from typing import NamedTuple
@@ -162,6 +161,3 @@ def _node_file(lines_a_node: int) -> list[bytes]:
         b"export PBS_NODEFILE=$PWD/nodefile.$SLURM_JOB_ID",
         b'scontrol show hostnames "$SLURM_JOB_NODELIST"%s > "$PBS_NODEFILE"' % repeated,
     ]
-
-
-__all__ = ["Shims", "os", "shims"]
