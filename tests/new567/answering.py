@@ -21,7 +21,7 @@ from tests.new567.running import ROOT
 
 MAPLE = os.path.join(ROOT, ".venv", "bin", "maple")
 LIMIT = 90.0  # seconds for one request, on a machine that is busy
-SILENT = 1.0  # seconds without a byte behind a question
+SILENT = 0.4  # seconds without a byte behind a question
 AT_ONCE = 3
 # what a question is about -> words that a question about it cannot do without, the narrower first
 QUESTIONS = {
@@ -32,6 +32,7 @@ QUESTIONS = {
     "partition": r"partition|queue",
     "queue": r"queue",
     "qos": r"\bqos\b",
+    "gpus_per_node": r"gpus per node",
     "gpu": r"kind of (node|gpu)|which gpu|gpu (type|kind)|type of gpu|\bgpu\b",
     "nodes": r"nodes?\b",
     "program": r"program|command",
