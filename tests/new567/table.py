@@ -17,11 +17,12 @@ from tests.new567.running import Script, run
 
 
 class Result(NamedTuple):
-    """One request and what is wrong with what came of it; [] where all is as expected."""
+    """One request and what is wrong with what came of it; [] where all is right. *output*: what its job printed."""
 
     asked: Asked
     made: Made
     wrong: list[str]
+    output: str = ""
 
 
 def results(asked: Sequence[Asked], cache: str, labs: int = 3) -> list[Result]:
@@ -30,7 +31,11 @@ def results(asked: Sequence[Asked], cache: str, labs: int = 3) -> list[Result]:
     runs = [number for number, one in enumerate(made) if one.script is not None and not one.exit]
     ran = run([Script(f"{number}", asked[number].case.site, made[number].script or b"") for number in runs], labs)
     done = dict(zip(runs, ran))
-    return [Result(one, made[number], reasons(one, made[number], done.get(number))) for number, one in enumerate(asked)]
+    found = []
+    for number, one in enumerate(asked):
+        here = done.get(number)
+        found.append(Result(one, made[number], reasons(one, made[number], here), here.output if here else ""))
+    return found
 
 
 def table(found: Sequence[Result]) -> str:
@@ -73,6 +78,7 @@ def plain(one: Result) -> dict[str, Any]:
         "asked": one.made.asked,
         "seconds": round(one.made.seconds, 3),
         "answer": one.made.document,
+        "output": one.output[-3000:],
         "script": (one.made.script or b"").decode(errors="replace"),
     }
 
