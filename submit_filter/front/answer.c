@@ -148,25 +148,37 @@ static bool ask_helper(const struct config *config, const struct buffer *request
     return answered;
 }
 
-static bool ask_daemon(const struct config *config, const struct buffer *request, struct buffer *frame) {
-    int fd = connect_daemon(config);
-    if (fd < 0) return false;
-    bool answered = exchange(fd, request, frame, now_ms() + config->socket_ms);
-    close(fd);
-    return answered;
-}
-
 static void forget(struct reply *reply) {
     free(reply->frame.at);
     memset(reply, 0, sizeof *reply); /* words of a refused reply are not worth freeing: we become another program */
 }
 
+/* Ask the daemon on *fd*; what it cannot decide, because that takes a file of the user's, the helper can. */
+static bool ask_daemon(const struct config *config, int fd, const struct buffer *request, struct reply *reply,
+                       const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
+    return exchange(fd, request, &reply->frame, now_ms() + config->socket_ms) && read_reply(reply, nonce, hash);
+}
+
+/* Tell the daemon what the helper learnt, if that can be done without waiting. */
+static void teach(int fd, const struct reply *reply, const unsigned char nonce[NONCE_SIZE]) {
+    struct buffer frame = {NULL, 0, 0, false};
+    if (reply->learnt.size == 0) return;
+    build_learnt(&frame, &reply->learnt, nonce);
+    if (!frame.broken) (void)send(fd, frame.at, frame.size, MSG_NOSIGNAL | MSG_DONTWAIT);
+    free(frame.at);
+}
+
 bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
          const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
     memset(reply, 0, sizeof *reply);
-    if (ask_daemon(config, request, &reply->frame) && read_reply(reply, nonce, hash)) return true;
-    forget(reply);
-    if (ask_helper(config, request, &reply->frame) && read_reply(reply, nonce, hash)) return true;
-    forget(reply);
-    return false;
+    int daemon = connect_daemon(config);
+    bool answered = daemon >= 0 && ask_daemon(config, daemon, request, reply, nonce, hash) && !reply->ask_helper;
+    if (!answered) {
+        forget(reply);
+        answered = ask_helper(config, request, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper;
+        if (answered && daemon >= 0) teach(daemon, reply, nonce);
+        if (!answered) forget(reply);
+    }
+    if (daemon >= 0) close(daemon);
+    return answered;
 }

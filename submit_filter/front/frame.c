@@ -1,18 +1,21 @@
 /* The request and the reply: "MPQ1" or "MPR1", the size of the rest, then fields of tag, size and bytes, all numbers of
  * four bytes, big end first. Fields that are not known are skipped. maple_submit_filter/frames.py has the other half. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "front.h"
 #include "watched.h"
 
+enum { FACTS_SIZE = 160 };
 enum {
     Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,
-    Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13,
+    Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13, Q_DEADLINE = 14,
     R_NONCE = 1, R_HASH = 2, R_VERDICT = 3, R_SCRIPT = 4, R_ARGV = 5, R_SAY = 6, R_AUDIT = 7,
-    R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11
+    R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11, R_CONDITION = 12, R_LEARNT = 13
 };
 
 static bool is_watched(const char *variable) {
@@ -52,9 +55,20 @@ static unsigned number_at(const unsigned char *at) {
     return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | (unsigned)at[3];
 }
 
+/* Write the size of a frame where it belongs. */
+static void close_frame(struct buffer *to) {
+    if (to->broken || to->size > MAX_REQUEST) {
+        to->broken = true;
+        return;
+    }
+    unsigned size = (unsigned)to->size - 8;
+    for (unsigned i = 0; i < 4; i++) to->at[4 + i] = (unsigned char)(size >> (24 - 8 * i));
+}
+
 void build_request(struct buffer *to, const char *scheduler, const struct arguments *arguments,
                    const struct source *source, char *const *argv, char *const *environment,
-                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags) {
+                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags,
+                   int deadline) {
     static const char *const ways[] = {"none", "file", "stdin", "wrap", "fd"};
     char cwd[PATH_MAX];
     add(to, "MPQ1\0\0\0\0", 8);
@@ -73,12 +87,34 @@ void build_request(struct buffer *to, const char *scheduler, const struct argume
     add_number(to, Q_FLAGS, flags);
     add_number(to, Q_WORD, (unsigned)arguments->word);
     add_number(to, Q_OFFSET, (unsigned)arguments->offset);
-    if (to->broken || to->size > MAX_REQUEST) {
-        to->broken = true;
-        return;
-    }
-    unsigned size = (unsigned)to->size - 8;
-    for (unsigned i = 0; i < 4; i++) to->at[4 + i] = (unsigned char)(size >> (24 - 8 * i));
+    add_number(to, Q_DEADLINE, (unsigned)deadline);
+    close_frame(to);
+}
+
+/* Device, inode, size and times as text; "" for what is not there. */
+static void facts_of(const struct stat *file, char facts[FACTS_SIZE]) {
+    (void)snprintf(facts, FACTS_SIZE, "%llu %llu %lld %lld.%09ld %lld.%09ld", (unsigned long long)file->st_dev,
+                   (unsigned long long)file->st_ino, (long long)file->st_size, (long long)file->st_mtim.tv_sec,
+                   file->st_mtim.tv_nsec, (long long)file->st_ctim.tv_sec, file->st_ctim.tv_nsec);
+}
+
+void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned char nonce[NONCE_SIZE]) {
+    add(to, "MPL1\0\0\0\0", 8);
+    add_field(to, Q_NONCE, nonce, NONCE_SIZE);
+    add_field(to, R_LEARNT, learnt->at, learnt->size);
+    close_frame(to);
+}
+
+/* Is the file still what it was? The field holds its path, a NUL, and its facts. */
+static bool still_holds(const struct slice *field) {
+    char path[PATH_MAX], facts[FACTS_SIZE] = "";
+    struct stat file;
+    const unsigned char *end = memchr(field->at, 0, field->size);
+    if (end == NULL || end == field->at || (size_t)(end - field->at) >= sizeof path) return false;
+    memcpy(path, field->at, (size_t)(end - field->at) + 1);
+    if (stat(path, &file) == 0) facts_of(&file, facts);
+    size_t size = field->size - (size_t)(end - field->at) - 1;
+    return size == strlen(facts) && memcmp(end + 1, facts, size) == 0;
 }
 
 /* Append the field as one word of the list. A word holds no NUL: execve would cut it. */
@@ -107,8 +143,9 @@ static bool take(struct reply *reply, struct seen *seen, unsigned tag, const str
     case R_NONCE: return seen->nonce = field->size == NONCE_SIZE && memcmp(field->at, nonce, NONCE_SIZE) == 0;
     case R_HASH: return seen->hash = field->size == HASH_SIZE && memcmp(field->at, hash, HASH_SIZE) == 0;
     case R_VERDICT:
-        reply->rewrite = field->size == 1 && field->at[0] == 1;
-        return seen->verdict = field->size == 1 && field->at[0] <= 1;
+        reply->rewrite = field->size == 1 && (field->at[0] == 1 || field->at[0] == 3);
+        reply->ask_helper = field->size == 1 && field->at[0] == 4;
+        return seen->verdict = field->size == 1 && field->at[0] <= 4;
     case R_SCRIPT: reply->script = *field; return reply->has_script = field->size > 0 && field->size <= MAX_SCRIPT;
     case R_ARGV: return add_word(&reply->argv, &seen->words, field);
     case R_SAY: reply->say = *field; return true;
@@ -119,6 +156,8 @@ static bool take(struct reply *reply, struct seen *seen, unsigned tag, const str
         return reply->offer_has_script = field->size > 0 && field->size <= MAX_SCRIPT;
     case R_OFFER_ARGV: return add_word(&reply->offer_argv, &seen->offered, field);
     case R_OFFER_AUDIT: reply->offer_audit = *field; return true;
+    case R_CONDITION: return still_holds(field);
+    case R_LEARNT: reply->learnt = *field; return true;
     default: return true;
     }
 }

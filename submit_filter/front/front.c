@@ -97,7 +97,8 @@ static char **consult(const struct command *command, const struct config *config
     unsigned flags = (may_ask() ? MAY_ASK : 0) | (isatty(STDERR_FILENO) || verbose ? STDERR_IS_TERMINAL : 0);
     if (getrandom(nonce, sizeof nonce, GRND_NONBLOCK) != (ssize_t)sizeof nonce) return NULL;
     sha256(source->script.at, source->script.size, hash);
-    build_request(&request, command->scheduler, arguments, source, argv, environment, nonce, hash, flags);
+    build_request(&request, command->scheduler, arguments, source, argv, environment, nonce, hash, flags,
+                  config->socket_ms);
     if (request.broken || config->path[0] == '\0') return NULL;
     if (!ask(config, &request, &reply, nonce, hash)) {
         say(silent, sizeof silent - 1, verbose);

@@ -66,10 +66,10 @@ struct source {
 /* What an answerer said; the slices point into *frame*. */
 struct reply {
     struct buffer frame;
-    bool rewrite, offer;
+    bool rewrite, offer, ask_helper;
     bool has_script, offer_has_script;
     struct slice script, say, audit;
-    struct slice question, offer_script, offer_audit;
+    struct slice question, offer_script, offer_audit, learnt;
     char **argv, **offer_argv; /* NULL: as it was. NULL-terminated, words owned by the reply */
 };
 
@@ -99,8 +99,12 @@ bool give_bytes(int target, const void *bytes, size_t size);
 /* frame.c */
 void build_request(struct buffer *to, const char *scheduler, const struct arguments *arguments,
                    const struct source *source, char *const *argv, char *const *environment,
-                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags);
-/* Read one whole reply frame; false if it is not exactly what was agreed or answers something else. */
+                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags,
+                   int deadline);
+/* What the helper learnt, for the daemon to remember: it opens no file of a user's by itself. */
+void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned char nonce[NONCE_SIZE]);
+/* Read one whole reply frame; false if it is not exactly what was agreed, answers something else, or holds only while
+ * files are as they were and one is not. */
 bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
 
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */

@@ -81,7 +81,7 @@ static void try_argv(const struct command *command, const uint8_t *data, size_t 
     check(seen.word >= 0 && seen.word < count, "a word that is not there");
     if (seen.came == BY_FILE) check(seen.word > 0 && argv[seen.word][0] != '\0', "a script without a name");
     if (seen.came == BY_WRAP) check(seen.word > 0 && seen.offset < strlen(argv[seen.word]), "a command that is not there");
-    build_request(&request, command->scheduler, &seen, &source, argv, environment, NONCE, HASH, 0);
+    build_request(&request, command->scheduler, &seen, &source, argv, environment, NONCE, HASH, 0, 50);
     check(!request.broken && memcmp(request.at, "MPQ1", 4) == 0, "a request that cannot be built");
     free(request.at);
 }

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterable, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence, Tuple
 
 from .decide import Decision, Rewritten, decide, understood
 from .findings import Finding
@@ -13,21 +13,51 @@ from .script import line_of
 from .site import Site
 from .submission import Submission
 
+if TYPE_CHECKING:
+    from .learnt import Watched
+
 
 def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) -> Reply:
     """Return what the front should do. *gids* are the groups of the caller. May raise: then the front does nothing."""
-    unchanged = Reply(request.nonce, request.hash)
+    mode = mode_of(request, policy, gids)
+    if mode == "off" or request.submission.script is None:
+        return Reply(request.nonce, request.hash)
+    watched: List[Watched] = []
+
+    def read(path: bytes) -> Optional[bytes]:
+        from . import learnt, reading  # few scripts have a file to read
+
+        watched[:] = watched or [learnt.Watched(reading.read_file)]
+        return watched[0](path)
+
+    decision = decide(whole(request.submission), site, read)
+    reply = answered(request, site, policy, mode, decision)
+    return _teaching(reply, decision, watched[0]) if watched else reply
+
+
+def _teaching(reply: Reply, decision: Decision, watched: Watched) -> Reply:
+    """Return the reply with what the daemon may remember, which opens no file of a user's itself."""
+    from .learnt import pack
+
+    return reply._replace(learnt=pack(decision, watched.files))
+
+
+def mode_of(request: Request, policy: Policy, gids: Iterable[int]) -> str:
+    """Return the mode in force for this request of a caller in these groups."""
+    named = partitions(whole(request.submission), policy)
+    return in_force(policy, named, gids, request.submission.environment.get(b"MAPLE", b""))
+
+
+def answered(request: Request, site: Site, policy: Policy, mode: str, decision: Decision) -> Reply:
+    """Return the reply that a decision about this very submission comes to; the decision may be an earlier one."""
     submission = whole(request.submission)
-    mode = in_force(policy, partitions(submission, policy), gids, submission.environment.get(b"MAPLE", b""))
-    if mode == "off" or submission.script is None:
-        return unchanged
-    decision = decide(submission, site)
-    findings = heard(decision, submission.script)
+    reply = Reply(request.nonce, request.hash)
+    findings = heard(decision, submission.script or b"")
     repaired = _usable(request, submission, decision.repaired)
     more = decision.offered if decision.offered != decision.repaired else None  # what is done unasked is no question
     anew = _is_to_be_written_anew(submission, findings, decision)
     offered = _usable(request, submission, more) if request.may_ask and not anew else None
-    reply = unchanged._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
+    reply = reply._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
     allowed = for_rules(policy, mode, codes)
     if repaired and allowed == "repair":

@@ -13,6 +13,7 @@ from .submission import Submission
 
 REQUEST = b"MPQ1"
 REPLY = b"MPR1"
+LEARNT = b"MPL1"
 MAX_REQUEST = 8 << 20
 MAX_REPLY = 20 << 20
 MAX_SCRIPT = 4 << 20
@@ -22,7 +23,10 @@ CAME = ("none", "file", "stdin", "wrap", "fd")
 (_NONCE, _HASH, _SCHEDULER, _ARGV, _CWD, _UID, _ENVIRONMENT, _SCRIPT, _CAME, _PATH, _FLAGS, _WORD, _OFFSET) = range(
     1, 14
 )
+_DEADLINE = 14
 (_VERDICT, _NEW_SCRIPT, _NEW_ARGV, _SAY, _AUDIT, _QUESTION, _OFFER_SCRIPT, _OFFER_ARGV, _OFFER_AUDIT) = range(3, 12)
+_CONDITION, _LEARNT = 12, 13
+_AS_WRITTEN, _CHANGED, _IF_UNCHANGED, _ASK_HELPER = 0, 1, 2, 4  # a verdict; an older front takes none but the first two
 _MAY_ASK, _TERMINAL = 1, 2
 
 
@@ -44,6 +48,14 @@ class Request(NamedTuple):
     offset: int = 0
     may_ask: bool = False
     terminal: bool = False
+    deadline: int = 0  # milliseconds that the front waits for the daemon, 0 not said
+
+
+class FileFacts(NamedTuple):
+    """A file that a decision depends on, as it was. *facts*: device, inode, size and times as text, b"" for none."""
+
+    path: bytes
+    facts: bytes
 
 
 class Change(NamedTuple):
@@ -57,7 +69,9 @@ class Change(NamedTuple):
 class Reply(NamedTuple):
     """What is answered. *change* None: submit as written. *offer* is made instead, if the user says yes to *question*.
 
-    *audit* is the line kept when nothing is changed; *say* is shown on a terminal.
+    *audit* is the line kept when nothing is changed; *say* is shown on a terminal. The reply holds only while the files
+    of *conditions* are as they were. *ask_helper*: the daemon cannot decide, because it opens no file of a user's; the
+    helper can, and what it learnt (*learnt*, in the words of `learnt`) is carried back by the front.
     """
 
     nonce: bytes
@@ -67,6 +81,9 @@ class Reply(NamedTuple):
     audit: bytes = b""
     question: bytes = b""
     offer: Optional[Change] = None
+    conditions: Tuple[FileFacts, ...] = ()
+    ask_helper: bool = False
+    learnt: bytes = b""
 
 
 def _field(tag: int, value: bytes) -> bytes:
@@ -131,6 +148,7 @@ def pack_request(request: Request) -> bytes:
         _number(_FLAGS, (_MAY_ASK if request.may_ask else 0) | (_TERMINAL if request.terminal else 0)),
         _number(_WORD, request.word),
         _number(_OFFSET, request.offset),
+        _number(_DEADLINE, request.deadline),
     ]
     return _frame(REQUEST, fields)
 
@@ -164,15 +182,17 @@ def unpack_request(frame: bytes) -> Request:
     )
     word = _read_number(single.get(_WORD, b"\0\0\0\0"))
     offset = _read_number(single.get(_OFFSET, b"\0\0\0\0"))
-    return Request(
-        single[_NONCE], single[_HASH], submission, word, offset, bool(flags & _MAY_ASK), bool(flags & _TERMINAL)
-    )
+    may_ask, terminal = bool(flags & _MAY_ASK), bool(flags & _TERMINAL)
+    deadline = _read_number(single.get(_DEADLINE, b"\0\0\0\0"))
+    return Request(single[_NONCE], single[_HASH], submission, word, offset, may_ask, terminal, deadline)
 
 
 def pack_reply(reply: Reply) -> bytes:
     """Return the frame of *reply*."""
     fields = [_field(_NONCE, reply.nonce), _field(_HASH, reply.hash)]
-    fields.append(_field(_VERDICT, b"\1" if reply.change else b"\0"))
+    fields.append(_field(_VERDICT, bytes((_verdict(reply),))))
+    fields += [_field(_CONDITION, one.path + b"\0" + one.facts) for one in reply.conditions]
+    fields += [_field(_LEARNT, reply.learnt)] if reply.learnt else []
     fields += [_field(_SAY, reply.say)] if reply.say else []
     change, offer = reply.change or Change(), reply.offer or Change()
     audit = change.audit if reply.change else reply.audit
@@ -187,10 +207,24 @@ def pack_reply(reply: Reply) -> bytes:
     return _frame(REPLY, fields)
 
 
+def _verdict(reply: Reply) -> int:
+    if reply.ask_helper:
+        return _ASK_HELPER
+    return (_CHANGED if reply.change else _AS_WRITTEN) | (_IF_UNCHANGED if reply.conditions else 0)
+
+
+def unpack_learnt(frame: bytes) -> Tuple[bytes, bytes]:
+    """Return the nonce of the question and what a helper learnt of it; raises `FrameError`."""
+    single = dict(_fields(frame, LEARNT, MAX_REPLY))
+    if len(single.get(_NONCE, b"")) != 16 or _LEARNT not in single:
+        raise FrameError("what was learnt lacks a field")
+    return single[_NONCE], single[_LEARNT]
+
+
 def unpack_reply(frame: bytes) -> Reply:
     """Return the reply in *frame*; raises `FrameError`."""
     single: dict[int, bytes] = {}
-    words: dict[int, List[bytes]] = {_NEW_ARGV: [], _OFFER_ARGV: []}
+    words: dict[int, List[bytes]] = {_NEW_ARGV: [], _OFFER_ARGV: [], _CONDITION: []}
     for tag, value in _fields(frame, REPLY, MAX_REPLY):
         if tag in words:
             words[tag].append(value)
@@ -198,13 +232,16 @@ def unpack_reply(frame: bytes) -> Reply:
             single[tag] = value
     if len(single.get(_NONCE, b"")) != 16 or len(single.get(_HASH, b"")) != 32:
         raise FrameError("the reply lacks a field")
-    if single.get(_VERDICT) not in (b"\0", b"\1"):
+    if single.get(_VERDICT) not in (b"\0", b"\1", b"\2", b"\3", b"\4"):
         raise FrameError("the reply has no verdict")
     audit = single.get(_AUDIT, b"")
     change = offer = None
-    if single[_VERDICT] == b"\1":
+    if single[_VERDICT] in (b"\1", b"\3"):
         change = Change(single.get(_NEW_SCRIPT), tuple(words[_NEW_ARGV]) or None, audit)
     if _QUESTION in single:
         offer = Change(single.get(_OFFER_SCRIPT), tuple(words[_OFFER_ARGV]) or None, single.get(_OFFER_AUDIT, b""))
     say, question = single.get(_SAY, b""), single.get(_QUESTION, b"")
-    return Reply(single[_NONCE], single[_HASH], change, say, b"" if change else audit, question, offer)
+    conditions = tuple(FileFacts(*one.partition(b"\0")[::2]) for one in words[_CONDITION])
+    elsewhere, learnt = single[_VERDICT] == b"\4", single.get(_LEARNT, b"")
+    made = Reply(single[_NONCE], single[_HASH], change, say, b"" if change else audit, question, offer)
+    return made._replace(conditions=conditions, ask_helper=elsewhere, learnt=learnt)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from maple_submit_filter import frames
-from maple_submit_filter.frames import Change, FrameError, Reply, Request
+from maple_submit_filter.frames import Change, FileFacts, FrameError, Reply, Request
 from maple_submit_filter.submission import Submission
 
 words = st.binary(max_size=30)
@@ -34,6 +34,7 @@ requests = st.builds(
     offset=st.integers(0, 9),
     may_ask=st.booleans(),
     terminal=st.booleans(),
+    deadline=st.integers(0, 60_000),
 )
 some = st.none() | st.binary(min_size=1, max_size=100)
 argvs = st.none() | st.lists(words, min_size=1, max_size=4).map(tuple)
@@ -51,6 +52,24 @@ def test_a_reply_comes_back_as_it_went(nonce: bytes, digest: bytes, change: obje
     """With and without a change; an offer has a question."""
     made = change if isinstance(change, Change) else None
     reply = Reply(nonce, digest, made, say, b"" if made else b"audit", b"why?", offer)
+    assert frames.unpack_reply(frames.pack_reply(reply)) == reply
+
+
+paths = st.binary(min_size=1, max_size=20).map(lambda path: path.replace(b"\0", b"x"))
+
+
+@given(st.lists(st.builds(FileFacts, paths, words), max_size=3), st.none() | changes, words)
+def test_the_conditions_of_a_reply_come_back_as_they_went(
+    files: list[FileFacts], change: Change | None, learnt: bytes
+) -> None:
+    """And what was learnt with them."""
+    reply = Reply(b"n" * 16, b"h" * 32, change, conditions=tuple(files), learnt=learnt)
+    assert frames.unpack_reply(frames.pack_reply(reply)) == reply
+
+
+def test_a_reply_may_say_that_only_a_helper_can_decide() -> None:
+    """The daemon opens no file of a user's."""
+    reply = Reply(b"n" * 16, b"h" * 32, ask_helper=True)
     assert frames.unpack_reply(frames.pack_reply(reply)) == reply
 
 

@@ -42,7 +42,7 @@ def decided(monkeypatch: pytest.MonkeyPatch) -> Any:
     """A function that answers as if this had been decided."""
 
     def run(decision: Decision, policy: Policy = REPAIR, request: Optional[Request] = None, gids: Any = ()) -> Reply:
-        monkeypatch.setattr(answers, "decide", lambda submission, site: decision)
+        monkeypatch.setattr(answers, "decide", lambda submission, site, read: decision)
         return answers.answer(request or request_of(), GENERIC_SLURM, policy, gids)
 
     return run

@@ -1,0 +1,73 @@
+"""`maple-daemon`: the service that remembers."""
+
+from __future__ import annotations
+
+import asyncio
+import sys
+
+import click
+
+from ..settings import Settings, Wrong, load
+
+
+@click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.option("--config", "path", metavar="FILE", help="Settings in place of /etc/maple/daemon.toml.")
+@click.option("--check", is_flag=True, help="Read settings, site and policy, say what is wrong, and end.")
+@click.option("--foreground", is_flag=True, help="Log for people, not for the journal.")
+@click.option("--role", "roles", multiple=True, type=click.Choice(["submissions", "events"]),
+              help="What this daemon does; may be given again. Default: what the settings say.")  # fmt: skip
+@click.option("--socket", metavar="PATH", help="Listen here.")
+def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...], socket: str | None) -> None:
+    """Answer sbatch and qsub from memory. Nothing depends on it: without it each submission asks its own helper.
+
+    \b
+    Examples:
+      maple-daemon --check
+      maple-daemon --foreground --socket "$XDG_RUNTIME_DIR/maple.sock"
+      systemctl start maple-daemon.socket
+    """
+    try:
+        settings = _settings(path, foreground, roles, socket)
+        sys.exit(_checked(settings) if check else _served(settings))
+    except Wrong as error:
+        for line in str(error).splitlines():
+            click.echo("maple-daemon: %s" % line, err=True)
+        sys.exit(2)
+
+
+def _settings(path: str | None, foreground: bool, roles: tuple[str, ...], socket: str | None) -> Settings:
+    told = load(path or "")
+    more: dict[str, object] = {"log": "text"} if foreground else {}
+    more |= {"roles": list(roles)} if roles else {}
+    more |= {"socket": socket} if socket else {}
+    return told.model_copy(update=more)
+
+
+def _checked(settings: Settings) -> int:
+    from .. import rules_in_force
+
+    if not settings.conf:
+        click.echo(
+            "maple-daemon: no `conf`, so nothing is known of the cluster; name the front.conf of the installation"
+        )
+        return 0
+    try:
+        found = rules_in_force.read(settings.conf)
+    except (OSError, ValueError) as error:
+        raise Wrong("%s: %s" % (settings.conf, error)) from None
+    click.echo("settings are right: %s, mode %s, socket %s" % (found.site.id, found.policy.mode, settings.socket))
+    return 0
+
+
+def _served(settings: Settings) -> int:
+    from ..log import configure
+    from ..service import Service, listening
+    from ..sockets import NoSocket
+
+    configure(settings.log)
+    try:
+        service = Service(settings)
+        asyncio.run(service.run(listening(settings)))
+    except (NoSocket, OSError, ValueError) as error:
+        raise Wrong(str(error)) from None
+    return 0

@@ -1,0 +1,28 @@
+"""The service's log: one event, one line, on standard error, which is the journal under systemd. Never script text."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import structlog
+
+
+def configure(form: str) -> None:
+    """Write JSON lines, or lines for people, with times in UTC."""
+    last: Any = structlog.processors.JSONRenderer() if form == "json" else structlog.dev.ConsoleRenderer(colors=False)
+    structlog.configure(
+        processors=[
+            structlog.processors.add_log_level,
+            structlog.processors.TimeStamper(fmt="iso", utc=True),
+            structlog.processors.format_exc_info,
+            last,
+        ],
+        logger_factory=structlog.PrintLoggerFactory(sys.stderr),
+        cache_logger_on_first_use=True,
+    )
+
+
+def log() -> Any:
+    """Return the log."""
+    return structlog.get_logger()

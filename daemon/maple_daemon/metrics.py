@@ -1,0 +1,83 @@
+"""Counters of the service, and the page that shows them (OpenMetrics). No label names a user or a job."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+
+from prometheus_client import CollectorRegistry, Counter, Gauge, Histogram
+from prometheus_client.openmetrics.exposition import CONTENT_TYPE_LATEST, generate_latest
+
+from .sockets import bound
+
+_BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0)
+_MOST = 8192  # bytes of a request for the page
+
+
+class Metrics:
+    """What is counted. *answers* by how they came about, *seconds* from a whole request to its reply."""
+
+    def __init__(self) -> None:
+        self.registry = CollectorRegistry()
+        self.connections = Counter(
+            "maple_connections", "Connections by what became of them", ["how"], registry=self.registry
+        )
+        self.seconds = Histogram(
+            "maple_answer_seconds",
+            "From a whole request to its reply",
+            ["how"],
+            registry=self.registry,
+            buckets=_BUCKETS,
+        )
+        self.known = Gauge("maple_known_decisions", "Decisions in memory", registry=self.registry)
+        self.held = Gauge("maple_known_bytes", "Bytes of decisions in memory", registry=self.registry)
+        self.waiting = Gauge("maple_waiting_submissions", "Submissions that wait for a worker", registry=self.registry)
+        self.open = Gauge("maple_open_connections", "Connections that are open", registry=self.registry)
+        self.changed = Counter("maple_decisions", "Decisions by verdict", ["verdict"], registry=self.registry)
+        self.rules = Counter("maple_findings", "Findings by rule", ["code"], registry=self.registry)
+
+    def page(self) -> bytes:
+        """Return the page as a scraper reads it."""
+        return bytes(generate_latest(self.registry))  # type: ignore[no-untyped-call]
+
+
+async def serve(metrics: Metrics, where: str) -> asyncio.Server:
+    """Serve the page at *where*: a path for a unix socket, or "127.0.0.1:PORT" or "[::1]:PORT". Raises `ValueError`."""
+
+    async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        with contextlib.suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+            async with asyncio.timeout(5):
+                head = await reader.readuntil(b"\r\n\r\n")
+                writer.write(_response(head, metrics))
+                await writer.drain()
+        writer.close()
+
+    return await asyncio.start_server(answer, sock=_listening(where), limit=_MOST)
+
+
+def _response(head: bytes, metrics: Metrics) -> bytes:
+    words = head.split(b" ", 2)
+    if len(words) < 3 or words[0] != b"GET":
+        return b"HTTP/1.1 405 Method Not Allowed\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    if words[1].partition(b"?")[0] != b"/metrics":
+        return b"HTTP/1.1 404 Not Found\r\nConnection: close\r\nContent-Length: 0\r\n\r\n"
+    page = metrics.page()
+    told = "HTTP/1.1 200 OK\r\nConnection: close\r\nContent-Type: %s\r\nContent-Length: %d\r\n\r\n"
+    return (told % (CONTENT_TYPE_LATEST, len(page))).encode() + page
+
+
+def _listening(where: str) -> socket.socket:
+    if where.startswith("/"):
+        return bound(where, 0o660)
+    host, _, port = where.rpartition(":")
+    if host not in ("127.0.0.1", "[::1]", "localhost") or not port.isdigit() or int(port) > 65535:
+        raise ValueError("metrics: %s: name a socket's path, or 127.0.0.1:PORT" % where)
+    made = socket.socket(
+        socket.AF_INET6 if host == "[::1]" else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC
+    )
+    made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    made.bind(("::1" if host == "[::1]" else "127.0.0.1", int(port)))
+    made.listen(16)
+    made.setblocking(False)
+    return made

@@ -1,0 +1,52 @@
+"""What decides here: the site, the policy, and one hash that changes whenever any of it or of our rules does."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from typing import NamedTuple
+
+import maple_submit_filter
+from maple_submit_filter import settled
+from maple_submit_filter.modes import Policy
+from maple_submit_filter.site import Site
+
+
+class InForce(NamedTuple):
+    """*facts*: the hash. *snapshot*: the path of the site's facts, "" where nobody has described it."""
+
+    site: Site
+    policy: Policy
+    facts: bytes
+    snapshot: str
+
+
+def read(conf_path: str) -> InForce:
+    """Return what is in force by that `front.conf`. Raises `OSError` and `ValueError` as `settled` does."""
+    conf = settled.read_conf(conf_path)
+    snapshot = conf.get("snapshot", "")
+    made = hashlib.sha256(rules_hash())
+    if snapshot:
+        with open(snapshot, "rb") as file:
+            made.update(file.read())
+    return InForce(settled.site(conf), settled.policy(conf), made.digest(), snapshot)
+
+
+def generic() -> InForce:
+    """Return what is in force where nobody has described the cluster: contradictions of a script with itself."""
+    return InForce(settled.site({}), settled.policy({}), rules_hash(), "")
+
+
+def rules_hash() -> bytes:
+    """Return the hash of the code that decides: a changed rule is another answer."""
+    made = hashlib.sha256()
+    top = os.path.dirname(os.path.abspath(maple_submit_filter.__file__))
+    for folder, folders, names in os.walk(top):
+        folders.sort()
+        for name in sorted(names):
+            if name.endswith(".py"):
+                with open(os.path.join(folder, name), "rb") as file:
+                    content = file.read()
+                made.update(b"%s %d:" % (os.fsencode(os.path.relpath(os.path.join(folder, name), top)), len(content)))
+                made.update(content)
+    return made.digest()

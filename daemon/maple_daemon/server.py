@@ -1,0 +1,109 @@
+"""The socket: one connection a submission, its frames read within bounds of size, rate and time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+
+from maple_submit_filter import frames
+
+from .handlers import Forged, Handled, Handler
+from .limits import Busy, Limits
+from .peers import Peer, Stranger, peer_of
+
+READ_SECONDS = 2.0  # for a whole request: the front sends it at once
+LEARN_SECONDS = 3.0  # that a helper may take before the front carries back what it learnt
+SEND_SECONDS = 2.0
+BACKLOG = 1024
+
+
+class Server:
+    """Serves connections until it is stopped. *count* is told what became of each: "memory", "busy", "garbled" …"""
+
+    def __init__(self, handler: Handler, limits: Limits, count: Callable[[str], None]) -> None:
+        self._handler, self._limits, self._count = handler, limits, count
+        self._open: set[asyncio.Task[None]] = set()
+        self._server: asyncio.Server | None = None
+
+    async def start(self, listening: socket.socket) -> None:
+        """Accept on a socket that is bound already."""
+        self._server = await asyncio.start_unix_server(self._accepted, sock=listening, backlog=BACKLOG)
+
+    async def stop(self, seconds: float = 1.0) -> None:
+        """Accept no more, and let what is being answered end within *seconds*."""
+        if self._server is not None:
+            self._server.close()
+        if self._open:
+            _, left = await asyncio.wait(self._open, timeout=seconds)
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        self._open.add(task)
+        try:
+            self._count(await self._connection(reader, writer))
+        except (OSError, EOFError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+            self._count("gone")
+        finally:
+            self._open.discard(task)
+            writer.transport.abort()  # what was sent is in the kernel's hands; nothing more is to be waited for
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        try:
+            peer = peer_of(writer.get_extra_info("socket"))
+            self._limits.enter(peer.uid)
+        except Stranger:
+            return "stranger"
+        except Busy:
+            return "busy"
+        try:
+            return await self._talk(reader, writer, peer)
+        except Busy:
+            return "busy"
+        except Forged:
+            return "forged"
+        except ValueError:
+            return "garbled"
+        finally:
+            self._limits.leave(peer.uid)
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> str:
+        """Answer one request, then take what a helper may have learnt of it."""
+        self._limits.ask(peer.uid)
+        async with asyncio.timeout(READ_SECONDS):
+            head = await reader.readexactly(8)
+        size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
+        with self._limits.holding(size):
+            async with asyncio.timeout(READ_SECONDS):
+                frame = head + await reader.readexactly(size)
+            request = frames.unpack_request(frame)
+            handled = await self._handler.answer(request, frame, peer)
+            del frame
+        if handled.reply is None:
+            return handled.how
+        writer.write(frames.pack_reply(handled.reply))
+        async with asyncio.timeout(SEND_SECONDS):
+            await writer.drain()
+        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+            if await self._learn(reader, request.nonce, handled):
+                self._count("learnt")
+        return handled.how
+
+    async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, handled: Handled) -> bool:
+        """The front hangs up at once, or sends what its helper learnt of the files that this needs."""
+        if not handled.key:
+            return False
+        try:
+            async with asyncio.timeout(LEARN_SECONDS):
+                head = await reader.readexactly(8)
+                size = frames.size_of(head, frames.LEARNT, frames.MAX_REPLY)
+                with self._limits.holding(size):
+                    about, data = frames.unpack_learnt(head + await reader.readexactly(size))
+        except TimeoutError:
+            return False
+        return about == nonce and self._handler.learn(handled.key, data)

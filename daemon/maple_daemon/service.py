@@ -1,0 +1,125 @@
+"""The service put together: socket, handler, workers, metrics; started, reloaded and stopped by signals."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import os
+import signal
+import socket
+import time
+
+from maple_submit_filter.decide import Decision
+from maple_submit_filter.frames import Request
+
+from . import metrics, rules_in_force, sockets
+from .exact import Memory
+from .handlers import Handled, Handler
+from .limits import Limits
+from .log import log
+from .notify import notify
+from .peers import Peer
+from .server import Server
+from .settings import Settings
+from .workers import Workers
+
+
+class Service:
+    """One daemon. *conf*: the front's file."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.metrics = metrics.Metrics()
+        self.memory = Memory(settings.memory_mib << 20)
+        in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
+        self.limits = Limits(settings.bounds, time.monotonic)
+        self.workers = Workers(settings.worker_count, in_force.snapshot)
+        self.handler = Handler(in_force, self.memory, self.workers)
+        self.handler.heard = self._heard
+        self.server = Server(self.handler, self.limits, self._count)
+        self._page: asyncio.Server | None = None
+
+    async def run(self, listening: socket.socket) -> None:
+        """Serve until SIGTERM or SIGINT; SIGHUP reads site, policy and rules anew."""
+        stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+        for number in (signal.SIGTERM, signal.SIGINT):
+            loop.add_signal_handler(number, stopped.set)
+        loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(self.reload()))
+        await self.workers.start()
+        if self.settings.metrics:
+            self._page = await metrics.serve(self.metrics, self.settings.metrics)
+        await self.server.start(listening)
+        gauges = asyncio.create_task(self._gauge())
+        notify("READY=1")
+        log().info("listening", socket=_name(listening), site=self.handler.in_force.site.id, pid=os.getpid())
+        await stopped.wait()
+        notify("STOPPING=1")
+        gauges.cancel()
+        await self.stop()
+        log().info("stopped")
+
+    async def stop(self) -> None:
+        """End everything that was started."""
+        await self.server.stop()
+        await self.workers.stop()
+        if self._page is not None:
+            self._page.close()
+
+    async def reload(self) -> None:
+        """Read site, policy and rules anew; what cannot be read leaves the old ones in force."""
+        notify("RELOADING=1\nMONOTONIC_USEC=%d" % (time.monotonic_ns() // 1000))
+        try:
+            new = rules_in_force.read(self.settings.conf) if self.settings.conf else rules_in_force.generic()
+        except (OSError, ValueError) as error:
+            log().error("not reloaded", why=str(error))
+        else:
+            await self._put_in_force(new)
+        notify("READY=1")
+
+    async def _put_in_force(self, new: rules_in_force.InForce) -> None:
+        old, workers = self.handler.in_force, self.workers
+        self.workers = Workers(self.settings.worker_count, new.snapshot)
+        await self.workers.start()
+        self.handler.in_force, self.handler.deciders = new, self.workers
+        if new.facts != old.facts:
+            self.memory.clear()
+        await workers.stop()
+        log().info("reloaded", site=new.site.id, changed=new.facts != old.facts)
+
+    def _heard(self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
+        self.metrics.seconds.labels(handled.how).observe(seconds)
+        if decision is None:
+            return
+        self.metrics.changed.labels(decision.verdict).inc()
+        for one in decision.findings:
+            self.metrics.rules.labels(one.code).inc()
+
+    def _count(self, how: str) -> None:
+        self.metrics.connections.labels(how).inc()
+
+    async def _gauge(self) -> None:
+        """Show what is held, once a second."""
+        while True:
+            self.metrics.known.set(len(self.memory))
+            self.metrics.held.set(self.memory.size)
+            self.metrics.waiting.set(self.workers.waiting)
+            self.metrics.open.set(self.limits.connections)
+            notify("WATCHDOG=1")
+            await asyncio.sleep(1)
+
+
+def listening(settings: Settings) -> socket.socket:
+    """Return the socket to serve: systemd's, else one of our own. Raises `sockets.NoSocket`."""
+    passed = sockets.activated(os.environ, os.getpid())
+    if passed:
+        passed[0].setblocking(False)
+        return passed[0]
+    folder = os.path.dirname(settings.socket)
+    with contextlib.suppress(OSError):
+        os.makedirs(folder, 0o755, exist_ok=True)
+    return sockets.bound(settings.socket)
+
+
+def _name(listening: socket.socket) -> str:
+    name = listening.getsockname()
+    return os.fsdecode(name) if isinstance(name, (str, bytes)) else str(name)
