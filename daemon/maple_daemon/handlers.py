@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import NamedTuple, Protocol
 
 from maple_submit_filter import answer as answers
@@ -47,6 +47,8 @@ class Handler:
     def __init__(self, in_force: InForce, memory: Memory, deciders: Deciders) -> None:
         self.in_force, self.memory, self.deciders = in_force, memory, deciders
         self._working: dict[bytes, asyncio.Future[Known]] = {}  # asked for right now, so that it is decided once
+        self.kept: Callable[[bytes, int], Awaitable[bytes | None]] = _no_store
+        self.keep: Callable[[bytes, int, bytes], None] = lambda key, uid, data: None
         self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
 
     async def answer(self, request: Request, frame: bytes, peer: Peer) -> Handled:
@@ -63,7 +65,7 @@ class Handler:
         if mode == "off" or request.submission.script is None:
             return Handled(Reply(request.nonce, request.hash), "off"), None
         key = key_of(request, peer.uid, self.in_force.facts)
-        known, how = self.memory.get(key), "memory"
+        known, how = self.memory.get(key) or await self._kept(key, peer.uid), "memory"
         if known is None:
             known, how = await self._in_time(key, request, frame, peer), "decided"
         if known is None:
@@ -74,7 +76,16 @@ class Handler:
         reply = answers.answered(request, self.in_force.site, self.in_force.policy, mode, decision)
         return Handled(reply._replace(conditions=files), how, key), decision
 
-    def learn(self, key: bytes, data: bytes) -> bool:
+    async def _kept(self, key: bytes, uid: int) -> Known | None:
+        """Return what the store knows, which outlives this process; None also where it does not answer at once."""
+        kept = await self.kept(key, uid)
+        if kept is None:
+            return None
+        known = Known(kept)
+        self.memory.put(key, known)
+        return known
+
+    def learn(self, key: bytes, uid: int, data: bytes) -> bool:
         """Remember what a helper learnt of the submission of that key; return whether it could be read."""
         try:
             _, files = learnt.unpack(data)
@@ -83,13 +94,14 @@ class Handler:
         if not files or any(not _usable(one) for one in files):
             return False
         self.memory.put(key, Known(data))
+        self.keep(key, uid, data)
         return True
 
     async def _in_time(self, key: bytes, request: Request, frame: bytes, peer: Peer) -> Known | None:
         """Return what is decided within the caller's deadline, else None; it is decided all the same, for the next."""
         working = self._working.get(key)
         if working is None:
-            working = asyncio.ensure_future(self._decided(key, self.deciders.decide(peer.uid, frame)))
+            working = asyncio.ensure_future(self._decided(key, peer.uid, self.deciders.decide(peer.uid, frame)))
             self._working[key] = working
             working.add_done_callback(lambda done: self._done(key, done))
         seconds = request.deadline / 1000 or USUAL_DEADLINE
@@ -101,13 +113,19 @@ class Handler:
         with contextlib.suppress(asyncio.CancelledError):
             done.exception()  # looked at, so that nobody complains that it was not
 
-    async def _decided(self, key: bytes, deciding: asyncio.Future[Decided]) -> Known:
+    async def _decided(self, key: bytes, uid: int, deciding: asyncio.Future[Decided]) -> Known:
         facts = self.in_force.facts
         decided = await deciding
         known = Known(b"" if decided.wants_files else decided.learnt)
         if facts == self.in_force.facts and (decided.learnt or decided.wants_files):
             self.memory.put(key, known)
+            if known.learnt:
+                self.keep(key, uid, known.learnt)
         return known
+
+
+async def _no_store(key: bytes, uid: int) -> bytes | None:
+    return None
 
 
 def _nobody(request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:

@@ -34,6 +34,7 @@ class Metrics:
         self.held = Gauge("maple_known_bytes", "Bytes of decisions in memory", registry=self.registry)
         self.waiting = Gauge("maple_waiting_submissions", "Submissions that wait for a worker", registry=self.registry)
         self.open = Gauge("maple_open_connections", "Connections that are open", registry=self.registry)
+        self.store_errors = Counter("maple_store_errors", "What the store could not do", registry=self.registry)
         self.changed = Counter("maple_decisions", "Decisions by verdict", ["verdict"], registry=self.registry)
         self.rules = Counter("maple_findings", "Findings by rule", ["code"], registry=self.registry)
 

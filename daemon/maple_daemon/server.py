@@ -90,11 +90,11 @@ class Server:
         async with asyncio.timeout(SEND_SECONDS):
             await writer.drain()
         with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            if await self._learn(reader, request.nonce, handled):
+            if await self._learn(reader, request.nonce, peer.uid, handled):
                 self._count("learnt")
         return handled.how
 
-    async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, handled: Handled) -> bool:
+    async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, uid: int, handled: Handled) -> bool:
         """The front hangs up at once, or sends what its helper learnt of the files that this needs."""
         if not handled.key:
             return False
@@ -106,4 +106,4 @@ class Server:
                     about, data = frames.unpack_learnt(head + await reader.readexactly(size))
         except TimeoutError:
             return False
-        return about == nonce and self._handler.learn(handled.key, data)
+        return about == nonce and self._handler.learn(handled.key, uid, data)

@@ -19,9 +19,14 @@ from .limits import Limits
 from .log import log
 from .notify import notify
 from .peers import Peer
+from .remembering import Keeper
 from .server import Server
 from .settings import Settings
+from .store.protocol import Store
+from .store.sqlite import open_sqlite
 from .workers import Workers
+
+STORE_SECONDS = 0.02  # that an answer may wait for the store
 
 
 class Service:
@@ -36,6 +41,9 @@ class Service:
         self.workers = Workers(settings.worker_count, in_force.snapshot)
         self.handler = Handler(in_force, self.memory, self.workers)
         self.handler.heard = self._heard
+        self.keepers = [Keeper(self._open_store, self._complain) for _ in range(2)] if settings.store else []
+        if self.keepers:
+            self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
         self._page: asyncio.Server | None = None
 
@@ -62,8 +70,25 @@ class Service:
         """End everything that was started."""
         await self.server.stop()
         await self.workers.stop()
+        for keeper in self.keepers:
+            keeper.close()
         if self._page is not None:
             self._page.close()
+
+    def _open_store(self) -> Store:
+        return open_sqlite(self.settings.store)
+
+    def _complain(self, why: str) -> None:
+        self.metrics.store_errors.inc()
+        log().warning("the store does not work", why=why)
+
+    async def _kept(self, key: bytes, uid: int) -> bytes | None:
+        """Reading has a thread of its own, so that it waits for no writing."""
+        return await self.keepers[0].ask(lambda store: store.decision(key, uid), STORE_SECONDS)
+
+    def _keep(self, key: bytes, uid: int, learnt: bytes) -> None:
+        at = time.time()
+        self.keepers[1].do(lambda store: store.keep_decision(key, uid, learnt, at))
 
     async def reload(self) -> None:
         """Read site, policy and rules anew; what cannot be read leaves the old ones in force."""

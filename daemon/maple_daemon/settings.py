@@ -31,6 +31,7 @@ class PerUser(Table):
 class Settings(Table):
     """*conf*: the front's own file, which names site, policy and modes. *metrics*: a socket's path, or a loopback port.
 
+    *store*: the file of the memory that outlives the service, "" for none.
     *memory_mib*: for decisions that are known. *workers*: processes that decide; 0: one for each two cores.
     """
 
@@ -41,6 +42,7 @@ class Settings(Table):
     memory_mib: Annotated[int, Field(ge=1, le=65536)] = 64
     connections: Annotated[int, Field(ge=1, le=65536)] = Bounds().all
     per_user: PerUser = PerUser()
+    store: str = "/var/lib/maple/memory.db"
     metrics: str = ""
     log: Literal["json", "text"] = "json"
 

@@ -1,0 +1,95 @@
+"""What remembers: one Protocol, SQLite and PostgreSQL behind it. SQL stands in this package only."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import NamedTuple, Protocol
+
+from maple_submit_filter.job_records import Outcome, Record, Value, Version
+
+
+class StoreError(Exception):
+    """The store cannot be used now (locked, full, corrupt, gone): answers go on without memory. One line."""
+
+
+class Caps(NamedTuple):
+    """What is kept at most. *days*: since a version was last submitted; *bytes*: of the whole store."""
+
+    days: int = 180
+    versions_of_user: int = 5_000
+    records_of_user: int = 50_000
+    bytes: int = 2 << 30
+
+
+class Counted(NamedTuple):
+    """A site-wide number without any user in it: how often a rule spoke on a partition, and how those jobs ended."""
+
+    day: str  # YYYY-MM-DD, UTC
+    code: str
+    partition: str
+    verdict: str
+    state: str  # of the outcome, "" not known
+    jobs: int
+
+
+class Gone(NamedTuple):
+    """What a purge removed, in rows."""
+
+    versions: int
+    records: int
+    decisions: int
+
+
+class Store(Protocol):
+    """Everything raises `StoreError`. Every question names the uid that asks, and answers nothing of another's."""
+
+    def decision(self, key: bytes, uid: int) -> bytes | None:
+        """Return what was decided of exactly this submission, None where that is not known."""
+
+    def keep_decision(self, key: bytes, uid: int, learnt: bytes, at: float) -> None:
+        """Remember a decision; the key holds the revision of site and rules."""
+
+    def keep_version(self, version: Version) -> None:
+        """Remember a version; one of the same id is left as it is."""
+
+    def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
+        """Return a user's versions, the newest first, of one lineage or of all."""
+
+    def values(self, uid: int, parts: Sequence[str]) -> list[Value]:
+        """Return what was read of parts with these hashes before, by this user."""
+
+    def keep_record(self, record: Record) -> None:
+        """Remember a submission."""
+
+    def records(self, uid: int, version: str = "", job: str = "", limit: int = 100) -> list[Record]:
+        """Return a user's submissions with their outcomes, the newest first."""
+
+    def unjoined(self, since: float, uid: int | None = None) -> list[Record]:
+        """Return submissions whose job is not known, oldest first; *uid* None: of all, for the service itself."""
+
+    def join(self, record: str, uid: int, job: str, how: str) -> bool:
+        """Say which job a record became. False: there is no such record of this uid, or it is joined already."""
+
+    def keep_outcomes(self, outcomes: Iterable[Outcome]) -> int:
+        """Remember how jobs ended, also of jobs that no record is joined to yet; return how many were new."""
+
+    def unended(self, limit: int = 1000) -> list[Record]:
+        """Return joined submissions whose outcome is not known, oldest first, for the service itself."""
+
+    def count(self, rows: Iterable[Counted]) -> None:
+        """Add to the site-wide numbers."""
+
+    def counted(self, since: str = "") -> list[Counted]:
+        """Return the site-wide numbers since a day."""
+
+    def purge(self, now: float, caps: Caps, uid: int | None = None) -> Gone:
+        """Remove what is too old or too much; *uid*: everything of that user instead."""
+
+    def check(self) -> list[str]:
+        """Return what is wrong with the store, [] for nothing."""
+
+    def backup(self, path: str) -> None:
+        """Write a whole copy that can be put in its place; *path* must not exist."""
+
+    def close(self) -> None:
+        """Let go of files and connections."""

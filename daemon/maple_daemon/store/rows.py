@@ -1,0 +1,81 @@
+"""Values as rows and back. What cannot be read back is left out: a row of a broken store harms nobody."""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Sequence
+from typing import Any
+
+from maple_submit_filter.job_records import Outcome, Part, Record, Value, Version
+
+MOST_SCRIPT = 4 << 20  # bytes of a script that is read back
+
+
+def of_version(version: Version) -> tuple[object, ...]:
+    """Return id, uid, lineage, at, the rest as JSON, and the script compressed."""
+    told = version._replace(script=b"")._asdict()
+    told["parts"] = [list(one) for one in version.parts]
+    told["values"] = [list(one) for one in version.values]
+    del told["script"]
+    return version.id, version.uid, version.lineage, version.at, _json(told), zlib.compress(version.script, 6)
+
+
+def version(row: Sequence[Any]) -> Version | None:
+    """Return the version of a row (told, script), None where it cannot be read."""
+    try:
+        told = json.loads(row[0])
+        script = zlib.decompressobj().decompress(bytes(row[1]), MOST_SCRIPT)
+        told["parts"] = tuple(Part(kind, name, digest, tuple(lines)) for kind, name, digest, lines in told["parts"])
+        told["values"] = tuple(Value(*one) for one in told["values"])
+        told["argv"] = tuple(told["argv"])
+        return Version(**{**told, "script": script})
+    except (ValueError, TypeError, KeyError, zlib.error):
+        return None
+
+
+def of_record(record: Record) -> tuple[object, ...]:
+    """Return id, uid, version, at, job, and all of it as JSON; the outcome has its own row."""
+    told = record._replace(outcome=None)._asdict()
+    return record.id, record.uid, record.version, record.at, record.job, _json(told)
+
+
+def record(row: Sequence[Any]) -> Record | None:
+    """Return the record of a row (told, job, told of the outcome), None where it cannot be read."""
+    try:
+        told = json.loads(row[0])
+        told["codes"] = tuple(told["codes"])
+        made = Record(**told)._replace(job=row[1])
+        return made._replace(outcome=outcome((row[2],)) if row[2] else None)
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
+def of_outcome(one: Outcome, now: float) -> tuple[object, ...]:
+    """Return job, uid, when, and all of it as JSON."""
+    return one.job, one.uid, one.ended or now, _json(one._asdict())
+
+
+def outcome(row: Sequence[Any]) -> Outcome | None:
+    """Return the outcome of a row (told), None where it cannot be read."""
+    try:
+        return Outcome(**json.loads(row[0]))
+    except (ValueError, TypeError):
+        return None
+
+
+def of_value(value: Value, uid: int) -> tuple[object, ...]:
+    """Return uid, the part's hash, and all of it as JSON."""
+    return uid, value.part, _json(list(value))
+
+
+def value(row: Sequence[Any]) -> Value | None:
+    """Return the value of a row (told), None where it cannot be read."""
+    try:
+        return Value(*json.loads(row[0]))
+    except (ValueError, TypeError):
+        return None
+
+
+def _json(told: object) -> str:
+    return json.dumps(told, separators=(",", ":"), sort_keys=True)

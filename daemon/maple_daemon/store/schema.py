@@ -1,0 +1,36 @@
+"""The tables, as migrations in their order; a migration that stands here is never changed, only followed by another.
+
+Rows that belong to somebody carry the uid; what a row tells besides its keys is one JSON text, so that a value that a
+later Maple adds needs no new column.
+"""
+
+from __future__ import annotations
+
+MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
+    (
+        "m001_first",
+        (
+            "CREATE TABLE decisions (key {blob} PRIMARY KEY, uid {int} NOT NULL, learnt {blob} NOT NULL,"
+            " at {real} NOT NULL)",
+            "CREATE INDEX decisions_at ON decisions (at)",
+            "CREATE TABLE versions (id TEXT NOT NULL, uid {int} NOT NULL, lineage TEXT NOT NULL, at {real} NOT NULL,"
+            " told TEXT NOT NULL, script {blob} NOT NULL, PRIMARY KEY (id, uid))",
+            "CREATE INDEX versions_lineage ON versions (uid, lineage, at)",
+            "CREATE INDEX versions_at ON versions (at)",
+            "CREATE TABLE part_values (uid {int} NOT NULL, part TEXT NOT NULL, told TEXT NOT NULL,"
+            " PRIMARY KEY (uid, part, told))",
+            "CREATE TABLE records (id TEXT NOT NULL, uid {int} NOT NULL, version TEXT NOT NULL, at {real} NOT NULL,"
+            " job TEXT NOT NULL, told TEXT NOT NULL, PRIMARY KEY (id, uid))",
+            "CREATE INDEX records_user ON records (uid, at)",
+            "CREATE INDEX records_job ON records (job, uid)",
+            "CREATE INDEX records_version ON records (uid, version, at)",
+            "CREATE TABLE outcomes (job TEXT NOT NULL, uid {int} NOT NULL, at {real} NOT NULL, told TEXT NOT NULL,"
+            " PRIMARY KEY (job, uid))",
+            "CREATE TABLE counts (day TEXT NOT NULL, code TEXT NOT NULL, place TEXT NOT NULL, verdict TEXT NOT NULL,"
+            " state TEXT NOT NULL, jobs {int} NOT NULL, PRIMARY KEY (day, code, place, verdict, state))",
+        ),
+    ),
+)
+SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
+POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
+TABLES = ("decisions", "versions", "part_values", "records", "outcomes", "counts")

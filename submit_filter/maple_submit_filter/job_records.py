@@ -1,0 +1,108 @@
+"""A job version, one submission of it, and how it ended: remembered of a user's jobs, and shown to nobody else."""
+
+from __future__ import annotations
+
+from typing import NamedTuple, Optional, Tuple
+
+STATES = (
+    "pending", "running", "completed", "failed", "cancelled", "timeout", "out-of-memory", "node-failed", "preempted",
+    "requeued", "refused", "unknown",
+)  # fmt: skip
+
+
+class Part(NamedTuple):
+    """A piece of a job whose content is known by its hash, so that what was read of it holds while the hash does.
+
+    *kind*: "directives", "environment", "setup", "launch", "after" (of the script), "program", "config" or
+    "requirements" (files). *name*: of the file, "" for a piece of the script. *lines*: first and last, 1-based.
+    """
+
+    kind: str
+    name: str
+    hash: str
+    lines: Tuple[int, int] = (0, 0)
+
+
+class Value(NamedTuple):
+    """One thing known of a job: *name* ("framework", "world_size", "batch_size" …), and the place it was read from.
+
+    *part*: the hash of the part, so that the value holds while that stands. *by*: "script", "plan", "arguments",
+    "program", "config" or "model".
+    """
+
+    name: str
+    value: str
+    file: str
+    line: int
+    part: str
+    by: str
+
+
+class Version(NamedTuple):
+    """One state of a job. *parent*: the version it was made from, "" for the first of its lineage.
+
+    *script* and *argv* have their secrets masked; *script_hash* is of the bytes as they came.
+    Times: seconds since 1970.
+    """
+
+    id: str
+    lineage: str
+    parent: str
+    uid: int
+    at: float
+    scheduler: str
+    path: str
+    name: str
+    cwd: str
+    argv: Tuple[str, ...]
+    script: bytes
+    script_hash: str
+    parts: Tuple[Part, ...] = ()
+    values: Tuple[Value, ...] = ()
+
+
+class Outcome(NamedTuple):
+    """How a job ended. *job*: the scheduler's id. *source*: which hook or command told. Times: seconds since 1970."""
+
+    job: str
+    state: str
+    uid: int
+    source: str
+    exit_code: Optional[int] = None
+    signal: Optional[int] = None
+    nodes: str = ""
+    submitted: Optional[float] = None
+    started: Optional[float] = None
+    ended: Optional[float] = None
+    name: str = ""
+    workdir: str = ""
+    script_hash: str = ""
+    record: str = ""  # the record id in the last line of a repaired script, "" where there is none
+    output: str = ""
+    error: str = ""
+
+
+class Record(NamedTuple):
+    """One submission of a version.
+
+    *verdict*: of the decision; *codes*: its rules. *how*: "memory", "decided", "helper", "late" or "off".
+    *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
+    (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,
+    and the stored script's hash), "" not known.
+    """
+
+    id: str
+    version: str
+    uid: int
+    at: float
+    host: str
+    pid: int
+    pid_started: int
+    mode: str
+    verdict: str
+    codes: Tuple[str, ...]
+    how: str
+    submitted_hash: str = ""  # of the script that was handed over, "" where it went as written
+    job: str = ""
+    joined: str = ""
+    outcome: Optional[Outcome] = None
