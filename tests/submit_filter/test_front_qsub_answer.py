@@ -36,7 +36,7 @@ def decided(
 ) -> Reply:
     """The answer where this had been decided."""
     made = Rewritten(fixed, request.submission.argv, ("-n 4 in place of -n 8",), ((3, "MPL203"),))
-    monkeypatch.setattr(answers, "decide", lambda submission, site: Decision("repaired", (FINDING,), None, made))
+    monkeypatch.setattr(answers, "decide", lambda submission, site, read: Decision("repaired", (FINDING,), None, made))
     return answers.answer(request, GENERIC_PBS, policy or Policy(), ())
 
 
