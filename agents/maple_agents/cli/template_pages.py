@@ -117,9 +117,12 @@ def _ranks(one: Described | None) -> int:
 def _sites_of(part: LaunchFile) -> Iterator[str]:
     """Yield the sites where the template starts something, and what it is the first choice for."""
     known: dict[str, Paradigm] = {name: paradigms.load(name) for name in paradigms.names()}
+    among = templates.load()
     for site_id in environments.names():
         one = described(site_id)
-        fitting = {name: catalogue.fitting(paradigm, one.site, one.file) for name, paradigm in known.items()}
+        fitting = {
+            name: catalogue.fitting(paradigm, one.site, one.file, None, among) for name, paradigm in known.items()
+        }
         first = [name for name, found in fitting.items() if found and found[0].name == part.name]
         if first:
             yield "%s: the first choice for %s" % (site_id, ", ".join(first))

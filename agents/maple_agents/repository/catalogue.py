@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
 from maple_submit_filter.site import Site
 
@@ -18,13 +19,21 @@ _MPI = re.compile(r"(?:OMPI|PALS|PMIX|PMI|MPI)_[A-Z_]+")
 _FAMILY = {"OMPI": "openmpi", "PALS": "pals", "PMI": "hydra", "MPI": "hydra"}  # whose ranks have such variables
 
 
-def fitting(paradigm: Paradigm, site: Site, file: SiteFile | None, ranks: int | None = None) -> list[LaunchFile]:
+def fitting(
+    paradigm: Paradigm,
+    site: Site,
+    file: SiteFile | None,
+    ranks: int | None = None,
+    among: Sequence[LaunchFile] | None = None,
+) -> list[LaunchFile]:
     """Return the launch templates by which *paradigm* can be started on the site, the best first.
 
     First come those whose launchers nothing speaks against, in the order of the paradigm's launchers, each over the
-    outer launcher that the site likes best. *ranks*: the size of the world, where it is known.
+    outer launcher that the site likes best. *ranks*: the size of the world, where it is known. *among*: the templates,
+    where somebody has read them already.
     """
-    found = [one for one in templates.load() if _fits(one, paradigm, site, file) and suits(one, ranks)]
+    known = templates.load() if among is None else among
+    found = [one for one in known if _fits(one, paradigm, site, file) and suits(one, ranks)]
     return sorted(found, key=lambda one: (*_order(one, paradigm, site, file), one.name))
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from pydantic import BaseModel
 
 from .. import sites, templates
+from ..templates import LaunchFile
 from . import catalogue, environments, model_facts, paradigms
 from .described import described
 from .revisions import composition_revision
@@ -24,18 +26,18 @@ def exported() -> dict[str, Any]:
         "launches": {name: _plain(one) for name, one in sorted(launches.items())},
         "environments": {name: _plain(environments.load(name)) for name in environments.names()},
         "models": {name: _plain(read(model_facts.Family, path)) for name, path in paths(model_facts.KIND).items()},
-        "sites": {site_id: compositions(site_id) for site_id in sites.ids()},
+        "sites": {site_id: compositions(site_id, list(launches.values())) for site_id in sites.ids()},
     }
 
 
-def compositions(site_id: str) -> dict[str, Any]:
+def compositions(site_id: str, among: Sequence[LaunchFile] | None = None) -> dict[str, Any]:
     """Return, by paradigm, the launch templates that start it on the site, the best first, each with its revision."""
     one = described(site_id)
     found = {name: paradigms.load(name) for name in paradigms.names()}
     return {
         name: [
             {"launch": launch.name, "revision": composition_revision(one.site, paradigm, launch, one.environment)}
-            for launch in catalogue.fitting(paradigm, one.site, one.file)
+            for launch in catalogue.fitting(paradigm, one.site, one.file, among=among)
         ]
         for name, paradigm in found.items()
     }

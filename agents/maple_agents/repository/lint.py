@@ -91,7 +91,7 @@ def _orphans() -> Iterator[str]:
 
 
 def _sites() -> Iterator[str]:
-    known = {name: paradigms.load(name) for name in paradigms.names()}
+    known, launches = {name: paradigms.load(name) for name in paradigms.names()}, templates.load()
     for site_id in sites.ids():
         one = described(site_id)
         if one.environment is None:
@@ -99,7 +99,7 @@ def _sites() -> Iterator[str]:
         else:
             yield from ("environment/%s.toml: %s" % (site_id, line) for line in _environment(one, one.environment))
         for name, paradigm in known.items():
-            if not catalogue.fitting(paradigm, one.site, one.file):
+            if not catalogue.fitting(paradigm, one.site, one.file, among=launches):
                 yield "launch: nothing starts %s on %s" % (name, site_id)
 
 
@@ -175,9 +175,9 @@ def _slots(key: str, words: str) -> Iterator[str]:
 
 def counted() -> str:
     """Return in words how many parts there are, and how many ways to start a paradigm on a site."""
-    known = [paradigms.load(name) for name in paradigms.names()]
+    known, launches = [paradigms.load(name) for name in paradigms.names()], templates.load()
     ways = sum(
-        len(catalogue.fitting(paradigm, one.site, one.file))
+        len(catalogue.fitting(paradigm, one.site, one.file, among=launches))
         for one in map(described, sites.ids())
         for paradigm in known
     )
