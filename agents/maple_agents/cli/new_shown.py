@@ -72,7 +72,7 @@ def missing(found: "Lacking") -> Iterator[str]:
     """Yield a line for each slot that is missing, and where nobody can be asked how to say it."""
     for one in found.missing:
         choices = " (%s)" % ", ".join(one.choices) if one.choices else ""
-        yield printable("%s is missing: %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
+        yield printable("%s: missing; %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
     sets = " ".join("--set %s=…" % one.slot for one in found.missing)
     yield "say it in the request, or with %s" % sets
 

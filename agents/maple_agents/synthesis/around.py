@@ -6,24 +6,29 @@ from .values import Plan
 
 
 def lines(plan: Plan) -> list[str]:
-    """Return the lines for the plan's model, [] where none is known by name."""
+    """Return the lines for the plan's model, [] where none is known by name.
+
+    What the user has set holds; where data lies nobody but the user knows, so it is a comment.
+    """
     if plan.model is None:
         return []
     family, member = plan.model
-    found = _hub(plan, member.hub) if member.hub else []
-    if family.gated:
-        found += [
-            "# %s is gated: accept its licence on the hub, and have a token in HF_TOKEN or in this file."
-            % family.title,
-            'export HF_TOKEN_PATH="${HF_TOKEN_PATH:-$HOME/.cache/huggingface/token}"',
-        ]
-    return found + _data(plan)
+    gated = _token(family.title) if family.gated else []
+    return [*gated, *(_hub(plan, member.hub) if member.hub else []), *_data(plan)]
+
+
+def _token(title: str) -> list[str]:
+    """The token lies in the hub's folder, also where the weights are kept in another."""
+    return [
+        "# %s is gated: accept its licence on the hub, and have a token in HF_TOKEN or in this file." % title,
+        'export HF_TOKEN_PATH="${HF_TOKEN_PATH:-${HF_HOME:-$HOME/.cache/huggingface}/token}"',
+    ]
 
 
 def _hub(plan: Plan, name: str) -> list[str]:
-    found = ["# Weights come from the hub as %s, and are kept where every node finds them." % name]
+    found = ["# Its weights are on the hub as %s; the cache has to lie where every node sees it." % name]
     scratch = _scratch(plan)
-    found += ['export HF_HOME="${HF_HOME:-%s/huggingface}"' % (scratch or "$HOME/.cache")]
+    found += ['export HF_HOME="${HF_HOME:-%s/huggingface}"' % scratch] if scratch else []
     part = plan.cluster.environment
     if part is not None and part.internet == "none":
         found += ["# No compute node reaches the internet: fill the cache on a login node first.",
@@ -42,5 +47,5 @@ def _data(plan: Plan) -> list[str]:
     family = plan.model[0] if plan.model is not None else None
     if family is None or not family.data:
         return []
-    return ["# Training data (%s): the program finds its folder in DATA_DIR." % family.data,
-            'export DATA_DIR="${DATA_DIR:-$PWD/data}"']  # fmt: skip
+    return ["# Its data (%s) has to lie there as well; name the folder as the program wants it, such as" % family.data,
+            "# export DATA_DIR=%s/data" % (_scratch(plan) or "$PWD")]  # fmt: skip

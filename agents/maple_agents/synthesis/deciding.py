@@ -63,7 +63,9 @@ def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tupl
     follows = {"nodes"} if job.numbers.gpus_total or job.numbers.ranks else set()
     known = {*asked.said, *(one.slot for one in placed), *follows}
     more = demands.unsaid(asked.cluster, known, "", asked.earlier)
-    return Lacking(_in_order((*missing, *more)), placed)
+    able = tuple(one for one in asked.cluster.site.kinds if one.gpus and (not job.kinds or one.name in job.kinds))
+    kind = kinds.missing(able, asked.cluster)
+    return Lacking(_in_order((*missing, *more, *([kind] if kind is not None else []))), placed)
 
 
 def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lacking:

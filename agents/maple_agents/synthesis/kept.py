@@ -36,7 +36,7 @@ class Kept:
 
 def packed(value: object) -> Any:
     """Return *value* as what `json.dumps` takes. A list stands for each table and list, with its kind in front."""
-    if hasattr(value, "model_fields"):
+    if hasattr(type(value), "model_fields"):
         return ["table", {name: packed(one) for name, one in _attributes(value).items()}]  # type: ignore[arg-type]
     if isinstance(value, Mapping):
         return {name: packed(one) for name, one in value.items()}

@@ -9,6 +9,7 @@ from . import containers, programs
 from .values import Plan
 
 _SLOT = re.compile(r"(?<!\$)\{([a-z_.]+)\}")
+WIDTH = 90  # bytes, behind which a launch line goes on in the next line
 _NEXT = b" \\\n    "  # the line goes on below
 
 
@@ -39,13 +40,13 @@ def launch(plan: Plan, program: bytes) -> Launched:
     read = programs.read(program)
     outer, inner = (filled(words, plan).encode() for words in launch_words(plan))
     if plan.launch.when.launcher == "python":
-        inner, rest = _rank_by_rank(inner, read), read.rest
+        inner, rest, option = _rank_by_rank(inner, read), read.rest, b""
     else:
         option, rest = programs.for_agent(read, plan.launch.when.launcher)
-        inner = b" ".join(filter(None, (inner, option)))
     given = b"env %s " % b" ".join(read.assignments) if read.assignments else b""
     within = given + containers.words(plan) + inner
-    words = read.ahead + outer + _NEXT + within + (_NEXT if len(within) + len(rest) > 90 else b" " if within else b"")
+    apart = _NEXT if len(within) + len(rest) > WIDTH else b" "
+    words = read.ahead + outer + (_NEXT + within if within else b"") + apart + (option + b" " if option else b"")
     return Launched(tuple(before(plan)), words, rest)
 
 

@@ -9,8 +9,9 @@ from .values import Plan, Refused
 
 _CONDA = re.compile(r"(?:(?:conda|mamba)(?: activate| env(?:ironment)?)?[ :=]+)(\S+)\Z", re.IGNORECASE)
 _VENV = re.compile(r"(?:venv|virtualenv|virtual environment|python environment)[ :=]+(\S+)\Z", re.IGNORECASE)
-_LINE = re.compile(r"(?:module|ml|source|\.) \S.*\Z|conda activate \S+ ?&&.*\Z")
+_LINE = re.compile(r"(?:module|ml|source|\.) \S.*\Z")
 _NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")
+_PLAIN = re.compile(r"[\w@%+=:,./~${} -]+\Z")  # nothing that begins another command
 
 
 def lines(plan: Plan) -> list[str]:
@@ -22,8 +23,8 @@ def lines(plan: Plan) -> list[str]:
     text = plan.said.text("environment").strip()
     if not text:
         return []
-    if re.search(r"[\x00-\x1f\x7f]", text):
-        raise Refused("environment %r: one line, such as conda env NAME or the path of a venv" % text)
+    if not _PLAIN.match(text):
+        raise Refused("environment %r: say conda env NAME, the path of a venv, or module load NAME" % text)
     return _lines(text)
 
 

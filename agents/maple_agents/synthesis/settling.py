@@ -9,7 +9,7 @@ from maple_submit_filter.site import NodeKind, Partition
 
 from ..slots import Slots
 from . import placing
-from .layouts import Fitted, Misfit, fit
+from .layouts import Fitted, Misfit, Numbers, fit
 from .placing import Job, Spot
 from .values import Assumed, Cluster, Missing, Refused
 
@@ -104,6 +104,7 @@ def _derived(
     rows, own = placing.rows(cluster), placing.selector(cluster)
     found, reasons = placing.spots(job, rows, cluster)
     wanted = [spot for spot in found if spot.row is not None and placing.asked_for(spot.row, wishes)]
+    wanted = _with_all(wanted) or wanted if job.numbers == Numbers(nodes=job.numbers.nodes) else wanted
     default = cluster.site.default_qos if own == "qos" else cluster.site.default_partition
     for spot in wanted:
         if spot.row is not None and spot.row.name == default:
@@ -121,6 +122,11 @@ def _derived(
     if not found:
         raise Refused(_nowhere(reasons, own, job, cluster))
     return None, (), (_missing(own, [spot.row for spot in wanted or found if spot.row], cluster, earlier),)
+
+
+def _with_all(spots: list[Spot]) -> list[Spot]:
+    """Return those that give all GPUs of a node: a part of a node is for who asks for a part."""
+    return [spot for spot in spots if all(spot.fitted.gpus_per_node == kind.gpus for kind in spot.kinds)]
 
 
 def _demand(own: str, cluster: Cluster) -> str:

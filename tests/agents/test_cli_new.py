@@ -1,0 +1,171 @@
+"""`maple new`: what people and programs get from it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import select
+import stat
+import subprocess
+import sys
+import time
+
+import pytest
+
+KEYS = ["site", "slots", "missing", "script", "template", "assumed", "advice", "asks"]
+REQUEST = "train.py --lr 1e-4 with ZeRO-3 on 2 nodes of Delta, 4 hours, account abc-delta-gpu"
+
+
+def test_a_request_gives_a_script_on_stdout_and_what_was_taken_on_stderr(maple):
+    """So that stdout can be a file."""
+    said = maple("new", REQUEST)
+    assert said.code == 0 and said.out.startswith("#!/bin/bash\n#SBATCH --job-name=train\n")
+    assert "train.py --lr 1e-4\n" in said.out and "#SBATCH --account=abc-delta-gpu\n" in said.out
+    assert "gpuA100x4" in said.err and "default_partition" in said.err and "\x1b" not in said.err
+
+
+def test_json_has_its_shape_whether_or_not_something_is_missing(maple):
+    """Only what was said stands in the slots."""
+    done, open_ = maple("new", REQUEST, "--json"), maple("new", "train.py with DDP on 2 nodes of Delta", "--json")
+    found, lacking = json.loads(done.out), json.loads(open_.out)
+    assert list(found) == list(lacking) == KEYS and (done.code, open_.code) == (0, 3)
+    assert found["site"] == "ncsa-delta" and found["slots"]["nodes"] == 2 and found["slots"]["paradigm"] == "zero3"
+    assert "gpus_per_node" not in found["slots"]
+    assert {"slot", "value", "because"} == set(found["assumed"][0])
+    assert found["template"] == "torchrun-over-srun" and found["missing"] == []
+    assert (lacking["missing"], lacking["script"], lacking["template"]) == (["account"], None, None)
+    assert lacking["asks"][0]["slot"] == "account" and "-delta-gpu" in lacking["asks"][0]["says"]
+    assert done.err == open_.err == ""
+
+
+def test_without_a_terminal_what_is_missing_is_listed(maple):
+    """With the site's own words, and how to say it."""
+    said = maple("new", "train.py with DDP on 2 nodes of Vista")
+    assert said.code == 3 and said.out == ""
+    assert "walltime: missing; say a walltime" in said.err and "--set walltime=" in said.err
+
+
+def test_options_win_over_the_request(maple):
+    """Slot by slot; but two clusters are one too many."""
+    said = maple("new", REQUEST, "--set", "nodes=4", "--set", "walltime=12 hours")
+    assert "#SBATCH --nodes=4\n" in said.out and "#SBATCH --time=12:00:00\n" in said.out
+    two = maple("new", REQUEST, "--site", "tacc-vista")
+    assert (
+        two.code == 2
+        and two.err == "maple: the request is for ncsa-delta, and --site says tacc-vista; name one cluster\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        (),
+        ("",),
+        ("   ",),
+        ("--site", "nowhere", "train.py on 2 nodes"),
+        ("--set", "nodes=two"),
+        ("--set", "nodes=-1"),
+        ("--set", "knots=2"),
+        ("--set", "account"),
+        ("--set", "walltime=soon"),
+        ("2 nodes, 3 GPUs on each, 16 GPUs in all on Delta, train.py",),
+        ("--site", "ncsa-delta", "--set", "nodes=2", "--set", "gpus_per_node=3", "--set", "gpus_total=16"),
+        ("--site", "ncsa-delta", "--set", "account=a b"),
+        ("--site", "ncsa-delta", "--set", "account=a", "--set", "program=torchrun train.py"),
+        ("--from", "not-there.sh", "--site", "ncsa-delta"),
+        ("Bitte starte train.py auf zwei Knoten mit acht Grafikkarten",),
+    ],
+)
+def test_what_cannot_be_done_is_one_line_and_nothing_is_written(maple, words, tmp_path):
+    """Exit code 2."""
+    said = maple("new", *words, "-o", "job.sh")
+    assert (said.code, said.out) == (2, "") and said.err.count("\n") == 1 and said.err.startswith("maple: "), said
+    assert not (tmp_path / "job.sh").exists()
+
+
+def test_a_file_is_written_whole_and_never_over_another(maple, tmp_path):
+    """With the mode of any new file; a link is something that is there as well."""
+    old = os.umask(0o027)
+    try:
+        said = maple("new", REQUEST, "-o", "job.sh")
+    finally:
+        os.umask(old)
+    path = tmp_path / "job.sh"
+    assert said.code == 0 and said.out == "" and path.read_bytes().startswith(b"#!/bin/bash\n")
+    assert stat.S_IMODE(path.stat().st_mode) == 0o640
+    before = path.read_bytes()
+    again = maple("new", REQUEST, "--set", "nodes=4", "-o", "job.sh")
+    assert again.code == 2 and "is there already" in again.err and path.read_bytes() == before
+    (tmp_path / "link.sh").symlink_to(tmp_path / "elsewhere")
+    assert maple("new", REQUEST, "-o", "link.sh").code == 2 and not (tmp_path / "elsewhere").exists()
+    assert maple("new", REQUEST, "-o", "no/such/folder.sh").code == 2
+    assert sorted(os.listdir(tmp_path)) == sorted({"job.sh", "link.sh", "cache", "state"} & set(os.listdir(tmp_path)))
+
+
+def test_what_was_said_is_the_default_of_the_next_question_alone(maple, tmp_path):
+    """It is kept for the user alone, and never taken unasked."""
+    assert maple("new", REQUEST).code == 0
+    kept = tmp_path / "state" / "maple" / "new.json"
+    assert stat.S_IMODE(kept.stat().st_mode) == 0o600
+    next_ = json.loads(maple("new", "train.py on 2 nodes of Delta", "--json").out)
+    assert next_["missing"] == ["account"] and next_["asks"][0]["default"] == "abc-delta-gpu"
+    elsewhere = json.loads(maple("new", "train.py on 2 nodes of DeltaAI", "--json").out)
+    assert elsewhere["asks"][0]["default"] == ""
+    kept.write_bytes(b"\xff{")
+    assert json.loads(maple("new", "train.py on 2 nodes of Delta", "--json").out)["asks"][0]["default"] == ""
+
+
+def terminal(words: list[str], answers: list[str], folder) -> tuple[int, str]:
+    """Return exit code and screen of `maple` on a terminal of its own, with each answer typed when it is asked for."""
+    env = {**os.environ, "XDG_STATE_HOME": str(folder / "state"), "TERM": "xterm", "COLUMNS": "120"}
+    code = "import sys; from maple_agents.cli.main import main; main(sys.argv[1:])"
+    control, line = pty.openpty()
+    child = subprocess.Popen(
+        [sys.executable, "-c", code, *words], stdin=line, stdout=line, stderr=line, cwd=folder, env=env, close_fds=True
+    )
+    os.close(line)
+    screen, end, answered = "", time.monotonic() + 60, 0
+    while time.monotonic() < end:
+        ready, _, _ = select.select([control], [], [], 0.1)
+        try:
+            piece = os.read(control, 65536) if ready else b""
+        except OSError:  # the child has closed its side
+            break
+        screen += piece.decode()
+        if answered < len(answers) and screen.endswith(": ") and screen.count(": ") and ready:
+            os.write(control, (answers[answered] + "\n").encode())
+            answered += 1
+    os.close(control)
+    return child.wait(10), screen
+
+
+def test_a_terminal_is_asked_for_what_is_missing(tmp_path):
+    """Each slot once, in the order of the list; a wrong answer is asked for again."""
+    words = ["new", "train.py with DDP", "--site", "tacc-vista", "-o", "job.sh"]
+    code, screen = terminal(words, ["two", "2", "12 hours"], tmp_path)
+    assert code == 0, screen
+    script = (tmp_path / "job.sh").read_text()
+    assert "#SBATCH --nodes=2\n" in script and "#SBATCH --time=12:00:00\n" in script
+    assert "is no number" in screen and screen.count("say a walltime") == 1
+
+
+def test_an_empty_answer_stops_and_nothing_is_written(tmp_path):
+    """Exit code 3; with a default it is the default."""
+    words = ["new", "train.py with DDP on 2 nodes", "--site", "ncsa-delta", "-o", "job.sh"]
+    code, screen = terminal(words, [""], tmp_path)
+    assert code == 3 and "nothing was written" in screen and not (tmp_path / "job.sh").exists()
+    assert terminal([*words, "--set", "account=abc"], [], tmp_path)[0] == 0
+    (tmp_path / "job.sh").unlink()
+    code, screen = terminal(words, [""], tmp_path)
+    assert code == 0 and "account [abc]: " in screen
+    assert "--account=abc\n" in (tmp_path / "job.sh").read_text()
+
+
+def test_a_model_that_does_not_fit_is_asked_for_at_a_terminal(tmp_path):
+    """The answer is the user's word, also where it is the same again."""
+    words = ["new", "fine-tune Llama-3.1-8B with DDP on 2 nodes, account a", "--site", "ncsa-delta"]
+    code, screen = terminal(words, ["zero3"], tmp_path)
+    assert code == 0 and "about 128 GB a GPU" in screen and "ZeRO stage 3" in screen
+    code, screen = terminal(words, ["ddp"], tmp_path)
+    assert code == 0 and "data parallel (DDP); launch" in screen
