@@ -112,7 +112,7 @@ def _made(
         return make(asked.slots, asked.cluster, asked.wishes, last, asked.ranks, asked.gpu_kinds, hints)
     from maple_agents.synthesis.carrying.carry import carry
 
-    carried = carry(foreign, asked.cluster, asked.slots)
+    carried = carry(foreign, asked.cluster, asked.slots, asked.wishes, last, asked.ranks, asked.gpu_kinds)
     return carried if isinstance(carried, Lacking) else Made(carried.script, carried.plan, carried.advice)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from maple_submit_filter.edits import Conflict, Edit, Span, apply
@@ -24,6 +25,16 @@ from .values import Carried
 NOTHING = Slots()
 
 
+class Words(NamedTuple):
+    """What was said beside the script."""
+
+    said: Slots
+    wishes: Set[str]
+    earlier: Mapping[str, str]
+    ranks: int | None
+    gpu_kinds: tuple[str, ...]
+
+
 class Way(NamedTuple):
     """How boldly a script is changed. *ranks*: what it sets for ranks becomes the new launcher's."""
 
@@ -36,16 +47,27 @@ _GOES = re.compile(rb'^cd "?\$\{?PBS_O_WORKDIR\}?"?', re.MULTILINE)
 _WAYS = (Way(False, False), Way(True, False), Way(True, True))
 
 
-def carry(foreign: Foreign, cluster: Cluster, said: Slots = NOTHING) -> Carried | Lacking:
+def carry(
+    foreign: Foreign,
+    cluster: Cluster,
+    said: Slots = NOTHING,
+    wishes: Set[str] = frozenset(),
+    earlier: Mapping[str, str] = {},
+    ranks: int | None = None,
+    gpu_kinds: tuple[str, ...] = (),
+) -> Carried | Lacking:
     """Return the script for *cluster*, or what is missing for it. What was *said* beside the script wins over it.
 
+    *wishes*, *earlier*, *ranks*, *gpu_kinds*: of the words beside the script, as `deciding.decide_plan` takes them.
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
     home = asked.is_home(foreign, cluster.site)
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
-    plan = _decided(foreign, cluster, said, home)
-    mended = mending.mended(foreign, cluster, said, foreign.source) if home else None
+    words = Words(said, wishes, earlier, ranks, gpu_kinds)
+    plan = _decided(foreign, cluster, words, home)
+    more = bool(ranks or (gpu_kinds and foreign.slots.text("gpu") not in gpu_kinds))
+    mended = mending.mended(foreign, cluster, said, foreign.source) if home and not more else None
     if mended is not None:
         made = plan if isinstance(plan, Plan) else None
         return Carried(mended, made, foreign.notes, mended == foreign.source)
@@ -66,17 +88,20 @@ def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
     return plan._replace(launch=launch, layout=layout._replace(tasks_per_node=tasks, cpus_per_task=cpus))
 
 
-def _decided(foreign: Foreign, cluster: Cluster, said: Slots, home: bool) -> Plan | Lacking:
+def _decided(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Plan | Lacking:
     """Return the plan for what the script asks; numbers that contradict each other in a wrong script do not count."""
-    slots = asked.slots(foreign, cluster, said, home)
+    slots = asked.slots(foreign, cluster, words.said, home)
+    kinds: tuple[str, ...] = ()
+    if words.gpu_kinds and "gpu" not in words.said:
+        slots, kinds = Slots(slot for name, slot in slots.items() if name != "gpu"), words.gpu_kinds
     try:
-        return decide_plan(slots, cluster)
+        return decide_plan(slots, cluster, words.wishes, words.earlier, words.ranks, kinds)
     except Refused:
-        loose = [name for name in ("gpus_per_node", "ranks_per_node", "gpu", "launcher") if name not in said]
+        loose = [name for name in ("gpus_per_node", "ranks_per_node", "gpu", "launcher") if name not in words.said]
         fewer = Slots(slot for name, slot in slots.items() if name not in loose)
         if len(fewer) == len(slots):
             raise
-        return decide_plan(fewer, cluster)
+        return decide_plan(fewer, cluster, words.wishes, words.earlier, words.ranks, kinds)
 
 
 def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
@@ -127,7 +152,7 @@ def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, li
         if stays:
             continue
         one = plan._replace(launch=_template(launch, plan))
-        edits += launch_lines.edits(launch, foreign, one, layout)
+        edits += launch_lines.edits(launch, foreign, one, layout, commands)
         if launch.outer is not None or layout.nodes > 1:
             lines.update(dict.fromkeys(() if launch.small else launching.before(one._replace(layout=layout))))
             at = at if launch.small else min(at, launch.at)

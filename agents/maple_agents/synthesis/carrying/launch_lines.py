@@ -7,6 +7,7 @@ from maple_submit_filter.launch import Link
 
 from ...extraction.script_launches import options_kept
 from ...extraction.script_parts import Foreign, Launch, Words
+from ...extraction.script_walk import Found, bare
 from ...templates import LaunchFile
 from .. import launching
 from ..values import Layout, Plan, Refused
@@ -22,10 +23,11 @@ _LAYOUT = {
                   "master-port", "launcher", "launcher-args", "force-multi", "no-ssh-check"),
 }  # fmt: skip
 _HARMLESS = {"srun": ("unbuffered", "label", "kill-on-bad-exit", "output", "error", "quiet", "wait"), "mpiexec": ()}
+_PREFIXES = (b"exec", b"time", b"command", b"builtin")
 _MODES = ("config-file", "use-fsdp", "use-deepspeed", "use-megatron-lm", "cpu")
 
 
-def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout) -> list[Edit]:
+def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands: list[Found]) -> list[Edit]:
     """Return the edits after which the line starts its program on *layout* by the plan's template."""
     because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
     one = plan._replace(layout=layout)
@@ -38,9 +40,19 @@ def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout) -> list[
         found += _alone_at_last(launch, foreign) if _without_outer(launch, one) else _put(
             launch.outer, _outer(launch, foreign, one, plan.layout), because)  # fmt: skip
     elif launch.agent is not None and layout.nodes > 1:
-        start = launch.agent.spans[0].start
+        start = _command_word(launch, commands)
         found.append(Edit(Span(start, start), _outer(launch, foreign, one, plan.layout) + b" ", because))
     return found
+
+
+def _command_word(launch: Launch, commands: list[Found]) -> int:
+    """Return where the command that starts the agent begins: in front of its wrappers, behind its assignments."""
+    start = launch.steps[0].span.start
+    command = next((one.command for one in commands if one.command.span.start == start and one.command.words), None)
+    if command is None:
+        return launch.agent.spans[0].start if launch.agent is not None else start
+    words = [word for word in command.words if bare(b"", word) not in _PREFIXES]
+    return (words or list(command.words))[0].span.start
 
 
 def _without_outer(launch: Launch, plan: Plan) -> bool:
