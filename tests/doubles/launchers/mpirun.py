@@ -79,7 +79,7 @@ def personality():
 
 def allocated():
     """Return host -> tasks of the allocation, [("localhost", 1)] outside one."""
-    if "PBS_NODEFILE" in os.environ:
+    if under_pbs():
         with open(os.environ["PBS_NODEFILE"]) as file:
             lines = file.read().split()
         return [(host, lines.count(host)) for host in dict.fromkeys(lines)]
@@ -222,6 +222,11 @@ def ibrun(argv):
     return plan, argv, "hydra"
 
 
+def under_pbs():
+    """Tell whether PBS started the job: a job of Slurm that makes such a file for itself stays Slurm's, as for Hydra."""
+    return "PBS_NODEFILE" in os.environ and "SLURM_JOB_ID" not in os.environ
+
+
 def spread(name, plan, command, kind):
     """Start one proxy on each node of *plan*; on this node alone, work without srun."""
     size = sum(len(ranks) for ranks in plan.values())
@@ -229,7 +234,7 @@ def spread(name, plan, command, kind):
     if set(plan) <= {world.host(), "localhost", os.environ.get("SLURMD_NODENAME")}:
         return proxy(json.loads(told), command)
     me = os.path.join(os.path.dirname(world.python()), "mpirun")
-    if "PBS_NODEFILE" in os.environ:
+    if under_pbs():
         return through_pbs(name, plan, [me, "--maple-proxy", told, *command])
     count = str(len(plan))
     words = [
