@@ -223,7 +223,7 @@ def ibrun(argv):
 
 
 def under_pbs():
-    """Tell whether PBS started the job: a job of Slurm that makes such a file for itself stays Slurm's, as for Hydra."""
+    """Tell whether PBS started the job: one of Slurm that makes such a file for itself stays Slurm's, as for Hydra."""
     return "PBS_NODEFILE" in os.environ and "SLURM_JOB_ID" not in os.environ
 
 
