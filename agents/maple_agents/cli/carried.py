@@ -8,17 +8,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Optional
 
 from maple_submit_filter.answer import heard
-from maple_submit_filter.decide import Decision, Rewritten, decide, examined, understood
+from maple_submit_filter.decide import Decision, Rewritten, decide, understood
 from maple_submit_filter.findings import Finding
 from maple_submit_filter.job import Job
 from maple_submit_filter.script import line_of
-from maple_submit_filter.settings import Settings
 from maple_submit_filter.written_for import CODE, is_beyond_edits, other_scheduler
 
 from .asked import Answer
 
 if TYPE_CHECKING:
-    from maple_agents.slots import Slots
     from maple_agents.synthesis.carrying.values import Carried
     from maple_agents.synthesis.values import Lacking
 
@@ -61,17 +59,10 @@ def _carried(job: Job, asked: Answer) -> "Carried | Lacking":
     from maple_agents.synthesis import clusters
     from maple_agents.synthesis.carrying.carry import carry
 
+    from .said_words import slots_of_words
+
     foreign = script.read(job.source, other_scheduler(job), asked.submission.path)
-    return carry(foreign, clusters.cluster(asked.site.id), _said(job, asked))
-
-
-def _said(job: Job, asked: Answer) -> "Slots":
-    """Return what the command line and the environment say, which the submit command itself would read."""
-    from maple_agents.extraction import script_slots
-
-    words = Settings(tuple(one for one in job.settings if one.origin.kind != "directive"))
-    plain = job._replace(settings=words)
-    return script_slots.slots(plain, examined(plain, asked.site).plan, (), [], "")
+    return carry(foreign, clusters.cluster(asked.site.id), slots_of_words(job, asked.site))
 
 
 def _asking(lacking: "Lacking", decision: Decision) -> tuple[Finding, ...]:

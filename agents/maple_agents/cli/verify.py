@@ -9,11 +9,12 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Optional, Tuple
 
 import click
+from maple_submit_filter.report import printable
 from maple_submit_filter.site import Site
-from maple_submit_filter.submission import Submission
 
-from .asked import answer, site_of, submission
+from .asked import answer
 from .complaint import Complaint
+from .verify_of_site import Case, Found, Layout, cases
 
 if TYPE_CHECKING:
     from maple_agents.schedulers import Scheduler
@@ -33,9 +34,12 @@ class NotVerified(Complaint):
 @click.argument("script", metavar="[SCRIPT|-]", required=False)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
 @click.option("--site", "site_id", metavar="ID", help="The site we are on, where Maple does not find out by itself.")
-@click.option("--template", "name", metavar="NAME", help="Verify this launch template of the site, not a script.")
-@click.option("--nodes", type=click.IntRange(1, 64), default=2, show_default=True, help="Nodes for a launch template.")
-@click.option("--gpus-per-node", type=click.IntRange(1, 16), help="Ranks on a node for a launch template.")
+@click.option("--template", "name", metavar="NAME",
+              help="Verify this launch template, or this paradigm (ddp, zero3 ...), not a script.")  # fmt: skip
+@click.option("--stale", is_flag=True, help="Of the site's templates and paradigms only those whose record is missing "
+              "or holds no more.")  # fmt: skip
+@click.option("--nodes", type=click.IntRange(1, 64), default=2, show_default=True, help="Nodes for a template.")
+@click.option("--gpus-per-node", type=click.IntRange(1, 16), help="Ranks on a node for a template.")
 @click.option("--mini-app", "app", type=click.Choice(APPS), default="auto", show_default=True,
               help="What takes the program's place; auto: what trains as the program does.")  # fmt: skip
 @click.option("--time", "seconds", type=click.FloatRange(5, 7200), default=180, show_default=True, metavar="SECONDS",
@@ -49,6 +53,7 @@ def verify(
     words: Tuple[str, ...],
     site_id: Optional[str],
     name: Optional[str],
+    stale: bool,
     nodes: int,
     gpus_per_node: Optional[int],
     app: str,
@@ -60,98 +65,85 @@ def verify(
     """Submit a batch script with mini-apps in place of its programs, and say whether its launch lines work.
 
     SCRIPT is a file, or - for standard input; it is not changed. WORDS stand before the script on the command line of
-    sbatch or qsub. The rest of the script runs as it is. Without a script the launch templates of --site are verified.
+    sbatch or qsub. The rest of the script runs as it is. Without a script the launch templates of --site are verified,
+    and the repository's paradigms as scripts for it; what the site demands, such as an account, stands in WORDS.
 
     \b
     Examples:
       maple verify job.sh
       maple verify job.sh --mini-app dry -- --nodes=2 --partition=debug
       maple verify --site ncsa-delta --template torchrun-over-srun -- --account=abcd
+      maple verify --site ncsa-delta --template zero3 -- --account=abcd --partition=gpuA100x4
+      maple verify --site ncsa-delta --stale -- --account=abcd --partition=gpuA100x4
 
     Exit code: 0 passed, 1 failed, 2 usage, or the script cannot be read, 3 could not be verified.
     """
     if script is not None and script != "-" and script.startswith("-"):
         words = (script, *words)  # behind `--` stand only words
         script = None
-    if script is not None and name is not None:
-        raise Complaint("--template: a script is named as well", "name one of the two")
+    if script is not None and (name is not None or stale):
+        option = "--template" if name is not None else "--stale"
+        raise Complaint(f"{option}: a script is named as well", "name one of the two")
     if script is None:
-        asked = _templates(words, site_id, name, nodes, gpus_per_node)
+        asked = _of_site(words, site_id, name, Layout(nodes, gpus_per_node, seconds), stale)
     else:
         asked = [_script(script, words, site_id)]
     made = []
-    for one in asked:
+    for title, one in asked:
         try:
             made.append(_verified(one, words, app, seconds, queue, keep, as_json))
         except NotVerified as error:
             if script is not None:
                 raise
-            click.echo(f"maple: {one[0]}: {error.format_message()}", err=True)  # the other templates go on
-            made.append((3, {"name": one[0], "result": "unclear", "says": error.format_message()}))
+            click.echo(f"maple: {title}: {error.format_message()}", err=True)  # the other templates go on
+            made.append((3, {"name": title, "result": "unclear", "says": error.format_message()}))
     if as_json:
         told = [told for _, told in made]
         click.echo(json.dumps(told if script is None else told[0], indent=2))
-    return max(code for code, _ in made)
+    return max((code for code, _ in made), default=0)
 
 
 def _verified(
-    asked: "Asked", words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, as_json: bool
+    asked: Found, words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, as_json: bool
 ) -> Tuple[int, dict[str, object]]:
     """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
     from maple_agents.verify.verifying import Wanted
 
-    title, template, (job, site) = asked
-    wanted = Wanted(job, site, tuple(words), app, seconds, queue, keep)
+    if not isinstance(asked, Case):
+        raise NotVerified(str(asked))
+    fit = asked.miniapp if app == "auto" else app
+    wanted = Wanted(asked.submission, asked.site, tuple(words), fit, seconds, queue, keep)
     with _in_one_line():
         made = _run(wanted)
-    told = {"name": title, **_kept(wanted, made, title, template)}
+    told = {"name": asked.title, **_kept(wanted, made, asked)}
     if not as_json:
         from .verdict_table import show
 
-        show(title, made)
+        show(asked.title, made)
     return EXIT[made.verdict.result.value], told
 
 
-Asked = Tuple[str, Tuple[str, int], Tuple[Submission, Site]]
-
-
-def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Asked:
-    """Return the title, no template, and the submission with its site."""
+def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tuple[str, Found]:
     asked = answer(script, words, site_id)
-    return asked.name, ("", 0), (asked.submission, asked.site)
+    return asked.name, Case(asked.name, asked.submission, asked.site)
 
 
-def _templates(
-    words: Tuple[str, ...], site_id: Optional[str], name: Optional[str], nodes: int, gpus: Optional[int]
-) -> list[Asked]:
-    """Return one template, or all that the site can use, each as a script."""
-    from maple_agents.verify import from_template
-    from maple_agents.verify.errors import CannotVerify
-
+def _of_site(
+    words: Tuple[str, ...], site_id: Optional[str], name: Optional[str], layout: Layout, stale: bool
+) -> list[Tuple[str, Found]]:
+    """Return what of the site is to be verified. *stale*: each is told of, and not those whose record holds."""
     if site_id is None:
         raise Complaint("no SCRIPT is named", "name a batch script, or --site for its launch templates")
-    site = site_of(site_id)
-    names = [name] if name is not None else [one.name for one in site.launch_templates]
-    if not names:
-        raise Complaint(f"--site {site_id}: there is no launch template for it", "see maple site show")
-    found = []
-    for one in names:
-        try:
-            template = from_template.template(one, site)
-            source = from_template.script(template, site, nodes, _partition(words), gpus)
-        except CannotVerify as error:
-            raise Complaint(str(error)) from error
-        found.append((one, (one, template.revision), (submission("-", source, words, site.scheduler), site)))
-    return found
+    found = cases(words, site_id, name, layout)
+    return [each for each in found if _is_stale(*each)] if stale else found
 
 
-def _partition(words: Tuple[str, ...]) -> str:
-    """Return the partition or queue among the words, "" where there is none: it decides what the nodes have."""
-    for at, word in enumerate(words):
-        for option in ("--partition=", "-p", "-q"):
-            if word.startswith(option):
-                return word[len(option) :] or (words[at + 1] if at + 1 < len(words) else "")
-    return ""
+def _is_stale(title: str, one: Found) -> bool:
+    if not isinstance(one, Case):
+        return True  # why it cannot be verified is told when it comes to it
+    said = "; ".join(one.why) if one.why else "its record holds"
+    click.echo(printable(f"maple: {title}: {said}"), err=True)
+    return bool(one.why)
 
 
 @contextlib.contextmanager
@@ -184,11 +176,12 @@ def _scheduler(site: Site) -> "Scheduler":
     return choose(site.scheduler)
 
 
-def _kept(wanted: "Wanted", made: "Verified", title: str, template: Tuple[str, int]) -> dict[str, object]:
+def _kept(wanted: "Wanted", made: "Verified", asked: Case) -> dict[str, object]:
     """Keep the record, and return the JSON."""
     from maple_agents.verify import records
     from maple_agents.verify.reporting import as_json, inputs_of, record_of
 
-    inputs = inputs_of(wanted, made, *template)
-    path = records.save(record_of(wanted, made, inputs, title if template[0] else os.path.abspath(title)))
+    inputs = inputs_of(wanted, made, asked.template, asked.revision, asked.composition)
+    name = asked.title if asked.template else os.path.abspath(asked.title)
+    path = records.save(record_of(wanted, made, inputs, name))
     return {**as_json(wanted, made), "record": path}

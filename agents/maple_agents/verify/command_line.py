@@ -13,6 +13,8 @@ from maple_submit_filter.job import Job
 from .errors import CannotVerify
 from .workplace import Workplace
 
+SPARE = 30  # seconds that a job may take to start and end
+
 
 def limits(job: Job, words: Sequence[str], place: Workplace, seconds: float) -> list[str]:
     """Return the words before the script: the user's own *words*, then a short walltime, our output, our name, no mail.
@@ -63,7 +65,7 @@ def _waits(command: str, option: str) -> CannotVerify:
 
 def minutes(seconds: float) -> int:
     """Return the walltime in whole minutes, which is what schedulers count in: time to start and end is added."""
-    return max(1, -(-int(seconds + 30) // 60))
+    return max(1, -(-int(seconds + SPARE) // 60))
 
 
 def clock(seconds: int) -> str:

@@ -21,7 +21,8 @@ KEPT = 500  # records of one user; the oldest go
 class Inputs(NamedTuple):
     """What a verdict depends on. *files*: what the plan has read from disk, by path, with the hash of each.
 
-    *template* and *revision*: of a launch template, "" and 0 for a script of the user's.
+    *template* and *revision*: of a launch template or a paradigm, "" and 0 for a script of the user's. *composition*:
+    the hash of the parts that a paradigm's script was made of, else "".
     """
 
     script: str  # hash
@@ -32,6 +33,7 @@ class Inputs(NamedTuple):
     files: Mapping[str, str] = {}
     template: str = ""
     revision: int = 0
+    composition: str = ""
 
 
 def stale(record: Mapping[str, Any], now: Inputs, frameworks: Mapping[str, str | None] | None = None) -> list[str]:
@@ -45,7 +47,7 @@ def stale(record: Mapping[str, Any], now: Inputs, frameworks: Mapping[str, str |
     if not isinstance(then, dict):
         return ["the form of records"]
     current = as_table(now)
-    found = [_WORDS[name] for name in _WORDS if then.get(name) != current[name]]
+    found = [word for name, word in _WORDS.items() if _said(then, name) != current[name]]
     if frameworks is not None and record.get("frameworks") != dict(frameworks):
         found.append("the versions of the frameworks")
     return found
@@ -60,7 +62,13 @@ _WORDS = {
     "files": "a file that the plan reads",
     "template": "the template",
     "revision": "the revision of the template",
+    "composition": "a part that the script is made of",
 }
+
+
+def _said(inputs: Mapping[str, Any], name: str) -> Any:
+    """Return what a record says; one that was made before there was such an input says nothing else."""
+    return inputs.get(name, Inputs._field_defaults.get(name))
 
 
 def as_table(inputs: Inputs) -> dict[str, Any]:
@@ -148,6 +156,33 @@ def _verified(site: Site, one: LaunchTemplate, environ: Mapping[str, str]) -> bo
     inputs = record.get("inputs") if record is not None else None
     if record is None or not isinstance(inputs, dict):
         return one.verified
-    now = {"site_revision": site.revision, "revision": one.revision, "miniapps": miniapp_files.digest()}
-    holds = all(inputs.get(name) == value for name, value in now.items()) and record.get("miniapps") != ["probe"]
+    holds = not _changed(inputs, site, one.revision, "") and record.get("miniapps") != ["probe"]
     return record.get("result") == "passed" if holds else one.verified
+
+
+def _changed(inputs: Mapping[str, Any], site: Site, revision: int, composition: str) -> list[str]:
+    """Return what is another now for a template or paradigm, in words; which words the job was given does not count."""
+    now = {
+        "site_revision": site.revision,
+        "revision": revision,
+        "composition": composition,
+        "miniapps": miniapp_files.digest(),
+    }
+    return [_WORDS[name] for name, value in now.items() if _said(inputs, name) != value]
+
+
+def outdated(
+    site: Site, template: str, revision: int, composition: str = "", environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Return why a launch template or paradigm has to be verified again; [] while its last record holds and passed."""
+    record = of_template(site.id, template, environ)
+    inputs = record.get("inputs") if record is not None else None
+    if record is None or not isinstance(inputs, dict):
+        return ["it has no record here"]
+    changed = _changed(inputs, site, revision, composition)
+    why = ["changed since then: " + ", ".join(changed)] if changed else []
+    if record.get("miniapps") == ["probe"]:
+        why.append("only probe ran, whose ranks do not meet")
+    if record.get("result") != "passed":
+        why.append("it did not pass the last time")
+    return why

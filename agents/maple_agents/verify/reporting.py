@@ -17,7 +17,7 @@ from .verifying import Verified, Wanted
 RANKS_AT_MOST = 4096  # of one launch line, in JSON; 64 in a record
 
 
-def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int = 0) -> Inputs:
+def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int = 0, composition: str = "") -> Inputs:
     """Return what the verdict depends on."""
     return Inputs(
         digest(wanted.submission.script or b""),
@@ -28,6 +28,7 @@ def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int 
         of_files(made.depends),
         template,
         revision,
+        composition,
     )
 
 

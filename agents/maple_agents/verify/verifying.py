@@ -29,6 +29,7 @@ from .facts import Fact, Inbox, from_output, merged
 from .file_systems import shared_first
 from .interrupts import Interrupts
 from .launch_lines import Line
+from .least_time import at_least
 from .leftovers import Opened, clear
 from .outcome import judged
 from .runs import Run, Stage, complete, runs_of
@@ -141,7 +142,8 @@ class _Verification:
 
     def run(self) -> Verified:
         path = self._prepared()
-        words = words_for(self.state.job, self.wanted.words, self.place, self.wanted.seconds)
+        seconds = at_least(self.wanted.seconds, self.site.id, self.state.job.settings)
+        words = words_for(self.state.job, self.wanted.words, self.place, seconds)
         job_id = ""
         over = False
         try:
