@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Sequence
 
 from .lexemes import Line
@@ -20,10 +21,10 @@ _PAST = (
 _NOT_PAST = (
     r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded|assigned|instructed|planning|trying|going|supposed)|"
     r"(?:be|is|are|being) (?:\w+ )?(?:used|requested|submitted|started|launched|set|finished|completed)|"
-    r"had (?:better|to)|would have|(?:i|we) (?:wanted|got) (?:to|a|an|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
+    r"had (?:better|to)|(?:would|should) have|it has to|(?:i|we) (?:wanted|got) (?:to|a|an|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
 )
 _NOW = (
-    r"now|this time|today|please|want|wants|need|needs|would like|like to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
+    r"now|let 's|i 'd|we 'd|this time|today|please|want|wants|need|needs|would like|like to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
     r"can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go|ask for|request|reserve|submit|rerun|re run|increase|bump"
 )
 _ELSEWHERE = (
@@ -31,14 +32,17 @@ _ELSEWHERE = (
     r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)|paper|labmates|another (?:group|team|user|lab)|"
     r"other (?:group|team|user|lab|people)s?|someone|somebody|everyone|aws|azure|gcp|colab|the cloud|competitors|"
     r"(?:cluster|site|system|machine|partition|queue|node|which|lab|group|center|centre|department|SITE) (?:it ?self )?(?:has|have|had|offers|contains|consists|comes|come|provides)|"
-    r"there (?:is|are|'s)|consists of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has|comes|contains|offers|provides|carries)|"
+    r"there (?:is|are|'s)|it (?:also )?has(?! to)|(?:they|nodes) (?:each )?have(?! to)|consists of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has|comes|contains|offers|provides|carries)|"
     r"(?:cost|costs|holiday|vacation|meeting|flight|kids|children|coffee|dinner|lunch|breakfast|birthday|weather|hotel|ticket|tickets)"
 )
-_LIMITS = r"(?:\w+ )?(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above|only|forget|hesitate|matter|worry|need to worry|problem|just)"
+_LIMITS = (
+    r"(?:[\w']+ ){0,4}(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above)\b(?! to)|(?:only|forget|hesitate|matter|worry|problem|"
+    r"just|need to worry|mind)\b"
+)
 _NOT = (
-    r"not|no|don't|dont|doesn't|doesnt|isn't|isnt|aren't|arent|won't|wont|can't|cant|cannot|n't|never|without|avoid|avoiding|except|nor|neither|"
-    r"instead of|rather than|other than|as opposed to|unlike|excluding|too (?:big|large|much|heavy|small|slow|long|few) (?:\w+ )?(?:for|on|to fit)|"
-    r"don 't|do not|didn't|shouldn't|skip|skipping|exclude|drop|stop using|away from|shouldn t|don t|doesn t|isn t|can t|won t"
+    r"not|no|dont|doesnt|isnt|arent|wont|cant|cannot|(?:don|doesn|isn|aren|won|can|couldn|shouldn|didn|wasn|wouldn|mustn|ain) 't|never|without|"
+    r"avoid|avoiding|except|nor|neither|instead of|rather than|other than|as opposed to|unlike|excluding|skip|skipping|exclude|drop|stop using|away from|"
+    r"too (?:big|large|much|heavy|small|slow|long|few) (?:\w+ )?(?:for|on|to fit)"
 )
 _NEGATION_ENDS = frozenset(". , ; : ( ) but and use please so then".split())
 
@@ -56,7 +60,7 @@ def asides(line: Line) -> list[bool]:
         inside = range(first, last + 1)
         marked = [at for at in inside if past[at] and not kept[at]]
         nows = [at for at in inside if now[at]]
-        if line.words[first].lex == ".":
+        if line.words[first].lex in (".", ";", "but"):
             state = False
         if marked:
             begins = marked[0] if nows and nows[0] < marked[0] else first
@@ -102,13 +106,15 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
     found: set[int] = set()
     begins = [first for first, _ in places]
     for cue in line.find(_NOT):
-        if re.match(_LIMITS + r"\b", line.after(cue.last, 4).strip()) or _correction(line, cue.last):
+        if re.match(_LIMITS, line.after(cue.last, 7).strip()) or _correction(line, cue.last):
             continue
         reached = cue.last
         for which in _from(begins, cue.last):
+            if places[which][0] - reached > 9:
+                break
             between = [word.lex for word in line.words[reached + 1 : places[which][0]]]
             if reached == cue.last:
-                if len(between) > 7 or _NEGATION_ENDS.intersection(between):
+                if len(between) > 7 or _NEGATION_ENDS.intersection(between[1:]) or between[:1] and between[0] in ".,;:()":
                     break
             elif not set(between) <= {"or", "nor", "/", "any", "a", "the"}:
                 if places[which][0] > reached:
@@ -126,7 +132,5 @@ def _correction(line: Line, last: int) -> bool:
 
 
 def _from(begins: Sequence[int], last: int) -> list[int]:
-    import bisect
-
-    at = bisect.bisect_right(begins, last)
+    at = bisect_right(begins, last)
     return list(range(at, min(at + 6, len(begins))))

@@ -25,7 +25,7 @@ _ELSEWHERE = frozenset(
     "eagle kebnekaise tetralith berzelius raven viper swing lassen tuolumne elcapitan borah bebop improv horizon puma ocelote wice genius vsc5 leonardo euler hyak klone delft".split()
 )
 _CUES = frozenset(
-    "on at for to onto cluster site system machine supercomputer in use using ncsa tacc nersc alcf olcf psc sdsc purdue target targeting towards".split()
+    "on at for to onto of cluster site system machine supercomputer in use using ncsa tacc nersc alcf olcf psc sdsc purdue target targeting towards".split()
 )
 _CUES_BEHIND = frozenset("cluster system machine supercomputer node nodes login gpu GPU partition queue".split())
 _NOT_BEHIND = (

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from .lexemes import Line
 from .reading import NAMED, OPEN, SAID, WEAK, Reading
-from .words import CLOCK, NUMBER, Token
+from .words import CLOCK, NAME, NUMBER, Token
 
 DURATION = "DUR"
 _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
@@ -20,7 +20,7 @@ _HALF = (
     ("quarter", "of", "an", "hour"),
 )
 _NAMES = r"(?:walltime|wall(?:- | )?(?:time|clock)(?: time)?(?: limit)?|time limit|run ?time|duration|(?:maximum|maximal) (?:time|runtime|duration)|time budget|hard limit)"
-_LINK = r"(?: (?:of|is|:|=|to|at|limit|maximum|about|around|approximately|should|be|set|the|must|with|a|request|limited|will|shall|up|most|>|-))*"
+_LINK = r"(?: (?:of|is|:|=|to|at|limit|maximum|about|around|approximately|should|be|set|the|must|with|a|request|limited|will|shall|up|most|>|-)){0,8}"
 _MOST = r"(?:up to|at most|no more than|not more than|no longer than|not longer than|maximum|maximum of|within|under|less than|limit of|limited to|cap of|capped at|budget of|not exceed|not to exceed|never exceed|exceed)"
 _BEFORE_POISON = (
     r"(?:every|each|per|past|next|after|wait|waits|waited|waiting|since|timeout|timeouts|interval|in|by|before|ago|took|take|takes|taking|"
@@ -33,11 +33,12 @@ _AFTER_POISON = (
 )
 _BEFORE = frozenset(
     ". , : ; ( = - > and or for with of need needs want wants request reserve allocate give it run job time node gpu x / @ plus limit maximum about "
-    "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime to full asking".split()
+    "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime to full asking like takes-at".split()
 )
 _AFTER = frozenset(
     ". , ; ) ( and or on with using please at under account from in x / job run maximum total walltime wall limit via as through by session "
-    "should is slot § across over - charge charged project partition queue qos of for NUM allocation long tops each".split()
+    "should is slot § across over - charge charged project partition queue qos of for allocation long tops each now today instead "
+    "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU MODEL PARADIGM LAUNCHER '".split()
 )
 _JOBBISH = frozenset(
     "run job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU § submit script need needs request reserve walltime launch execute "
@@ -134,7 +135,7 @@ def _float(text: str) -> float | None:
 def read(line: Line) -> Iterator[Reading]:
     """Yield the walltimes of a request; a duration that is something else (an interval, an age) is none."""
     taken: set[int] = set()
-    for found in line.find(r"(?:%s|time)%s(?: %s)? (?P<value>DUR|\S*\d:\d\d\S*|\d+)" % (_NAMES, _LINK, _MOST)):
+    for found in line.find(r"(?:%s|time|limit (?:it|this|the job|the run))%s(?: %s)? (?P<value>DUR|\S*\d:\d\d\S*|\d+)" % (_NAMES, _LINK, _MOST)):
         first, last = line.group(found, "value")
         word = line.words[last]
         if " take " in found.match.group() or found.match.group().startswith("time ") and " a " in found.match.group():
@@ -175,8 +176,10 @@ def _meant(line: Line, at: int, word: Token) -> bool:
         return not re.match(r" (?:of|interval|timeout)\b", after)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):
         return True
+    if re.search(r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break|window|lag) (?:of|is|:|=) (?:about )?$", before):
+        return False
     plain = re.sub(
-        r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~))+ $", " ", before
+        r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~)){1,4} $", " ", before
     )
     if (
         re.search(r" (?:last|another) $", before)
@@ -184,13 +187,13 @@ def _meant(line: Line, at: int, word: Token) -> bool:
         or re.match(r" %s\b" % _AFTER_POISON, after)
     ):
         return False
-    if not _fits(plain, after):
+    if not _fits(plain, after, at + 1 < len(line.words) and line.words[at + 1].kind == NAME):
         return False
     return _clause_is_about_jobs(line, at)
 
 
-def _fits(before: str, after: str) -> bool:
-    left, right = before.split(), after.split()
+def _fits(before: str, after: str, named: bool) -> bool:
+    left, right = before.split(), [] if named else after.split()
     return (not left or left[-1] in _BEFORE or left[-1].isdigit()) and (
         not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-MOST = 20_000  # characters; a request is a few sentences
+MOST = 8_000  # characters; a request is a few sentences
 _ENGLISH = frozenset(
     "the a an of to in on with for and my please i want need is it this that using use run train on at by from we would like be should do not can script job nodes node hours hour "
     "gpus gpu account fine tune training model walltime partition queue each per total".split()
@@ -46,7 +46,7 @@ def refusal(text: str) -> str | None:
     if odd:
         return "the request holds the character U+%04X, which is no text; write it in plain words" % ord(odd)
     return _language(text) or (
-        None if re.search(r"[A-Za-z]{2}", text) else "the request holds no words; say what to run and on how many nodes"
+        None if re.search(r"[A-Za-z]", text) else "the request holds no words; say what to run and on how many nodes"
     )
 
 

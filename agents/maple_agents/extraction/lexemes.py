@@ -28,6 +28,7 @@ class Line:
         self.words = tuple(words)
         self.written = written
         self._starts: list[int] = []
+        self._characters = [word.start for word in self.words]
         parts, at = [], 1
         for word in self.words:
             self._starts.append(at)
@@ -43,6 +44,10 @@ class Line:
     def at(self, offset: int) -> int:
         """Return the index of the word at an offset of `text`."""
         return max(0, bisect_right(self._starts, offset) - 1)
+
+    def word_at(self, character: int) -> int:
+        """Return the index of the word that stands at, or before, a character of the request."""
+        return max(0, bisect_right(self._characters, character) - 1)
 
     def span(self, first: int, last: int) -> tuple[int, int]:
         """Return the characters of the request from one word to another."""
@@ -118,11 +123,17 @@ def _without_doubles(words: list[Token]) -> list[Token]:
 
 def flowing(words: Sequence[Token], text: str) -> list[Token]:
     """Return the words without the line ends that only wrap a sentence."""
-    return [
+    kept = [
         word
         for at, word in enumerate(words)
         if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
     ]
+    return [word for at, word in enumerate(kept) if word.text not in "*_`#>" or word.text == "*" and _times(kept, at)]
+
+
+def _times(words: Sequence[Token], at: int) -> bool:
+    """Tell whether a star multiplies; else it is there for looks."""
+    return 0 < at < len(words) - 1 and words[at - 1].kind == words[at + 1].kind == NUMBER
 
 
 def _ends(following: Token | None, text: str, end: int) -> bool:

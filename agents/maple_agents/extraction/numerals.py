@@ -23,11 +23,9 @@ def number(words: Sequence[str]) -> tuple[int, int] | None:
     """
     if list(words[:3]) == ["half", "a", "dozen"]:
         return 6, 3
-    if list(words[:2]) in (["a", "dozen"], ["a", "hundred"], ["a", "thousand"]):
-        return _SCALES[words[1]], 2
     if list(words[:3]) == ["a", "pair", "of"]:
         return 2, 3
-    total, taken = _below_hundred(words)
+    total, taken = (1, 1) if len(words) > 1 and words[0] == "a" and words[1] in _SCALES else _below_hundred(words)
     while taken and taken < len(words) and words[taken] in _SCALES:
         total *= _SCALES[words[taken]]
         taken += 1

@@ -154,32 +154,29 @@ def _of_gpu(written: str) -> str:
 def _longest(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
     """Return how many words from *at* on name something, and what; 0 words for nothing."""
     longest, beginnings = _lengths()
-    best, phrase, joined = 0, Phrase("", ""), ""
+    best, phrase, joined, listed = 0, Phrase("", ""), "", False  # listed: several names, as "tensor, pipeline and data parallel"
     for taken, word in enumerate(words[at : at + _WINDOW], 1):
         if word.kind == SIGN:
             if word.text not in _INSIDE or taken == 1:
                 break
             joined += "x" if word.text == "x" and joined[-1:].isdigit() else ""
+            listed = listed or word.text not in "-_"
             continue
         joined += squeezed(word.text.rpartition("/")[2] if taken == 1 and _HUB.match(word.text) else word.text)
-        if (
-            len(joined) > longest + 24
-            or len(joined) >= 3
-            and joined[:3] not in beginnings
-            and taken == 1
-            and not _plausible(joined)
-        ):
+        if len(joined) > longest + 24 or taken == 1 and word.kind == WORD and not _begins(joined, beginnings):
             break
         hit = _named(joined)
-        if hit is not None and _stands(words, at, taken, hit, text):
+        if hit is not None and (not listed or hit.value == "3d") and _stands(words, at, taken, hit, text):
             best, phrase = taken, hit
     return (best, phrase) if best else _by_shape(words, at, text)
 
 
-def _plausible(joined: str) -> bool:
-    return joined[:2] in ("nv", "am", "in", "te", "ge", "qu", "po", "gr", "rt", "ma") or any(
-        joined.startswith(one[: len(joined)]) for one in ("mi", "gh", "gb")
-    )
+_MAKERS = ("nvidia", "amd", "intel", "tesla", "instinct", "geforce", "quadro", "ponte", "grace", "rtx", "pvc", "max")
+
+
+def _begins(joined: str, beginnings: frozenset[str]) -> bool:
+    """Tell whether a phrase, or the name of a GPU, may begin with these letters: few words do."""
+    return len(joined) < 3 or joined[:3] in beginnings or joined in _MAKERS or joined.startswith(("pvc", "rtx"))
 
 
 def _named(joined: str) -> Phrase | None:
@@ -245,6 +242,12 @@ def _is_place(words: Sequence[Token], after: int, before: str) -> bool:
     )
 
 
+def _of_kind(name: str) -> bool:
+    """Tell whether a name is put together of a GPU's and what goes with it: "gpu-a100-80", "gpu-h100"."""
+    parts = re.split("[-_]", name)
+    return any(_GPU.match(part) for part in parts) and all(_GPU.match(part) or part == "gpu" or part.isdigit() or part.startswith("sxm") for part in parts)
+
+
 def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
     """Return a model that no file knows, by the shape of its name: "mpt-7b", "org/name-13b", "a 7B model"."""
     word = words[at]
@@ -262,12 +265,14 @@ def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
         )
         return (1, Phrase("model", spelling)) if about else (0, Phrase("", ""))
     stem = word.text.rpartition("/")[2]
+    if _of_kind(word.text):
+        return 1, Phrase("gpu", spelling)
     if (
         _HUB.match(word.text)
         and word.text.count("/") == 1
         and not re.search(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z", word.text)
     ):
-        if re.search(r"(?:model|tune|finetune|train|pretrain|training|launch|of|:|=)$", before) and (
+        if _SIZED.match(stem) or re.search(r"(?:model|tune|finetune|train|pretrain|training|launch|of|:|=)$", before) and (
             _SIZED.match(stem) or "model" in before or "tune" in before
         ):
             return 1, Phrase("model", spelling)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .lexemes import Line
 from .reading import NAMED, OPEN, SAID, WEAK, Reading
-from .words import Token
+from .words import NAME, Token
 
 _SLOTS = {
     "account": "account",
@@ -20,7 +20,8 @@ _SLOTS = {
 _VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
 _HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`;|&<>\\{}]|\.\./)")
 _LINK = re.compile(
-    r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[ \t]*|[ \t]+(?:(?P<is>is|called|named|will be|should be|must be|would be)|(?:name|number|code|id|string|of|to use is|to|under|the)(?![\w-]))[ \t]*)*[ \t]*",
+    r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will be|should be|must be|would be)|"
+    r"(?:name|number|code|id|string|of|to (?:use|charge|bill)|to|under|the|for (?:this|the job|it))(?![\w-]))){0,8}[ \t]*",
     re.I,
 )
 _STOP = frozenset(
@@ -36,10 +37,14 @@ _STOP = frozenset(
 )
 _COMMON_BEFORE = frozenset(
     "right usual normal-length same correct best fastest appropriate suitable whole long short empty busy proper default other different next given new old my our your his her "
-    "their its the a an this that which what any some every each no of in on to for with job batch submission scheduler waiting slurm pbs print priority-free own first "
+    "their its the a an this that which what any some every each no of in on to for with job submission scheduler waiting slurm pbs print priority-free own first "
     "second current research current class course personal main whole bank user google github shared-account from under use using charge via and or research group "
     "thesis phd side pet hobby big small large time memory resource gpu-hour compute node".split()
 )
+
+
+_USES = frozenset("use using under with to charge charging from against bill allocation via".split())
+_TELLS = frozenset("the in on to a our their : using with use via into at this for queue , . ( under from SITE".split()) | {""}
 
 
 def read(line: Line, text: str) -> Iterator[Reading]:
@@ -50,7 +55,8 @@ def read(line: Line, text: str) -> Iterator[Reading]:
         if key in ("charge", "bill", "budget"):
             yield from _charged(line, text, found.first)
             continue
-        behind = _behind(text, line.words[found.last], _SLOTS[key], key)
+        used = found.first > 0 and line.words[found.first - 1].lex in _USES
+        behind = _behind(text, line.words[found.last], _SLOTS[key], key, used)
         if behind is not None:
             yield behind._replace(start=min(word.start, behind.start))
             continue
@@ -59,7 +65,7 @@ def read(line: Line, text: str) -> Iterator[Reading]:
             yield ahead
 
 
-def _behind(text: str, word: Token, slot: str, key: str) -> Reading | None:
+def _behind(text: str, word: Token, slot: str, key: str, used: bool) -> Reading | None:
     """Return the name behind a key word: "account abc", "queue: debug", "partition is called gpu"."""
     link = _LINK.match(text, word.end)
     start = link.end() if link else word.end
@@ -76,11 +82,12 @@ def _behind(text: str, word: Token, slot: str, key: str) -> Reading | None:
             )
         return None
     value, end = match.group("value"), match.end("value")
-    if "\n" in text[word.end : start] or value.lower() in _STOP and not quoted:
+    stops = value.lower() in _STOP and not (value.lower() == "gpu" and slot in ("partition", "queue"))
+    if "\n" in text[word.end : start] or stops and not quoted:
         return None
     if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
         return None
-    if not (signed or quoted or _shaped(value, key, text, end, bool(link and link.group("is")))):
+    if not (signed or quoted or _shaped(value, key, text, end, used or bool(link and link.group("is")))):
         return None
     return Reading(slot, value, match.start("value"), end, NAMED if named and signed else SAID)
 
@@ -123,7 +130,7 @@ def _ends(text: str, end: int) -> bool:
             text[end : end + 60],
             re.I,
         )
-    ) or text[end : end + 3].startswith(" -")
+    ) or bool(re.match(r" -| [A-Za-z]*\d", text[end : end + 12]))
 
 
 def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | None:
@@ -134,7 +141,8 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
     if word.lex in ("'", '"', "`") and at > 2:
         word = line.words[at - 2]
     value = text[word.start : word.end]
-    if not re.fullmatch(r"[\w][\w.+-]*", value) or value.lower() in _STOP or value.lower() in _COMMON_BEFORE:
+    no_name = value.lower() in _COMMON_BEFORE or value.lower() in _STOP and value.lower() not in ("gpu", "long", "short", "free")
+    if not re.fullmatch(r"[\w][\w.+-]*", value) or no_name:
         return None
     if line.words[at].glued and text[word.end : word.end + 1] == "-":
         return None
@@ -148,33 +156,7 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         return None
     before = line.words[at - 2].lex if at > 1 else ""
     whole, start = _dashed(text, word)
-    told = (
-        before
-        in (
-            "the",
-            "in",
-            "on",
-            "to",
-            "a",
-            "our",
-            "their",
-            ":",
-            "using",
-            "with",
-            "use",
-            "via",
-            "into",
-            "at",
-            "this",
-            "for",
-            "queue",
-            ",",
-            "",
-            "under",
-            "from",
-        )
-        or word.kind == "name"
-    )
+    told = before in _TELLS or word.kind == NAME
     return Reading(slot, whole, start, line.words[at].end, SAID if told else WEAK) if told else None
 
 
@@ -188,10 +170,21 @@ def _dashed(text: str, word: Token) -> tuple[str, int]:
     )
 
 
+def _is_code(value: str, text: str, end: int) -> bool:
+    """Tell whether a word right behind "charge" is whom to charge: by its shape, or because the clause ends with it."""
+    if value.lower() in _STOP or value.lower() in _COMMON_BEFORE or value.lower() in ("against", "us", "back", "up"):
+        return False
+    return bool(re.search(r"\d|[A-Za-z][_-][A-Za-z]", value) or re.match(r"\s*(?:$|[,;.)\n])", text[end : end + 10]))
+
+
 def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
-    """Yield the account of "charge it to abc", "billed against m1234"."""
+    """Yield the account of "charge it to abc", "billed against m1234", "charge m1234"."""
+    direct = re.compile(r"[ \t]+[\"'`]?(?P<value>[\w][\w.-]*\w)[\"'`]?").match(text, line.words[at].end)
+    if direct and line.words[at].lex == "charge" and _is_code(direct.group("value"), text, direct.end()):
+        yield Reading("account", direct.group("value"), line.words[at].start, direct.end("value"))
+        return
     match = re.compile(
-        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost|costs|them))*?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ \t]+(?:the|my|our|account|project|allocation|number|code))*[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w][\w.-]*\w)",
+        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost|costs|them)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ \t]+(?:the|my|our|account|project|allocation|number|code)){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w][\w.-]*\w)",
         re.I,
     ).match(text, line.words[at].end)
     if match and match.group("value").lower() not in _STOP:

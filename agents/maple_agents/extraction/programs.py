@@ -13,13 +13,13 @@ _INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|s
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
 _BEGIN = re.compile(
-    r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]*=[^\s\"'`]+[ \t]+)*(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w./])"
+    r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]*=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w./])"
     % (_STARTER, _INTERPRETER, _FILE)
 )
 _QUOTED = re.compile(
     r"```(?:\w*\n)?(?P<fence>[^`]{1,4000}?)```|`(?P<tick>[^`\n]{1,2000})`|(?<![\w])\"(?P<double>[^\"\n]{1,2000})\"(?!\w)|(?<![\w])'(?P<single>[^'\n]{1,2000})'(?!\w)|“(?P<curly>[^”\n]{1,2000})”"
 )
-_WORD = re.compile(r"[ \t]+((?:\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`])+)")
+_WORD = re.compile(r"[ \t]+((?:\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\])+)")
 _STOP = frozenset(
     "on with for using in at and over across under to from by via as of per please pls thanks thank then but or while where which that this when "
     "so i we it its is are needs need uses use used requires require takes should must will would can could the a an my our each every all about "
@@ -154,13 +154,14 @@ def _bare(text: str) -> Iterator[Command]:
         end = _arguments(text, match)
         before = text[max(0, match.start() - 80) : match.start()]
         body = text[match.start() : end]
-        at = max(end, match.end())
+        at = match.end()
         if body.split()[-1:] == [body.strip()] and re.fullmatch(_STARTER + "|" + _INTERPRETER, body.strip()):
             continue  # the bare name of a launcher or an interpreter is no command
         if re.match(_INTERPRETER + r"\s+\d", body) or re.match(
-            r"(?:\S*/)?(?:srun|torchrun|deepspeed|mpiexec|mpirun|ibrun)\b(?!\s+(?:-|\S*[./]))", body
+            r"(?:\S*/)?(?:srun|torchrun|deepspeed|mpiexec|mpirun|ibrun)\b(?!\s+(?:-|\S*[./]|python|julia|bash))", body
         ):
             continue
+        at = max(end, match.end())
         yield Command(body, match.start(), end, _strength(body, before, False))
 
 

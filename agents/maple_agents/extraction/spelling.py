@@ -6,6 +6,8 @@ from functools import cache
 
 _ALIKE = """
 node: nodes host hosts machines nnode nnodes
+charge: charged charging charges
+bill: billed billing
 gpu: gpus card cards accelerator accelerators
 rank: ranks process processes proc procs
 task: tasks ntasks
@@ -35,7 +37,7 @@ please: pls plz
 with: w
 """
 _KEYS = """
-per every time limit qos quality service charge bill charged billed conda venv virtualenv module modules script job array run
+per every time limit qos quality service charge bill conda venv virtualenv module modules script job array run
 launch execute train training fine tune finetune pretrain submit walltime runtime duration site tile tiles gcd gcds model
 launcher paradigm strategy name ppn world size group budget constraint all whole full single double on of and or the a gb gib
 inference debug machine login partition account ranks rank requires memory dataset version

@@ -9,13 +9,14 @@ from .lexemes import Line
 from .reading import NAMED, SAID, Reading
 
 _SYSTEMS = re.compile(
-    r"file ?systems?[\"'*]*(?:\s*(?:[:=]+|are|is|needed|used|should be|will be|:|needs?)\s*)*\s*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:\s*[:,+&/]\s*|\s+and\s+|\s*,\s*and\s+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?!\s+(?:nodes?|hours?|with)))*)",
+    r"file ?systems?[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|used\b|should be\b|will be\b|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ \t]+(?:nodes?|hours?|with)))*)",
     re.I,
 )
 _SYSTEMS_AHEAD = re.compile(
-    r"(?P<names>\b[a-z][a-z_]{2,20}(?:(?:\s*[:,+&/]\s*|\s+and\s+|\s*,\s*and\s+)(?:the )?[a-z][a-z_]{2,20})*)[\"'`]*\s+file ?systems?\b",
+    r"(?P<names>\b[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)(?:the )?[a-z][a-z_]{2,20}){0,6})[\"'`]*[ \t]+file ?systems?\b",
     re.I,
 )
+_LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|please\b|for\b|with\b|in\b)")
 _NO_SYSTEM = frozenset(
     "the a an my our shared parallel distributed local network lustre this that these those both all any which what are is and for with use uses using needs need from "
     "fast slow scratch-like project node account walltime please mounted on in to of system its it your their home-like be over quota full should have has must "
@@ -25,7 +26,7 @@ _IMAGE = re.compile(
     r"(?<![\w/.-])(?P<image>(?:docker|library|oras|shub|https?|podman)://[\w./:@+-]+|(?:[~$.]?/|\$\{?\w+\}?/)?[\w./${}~+-]*\w\.(?:sif|simg|sqsh|img)\b|(?:nvcr\.io|ghcr\.io|docker\.io|quay\.io|registry\.[\w.-]+)/[\w./:@+-]+[\w])"
 )
 _IMAGE_KEYED = re.compile(
-    r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*\s*(?::|=|is|called|named)?\s*[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w.-]+)?)(?![\w/])",
+    r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*(?:\s*[:=]\s*|\s+(?:is |called |named )?)[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w.-]+)?)(?![\w/])",
     re.I,
 )
 _CONDA = re.compile(
@@ -50,7 +51,7 @@ _MODULES = re.compile(
     re.I,
 )
 _NOT_A_NAME = frozenset(
-    "env environment activate the a an my our is in on with and for to called named it that which base-like please if you as or of from called".split()
+    "use using activate my load env environment activate the a an my our is in on with and for to called named it that which base-like please if you as or of from called".split()
 )
 _ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
@@ -67,9 +68,10 @@ def read(line: Line, text: str) -> Iterator[Reading]:
 def _filesystems(text: str) -> Iterator[Reading]:
     for pattern in (_SYSTEMS, _SYSTEMS_AHEAD):
         for match in pattern.finditer(text):
-            names = [
-                name for name in re.findall(r"[a-z_]+", re.sub(r"\b(?:and|the)\b", " ", match.group("names").lower()))
-            ]
+            group = match.group("names")
+            if pattern is _SYSTEMS and "," in group and not _LIST_ENDS.match(text, match.end("names")):
+                group = group.rpartition(",")[0]  # "home and eagle, charge it to": the list ended at the comma
+            names = re.findall(r"[a-z_]+", re.sub(r"\b(?:and|the)\b", " ", group.lower()))
             if names and not _NO_SYSTEM.intersection(names):
                 value = ":".join(sorted(set(names)))
                 yield Reading("filesystems", value, match.start(), match.end(), SAID)

@@ -18,7 +18,7 @@ _CORRECTS = re.compile(
 )
 _AGAIN = (
     r"(?:make (?:that|it|this)|i mean|i meant|actually|rather|correction|change (?:that|it|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with))"
-    r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make|no|wait|sorry|-|on|rather))* (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for|and|account|in|on|$)|\s*$)"
+    r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for|and|account|in|on|$)|\s*$)"
 )
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
@@ -34,6 +34,8 @@ class Weighed(NamedTuple):
 
 def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     """Return what the readings of a request come to."""
+    places = [one for one in readings if one.name in ("partition", "queue", "qos", "account")]
+    readings = [one for one in readings if one.name not in ("gpu", "wish") or not _within(one, places)]
     placed = sorted(((_place(line, one), one) for one in readings), key=lambda pair: (pair[0], pair[1].start))
     aside = asides(line)
     refused = denied(line, [place for place, _ in placed])
@@ -53,12 +55,11 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
 
 def _place(line: Line, reading: Reading) -> tuple[int, int]:
     """Return the first and last word of a reading."""
-    starts = [word.start for word in line.words]
-    import bisect
+    return line.word_at(reading.start), max(line.word_at(reading.start), line.word_at(reading.end - 1))
 
-    first = max(0, bisect.bisect_right(starts, reading.start) - 1)
-    last = max(first, bisect.bisect_left(starts, reading.end) - 1)
-    return first, last
+
+def _within(reading: Reading, others: Sequence[Reading]) -> bool:
+    return any(other.start <= reading.start and reading.end <= other.end for other in others)
 
 
 def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None, str]:

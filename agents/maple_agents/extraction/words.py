@@ -27,16 +27,20 @@ _SYMBOL = re.compile(
 )
 _PIECE = re.compile(r"\n|[^\s,;()\[\]{}\"'|!?+&]+|,(?=\d{3}(?!\d))|'[a-z]{1,2}\b|[^\s]")
 _UNIT = (
-    "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|s|sec|secs|w|wk|week|weeks|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
+    "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|n|s|sec|secs|w|wk|week|weeks|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
     "proc|procs|task|tasks|ppn|way"
 )
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)(-?)(%s)(?![a-z])" % _UNIT)
 _UNITS = re.compile(r"(?:\d+(?:\.\d+)?-?(?:%s)(?![a-z])-?)+\Z" % _UNIT)
+_LONGEST = 200  # letters without a blank; what is longer is a name, whatever it holds
 _NUMBER = re.compile(r"\d+(?:\.\d+)*\Z")
 _CLOCK = re.compile(r"(?:\d{1,4}-)?\d{1,4}:\d\d(?::\d\d)?\Z|\d{1,4}-\d{1,2}\Z")
 _TIMES = re.compile(r"(\d+)([x*])(.*)", re.S)
 _KEY = re.compile(r"([a-z][a-z_-]*)(:=|=>|->|=|:)(.*)", re.S)
 _PARTS = re.compile(r"[a-z]+|\d+(?:\.\d+)?|.")
+
+
+_ENDS = dict.fromkeys("\n!?", ".")
 
 
 class Token(NamedTuple):
@@ -65,17 +69,20 @@ def tokens(text: str) -> list[Token]:
 
 def _of_piece(piece: str, at: int) -> Iterator[Token]:
     """Take a piece between blanks and brackets apart: its own signs at both ends, and what is between."""
-    core = piece.strip("-*_.:<>=#~@%^")
+    if len(piece) > _LONGEST:
+        yield Token(NAME, piece, piece, at, at + len(piece))
+        return
+    core = piece.strip("-*_.:<>=#~@%^") if any(sign.isalnum() or ord(sign) > 127 for sign in piece) else ""
     lead = piece.index(core) if core else len(piece)
     if core and lead and piece[lead - 1] in "-.~@" and piece[0] not in "*_<>=#":
         lead, core = 0, piece.rstrip("*_.:<>=#")  # -4, .5, ~/x: the sign belongs to the word
     for offset, sign in enumerate(piece[:lead]):
-        yield Token(SIGN, sign, sign, at + offset, at + offset + 1, offset > 0)
+        yield Token(SIGN, sign, _ENDS.get(sign, sign), at + offset, at + offset + 1, offset > 0)
     if core:
         yield from _of_core(core, at + lead, lead > 0)
     end = lead + len(core)
     for offset, sign in enumerate(piece[end:], end):
-        yield Token(SIGN, sign, sign, at + offset, at + offset + 1, True)
+        yield Token(SIGN, sign, _ENDS.get(sign, sign), at + offset, at + offset + 1, True)
 
 
 def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
@@ -90,7 +97,7 @@ def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
             yield Token(NUMBER, one.group(1), one.group(1), at + one.start(1), at + one.end(1), glued)
             if one.group(2):
                 yield Token(SIGN, "-", "-", at + one.start(2), at + one.end(2), True)
-            yield _word(one.group(3), at + one.start(3), True)
+            yield _word({"n": "nodes"}.get(one.group(3), one.group(3)), at + one.start(3), True, one.end(3) - one.start(3))
             glued = True
     else:
         yield from _of_mixture(core, at, glued)
@@ -109,7 +116,7 @@ def _of_mixture(core: str, at: int, glued: bool) -> Iterator[Token]:
         if key.group(3):
             yield from _of_core(key.group(3), at + key.start(3), True)
     elif _compound(core):
-        dashes = core[0].isdigit() or core.split("-")[0] in NUMERALS
+        dashes = (core[0].isdigit() or core.split("-")[0] in NUMERALS) and core.split("-")[1] not in NUMERALS
         for one in _PARTS.finditer(core):
             yield from _of_part(one.group(), at + one.start(), glued, dashes)
             glued = True
@@ -137,8 +144,8 @@ def _compound(core: str) -> bool:
     return all(part.isalpha() for part in parts) or bool(re.match(r"x\d+\Z", core))
 
 
-def _word(text: str, at: int, glued: bool) -> Token:
-    return Token(WORD, text, spelt(text) or text, at, at + len(text), glued)
+def _word(text: str, at: int, glued: bool, length: int = 0) -> Token:
+    return Token(WORD, text, spelt(text) or text, at, at + (length or len(text)), glued)
 
 
 def _joined(found: Sequence[Token]) -> list[Token]:
