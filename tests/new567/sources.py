@@ -62,7 +62,7 @@ MISTAKES = {
 }  # fmt: skip
 USERS = ("export WANDB_MODE=offline", 'export RUN_TAG="try 7 of $LOGNAME"', "mkdir -p runs/$RUN_NAME", "ulimit -c 0",
          "export TOKENIZERS_PARALLELISM=false")  # fmt: skip
-AFTER = 'echo "finished with $?" > finished.txt'
+AFTER = 'echo "finished with $?" > finished.log'
 
 
 class Source(NamedTuple):
