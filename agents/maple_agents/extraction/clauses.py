@@ -25,7 +25,7 @@ _NOT_PAST = (
 )
 _NOW = (
     r"now|let 's|i 'd|we 'd|this time|today|please|want|wants|need|needs|would like|like to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
-    r"can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go|ask for|request|reserve|submit|rerun|re run|increase|bump"
+    r"take|can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go|ask for|request|reserve|submit|rerun|re run|increase|bump"
 )
 _ELSEWHERE = (
     r"laptop|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
@@ -42,7 +42,7 @@ _LIMITS = (
 _NOT = (
     r"not|no|dont|doesnt|isnt|arent|wont|cant|cannot|(?:don|doesn|isn|aren|won|can|couldn|shouldn|didn|wasn|wouldn|mustn|ain) 't|never|without|"
     r"avoid|avoiding|except|nor|neither|instead of|rather than|other than|as opposed to|unlike|excluding|skip|skipping|exclude|drop|stop using|away from|"
-    r"too (?:big|large|much|heavy|small|slow|long|few) (?:\w+ )?(?:for|on|to fit)"
+    r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow|long|few) (?:\w+ )?(?:for|on|to fit)"
 )
 _NEGATION_ENDS = frozenset(". , ; : ( ) but and use please so then".split())
 

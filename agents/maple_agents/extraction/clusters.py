@@ -27,7 +27,7 @@ _ELSEWHERE = frozenset(
 _CUES = frozenset(
     "on at for to onto of cluster site system machine supercomputer in use using ncsa tacc nersc alcf olcf psc sdsc purdue target targeting towards".split()
 )
-_CUES_BEHIND = frozenset("cluster system machine supercomputer node nodes login gpu GPU partition queue".split())
+_CUES_BEHIND = frozenset("job script cluster system machine supercomputer node nodes login gpu GPU partition queue".split())
 _NOT_BEHIND = (
     "lake table rule airlines air sandbox linux engine encoding method update updates of t time variant varient between function force learning plane"
 ).split()
@@ -119,9 +119,14 @@ def _longest(words: Sequence[Token], at: int, text: str, table: dict[str, str]) 
             and following is not None
             and following.lex in ("node", "gpu", "GPU", "hour", "x", "day", "DUR")
         )
-        if hit and not number and _stands(words, at, taken, joined, text, hit):
+        if hit and not number and not _inside(words[at], word, text) and _stands(words, at, taken, joined, text, hit):
             best, site = taken, hit
     return best, site
+
+
+def _inside(first: Token, last: Token, text: str) -> bool:
+    """Tell whether a name is only a part of a longer one: "abc-delta-gpu"."""
+    return bool(re.match(r"[\w/._-]", text[first.start - 1 : first.start]) or re.match(r"[-_/]\w", text[last.end : last.end + 2]))
 
 
 def _stands(words: Sequence[Token], at: int, taken: int, joined: str, text: str, hit: str) -> bool:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 
 from .lexemes import Found, Line
-from .reading import GPUS, NAMED, OPEN, RANKS, SAID, Reading
+from .reading import GPUS, NAMED, OPEN, RANKS, SAID, WEAK, Reading
 
 _ADJECTIVES = (
     r"(?:(?:full|whole|entire|complete|compute|GPU|gpu|cpu|SITE|SIZE|different|separate|dedicated|exclusive|of the|of these|of those|of|big|large|fat|"
@@ -54,13 +54,13 @@ def _reading(line: Line, found: Found, what: str, at: int) -> Reading:
     name, _, how = what.partition("!")
     start, end = min(line.words[found.first].start, line.words[at].start), line.words[found.last].end
     text = line.words[at].lex
-    strength = NAMED if how == "named" else SAID
+    strength = {"named": NAMED, "weak": WEAK}.get(how, SAID)
     if how == "open":
         start, end = line.span(found.first, found.last)
         return Reading(OPEN, "%s leaves the number open; say one" % _quoted(line, found), start, end)
     if "." in text:
         return Reading(OPEN, "%s: not a whole number" % _quoted(line, found), start, end)
-    value = int(text)
+    value = 1 if text in ("a", "an") else int(text)
     if value < 1:
         return Reading(OPEN, "%s: a job needs at least one" % _quoted(line, found), start, end)
     return Reading(name, value, start, end, strength)
@@ -73,6 +73,8 @@ def _quoted(line: Line, found: Found) -> str:
 def _countable(line: Line, at: int) -> bool:
     """Tell whether a number counts something: not "more than 4", "node 4", "stage 3"."""
     text = line.words[at].lex
+    if text in ("a", "an"):
+        return True
     if not re.match(r"-?\d+(?:\.\d+)?\Z", text) or len(text) > 9:
         return False
     if re.search(r" (?:more|fewer|less) than $", line.before(at, 2)) and re.search(r" (?:not|no|never|'t|dont|cannot) ", line.before(at, 9)):
@@ -112,7 +114,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"(?P<n>\d+) gpu (?:- )?node", "n=nodes"),
     # GPUs of a node
     (r"%s (?:- )?%s%s(?: GPU)?(?: (?:in|on|of|from))?(?: (?:use|used|being used))? %s" % (_N, _KINDS, _GPU, _PER_NODE), "n=gpus_per_node"),
-    (r"(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|,|:)){0,5} (?:with|having|has|have|using|use|gets|get|uses|:|=|,) (?:all )?(?:exactly )?%s (?:- )?%s%s" % (_N, _KINDS, _GPU), "n=gpus_per_node"),
+    (r"(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|:)){0,5} (?:with|having|has|have|using|use|gets|get|uses|:|=|with all|should have|should use|should get|must have) (?:all )?(?:exactly )?%s (?:- )?%s%s" % (_N, _KINDS, _GPU), "n=gpus_per_node"),
     (r"%s (?:per|/|a|each|on each|on every|in each) node%s %s" % (_GPU, _LINKS, _N), "n=gpus_per_node!named"),
     (r"(?:%s number|number of %s) per node%s %s" % (_GPU, _GPU, _LINKS, _N), "n=gpus_per_node!named"),
     (r"per node %s(?: number)?%s %s" % (_GPU, _LINKS, _N), "n=gpus_per_node!named"),
@@ -121,7 +123,8 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"%s (?:per|/|a|on each|on every) node%s %s" % (_RANK, _LINKS, _N), "n=ranks_per_node!named"),
     (r"ppn%s %s" % (_LINKS, _N), "n=ranks_per_node!named"),
     (r"%s ppn" % _N, "n=ranks_per_node"),
-    (r"(?:each|every) node (?:with|runs|running|gets|starts|starting|has) %s %s" % (_N, _RANK), "n=ranks_per_node"),
+    (r"%s%s %s per node" % (_GPU, _LINKS, _N), "n=gpus_per_node!named"),
+    (r"(?:each|every) node (?:should |must |will |to )?(?:with|run|start|have|use|get|runs|running|gets|starts|starting|has) %s %s" % (_N, _RANK), "n=ranks_per_node"),
     # nodes
     (r"(?:node (?:count|number)|number (?:of )?(?:\w+ )?node|num node|node)(?: \( s \))?(?: (?:=|:|is|of|>|-))+(?: exactly)? %s(?! %s)" % (_N, r"(?:x|tile)"), "n=nodes!named"),
     (r"number of (?:compute |gpu )?node%s %s" % (_LINKS, _N), "n=nodes!named"),
@@ -129,6 +132,7 @@ _PATTERNS: tuple[tuple[str, str], ...] = (
     (r"%s (?:- )?%s%s(?! (?:hour|version|type|failure|failures|classification|features|embeddings|embedding|name))" % (_N, _ADJECTIVES, _NODE), "n=nodes"),
     (r"(?<!\d )node %s(?= (?:[,;.)(]|node|gpu|walltime|account|time|partition|queue)|\s*$)" % _N, "n=nodes!plural"),
     (r"(?<!\d )gpu %s(?= (?:[,;.)(]|node|walltime|account|time|partition|queue)|\s*$)" % _N, "n=%s!plural" % GPUS),
+    (r"(?:on|in|using|use|need|want|request|reserve|get|me|just|only|with|for|take) (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node(?! (?:failure|list|name|count|number|type))", "n=nodes!weak"),
     # GPUs of the job
     (r"%s (?:- )?%s%s(?: GPU)? (?:in (?:total|all|sum)|total|all together|combined|across the board|over all|across all(?: %s)?|over all(?: %s)?)" % (_N, _KINDS, _GPU, _NODE, _NODE), "n=gpus_total"),
     (r"(?:total (?:of )?(?:number of )?|in total (?:of )?|total:? )(?:exactly )?%s %s%s" % (_N, _KINDS, _GPU), "n=gpus_total"),

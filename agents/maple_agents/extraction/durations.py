@@ -36,9 +36,14 @@ _BEFORE = frozenset(
     "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime to full asking like takes-at".split()
 )
 _AFTER = frozenset(
-    ". , ; ) ( and or on with using please at under account from in x / job run maximum total walltime wall limit via as through by session "
+    ". , ; ) ( and or on with using please at under account from in x / job run maximum total walltime wall limit via as through by session to "
     "should is slot § across over - charge charged project partition queue qos of for allocation long tops each now today instead "
     "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU MODEL PARADIGM LAUNCHER '".split()
+)
+_LISTED = frozenset(", node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE".split())
+_FEW = frozenset(
+    "for about maximum only and approximately with of would do should be enough will is are fine please suffices plenty tops then needed required "
+    "ok at most up to now today thanks good it have total long limit more".split()
 )
 _JOBBISH = frozenset(
     "run job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU § submit script need needs request reserve walltime launch execute "
@@ -193,7 +198,7 @@ def _meant(line: Line, at: int, word: Token) -> bool:
 
 
 def _fits(before: str, after: str, named: bool) -> bool:
-    left, right = before.split(), [] if named else after.split()
+    left, right = before.split(), [] if named or before.split()[-1:] and before.split()[-1] in _LISTED else after.split()
     return (not left or left[-1] in _BEFORE or left[-1].isdigit()) and (
         not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
     )

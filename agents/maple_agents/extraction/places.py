@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .lexemes import Line
 from .reading import NAMED, OPEN, SAID, WEAK, Reading
-from .words import NAME, Token
+from .words import NAME, WORD, Token
 
 _SLOTS = {
     "account": "account",
@@ -33,7 +33,7 @@ _STOP = frozenset(
     "nodes node gpus gpu hours hour minutes walltime about account accounts project projects allocation allocations partition partitions qos runs run "
     "running works work work trains train training called named here available instead also again once both either something anything whichever whatever "
     "usual ran under via through per without within across all machine cluster first last and/or dash whose deadline requirements structure details folder "
-    "directory dir files file repo repository report proposal website page team meeting lead leader members overview status history area field goal goals".split()
+    "directory dir files file repo repository report proposal website page team meeting lead leader members overview status history update updates plan plans work title description area field goal goals".split()
 )
 _COMMON_BEFORE = frozenset(
     "right usual normal-length same correct best fastest appropriate suitable whole long short empty busy proper default other different next given new old my our your his her "
@@ -100,7 +100,7 @@ def _shaped(value: str, key: str, text: str, end: int, told: bool) -> bool:
         and not re.fullmatch(r"[a-z]+-[a-z]+", value)
     )
     if key in ("project", "allocation"):
-        capitals = value.isupper() and len(value) >= 3 and value.isalpha()
+        capitals = value.isupper() and len(value) >= 3 and value.isalpha() or bool(re.search(r"[a-z][A-Z]", value))
         return mixed or capitals or told and value.isascii() and _ends(text, end) and not value.endswith("ing")
     if key == "account":
         return mixed or value.isdigit() and len(value) > 2 or value.isascii() and _ends(text, end)
@@ -147,8 +147,10 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
     if line.words[at].glued and text[word.end : word.end + 1] == "-":
         return None
     if slot == "account":
-        mixed = re.search(r"\d", value) and re.search(r"[A-Za-z]", value) and word.kind == "name"
-        return Reading(slot, value, word.start, line.words[at].end) if mixed else None
+        whole, start = _dashed(text, word)
+        mixed = re.search(r"\d", whole) and re.search(r"[A-Za-z]", whole) and (word.kind == NAME or whole != value)
+        mixed = mixed or key == "account" and whole.count("-") > 1
+        return Reading(slot, whole, start, line.words[at].end) if mixed else None
     if word.kind in ("number", "DUR", "clock") or word.lex in ("GPU", "SIZE", "MODEL", "PARADIGM", "DUR", "§"):
         if word.lex != "GPU":
             return None
@@ -156,7 +158,7 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         return None
     before = line.words[at - 2].lex if at > 1 else ""
     whole, start = _dashed(text, word)
-    told = before in _TELLS or word.kind == NAME
+    told = before in _TELLS or word.kind == NAME or whole != value or at > 1 and line.words[at - 2].kind != WORD
     return Reading(slot, whole, start, line.words[at].end, SAID if told else WEAK) if told else None
 
 
@@ -180,7 +182,7 @@ def _is_code(value: str, text: str, end: int) -> bool:
 def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
     """Yield the account of "charge it to abc", "billed against m1234", "charge m1234"."""
     direct = re.compile(r"[ \t]+[\"'`]?(?P<value>[\w][\w.-]*\w)[\"'`]?").match(text, line.words[at].end)
-    if direct and line.words[at].lex == "charge" and _is_code(direct.group("value"), text, direct.end()):
+    if direct and line.words[at].lex != "budget" and _is_code(direct.group("value"), text, direct.end()):
         yield Reading("account", direct.group("value"), line.words[at].start, direct.end("value"))
         return
     match = re.compile(

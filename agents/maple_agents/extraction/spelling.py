@@ -9,6 +9,8 @@ node: nodes host hosts machines nnode nnodes
 charge: charged charging charges
 bill: billed billing
 gpu: gpus card cards accelerator accelerators
+tile: tiles
+gcd: gcds
 rank: ranks process processes proc procs
 task: tasks ntasks
 hour: hours hr hrs h
@@ -38,7 +40,7 @@ with: w
 """
 _KEYS = """
 per every time limit qos quality service charge bill conda venv virtualenv module modules script job array run
-launch execute train training fine tune finetune pretrain submit walltime runtime duration site tile tiles gcd gcds model
+launch execute train training fine tune finetune pretrain submit walltime runtime duration site model
 launcher paradigm strategy name ppn world size group budget constraint all whole full single double on of and or the a gb gib
 inference debug machine login partition account ranks rank requires memory dataset version
 """

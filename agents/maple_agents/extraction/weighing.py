@@ -145,10 +145,13 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
     )
 
 
+_OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
+
+
 def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> Iterator[Reading]:
     """Yield the values whose unit was said before: "instead of 2 nodes use 4", "4 nodes, no, make that 8"."""
     counts = [one for one in readings if one.name in INTEGERS or one.name in (GPUS, RANKS, "walltime")]
-    for found in line.find(_AGAIN):
+    for found in (*line.find(_AGAIN), *line.find(_OF_THEM)):
         first, last = line.group(found, "n")
         word = line.words[last]
         before = [one for one in counts if one.end <= word.start and _place(line, one)[1] >= first - 12]
