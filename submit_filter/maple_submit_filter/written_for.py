@@ -11,9 +11,10 @@ from .modes import silenced
 
 SLURM, PBS = "slurm", "pbs"
 CODE = "MPL104"
-_OF_PBS = re.compile(rb"^(?![ \t]*#).*?\$(?:(PBS_\w+)|\{(PBS_\w+)\})", re.MULTILINE)
-_ASKED = re.compile(rb"^(?![ \t]*#).*(?:\[|\btest[ \t]|\bcase[ \t]).*\bPBS_", re.MULTILINE)
-_PLAIN = re.compile(rb"[\w./:@%+,=-]+\Z")
+# Compiled only when wanted, for every submission reads this module.
+_OF_PBS = rb"(?m)^(?![ \t]*#).*?\$(?:(PBS_\w+)|\{(PBS_\w+)\})"
+_ASKED = rb"(?m)^(?![ \t]*#).*(?:\[|\btest[ \t]|\bcase[ \t]).*\bPBS_"
+_PLAIN = rb"[\w./:@%+,=-]+\Z"
 
 
 def other_scheduler(job: Job) -> str:
@@ -31,9 +32,9 @@ def unset_here(job: Job, assigned: Mapping[bytes, Tuple[object, ...]]) -> Option
 
     A script that asks whether it is one of PBS knows both; a name that is *assigned*, or set where one submits, is set.
     """
-    if job.submission.scheduler == PBS or _ASKED.search(job.source):
+    if job.submission.scheduler == PBS or re.search(_ASKED, job.source):
         return None
-    names = (match.group(1) or match.group(2) for match in _OF_PBS.finditer(job.source))
+    names = (match.group(1) or match.group(2) for match in re.finditer(_OF_PBS, job.source))
     return next((name for name in names if name not in assigned and name not in job.submission.environment), None)
 
 
@@ -51,5 +52,5 @@ def command(path: bytes) -> bytes:
     """Return what a user types to have the script of that path written for the site; b"" where it is no file."""
     if not path:
         return b""
-    quoted = path if _PLAIN.match(path) else b"'" + path.replace(b"'", b"'\\''") + b"'"
+    quoted = path if re.match(_PLAIN, path) else b"'" + path.replace(b"'", b"'\\''") + b"'"
     return b"maple new --from " + (b"./" + quoted if quoted.startswith(b"-") else quoted)
