@@ -49,14 +49,14 @@ def _only_informs(handler: Handler) -> None:
             time.sleep(0.02)
 
 
-def _hundred_megabytes(handler: Handler) -> None:
-    """Without a length, so that only reading tells how long it is."""
+def _endless(handler: Handler) -> None:
+    """100 GB without a length, so that only reading tells how long it is."""
     handler.send_response(200)
     handler.send_header("Connection", "close")
     handler.end_headers()
     handler.close_connection = True
     with contextlib.suppress(OSError):
-        for _ in range(100):
+        for _ in range(100_000):
             handler.wfile.write(b" " * (1 << 20))
 
 
@@ -77,7 +77,7 @@ def _status(status: int, body: bytes = b'{"error": {"message": "no"}}') -> Reply
 
 
 def _tells_the_key(handler: Handler) -> None:
-    handler.give(401, b'{"error": {"message": "wrong: ' + handler.headers["Authorization"].encode() + b'"}}')
+    handler.give(401, b'{"error": {"message": "not ' + handler.headers["Authorization"].split()[1].encode() + b'"}}')
 
 
 def _body(body: bytes, **headers: str) -> Reply:
@@ -90,7 +90,8 @@ FAILURES: dict[str, Failure] = {
     "sends headers drop by drop": Failure(_drops_of_headers, "no answer in time", 0.3),
     "only says continue": Failure(_only_informs, "no answer in time", 0.3),
     "answers nothing": Failure(_body(b""), "empty"),
-    "answers 100 MB": Failure(_hundred_megabytes, "more than"),
+    "answers 100 MB": Failure(_body(b" " * 100_000_000), "more than"),
+    "never stops": Failure(_endless, "more than"),
     "says it is 100 MB": Failure(lambda one: one.give(200, b"", Content_Length="104857600"), "more than"),
     "breaks off": Failure(_breaks_off, "broke off"),
     "streams": Failure(_streams, "streams"),
