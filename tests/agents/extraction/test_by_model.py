@@ -71,6 +71,7 @@ LIES = [
     ("our project number is in the mail", ("account", "abc123", "our project number is in the mail")),
     ("we want 14 of them nodes", ("nodes", 4, "4 of them nodes")),
     ("version 1.4 nodes", ("nodes", 4, "4 nodes")),
+    ("the project is xy-17a9", ("account", "xy-17", "the project is xy-17")),
     ("the PROJECT is ab-12", ("account", "ab-12", "the project is ab-12")),
     # It stands there, and is not asked for.
     ("my last job on 16 nodes failed", ("nodes", 16, "16 nodes")),
