@@ -9,14 +9,16 @@ from typing import Any
 from maple_submit_filter.report import printable
 
 from maple_agents import templates
-from maple_agents.repository import catalogue, environments, model_facts, paradigms
-from maple_agents.repository.described import described
+from maple_agents.repository import catalogue, environments, model_facts, paradigms, proofs
+from maple_agents.repository.described import Described, described
+from maple_agents.repository.revisions import composition_revision
 from maple_agents.repository.tables import paths, read
 
 from .drawing import WIDE, coloured, width
 
 Listed = dict[str, Any]
 Row = tuple[str, ...]
+_SEEN = {"site": "on the site", "lab": "in a lab of its shape", "doubles": "over doubles of its launcher"}
 
 
 def of_all() -> Listed:
@@ -30,24 +32,31 @@ def of_all() -> Listed:
 
 
 def of_site(site_id: str) -> Listed:
-    """Return, by paradigm, the launch templates for the site, the best first. Raises `ValueError`."""
-    one = described(site_id)
-    verified = {made.name for made in one.site.launch_templates if made.verified}
-    launches = {
-        name: [
-            {"launch": made.name, "revision": made.revision, "verified": made.name in verified}
-            for made in catalogue.fitting(paradigms.load(name), one.site, one.file)
-        ]
-        for name in paradigms.names()
-    }
+    """Return, by paradigm, the launch templates for the site, the best first. Raises `ValueError`.
+
+    "verified": where the composition of today was seen to run: at the "site", in a "lab" of its shape, over "doubles".
+    """
+    one, among = described(site_id), templates.load()
+    launches = {name: list(_launches(name, one, among)) for name in paradigms.names()}
     revision = one.environment.revision if one.environment else None
     return {"site": site_id, "environment": revision, "launches": launches}
+
+
+def _launches(name: str, one: Described, among: list[templates.LaunchFile]) -> Iterator[Listed]:
+    paradigm = paradigms.load(name)
+    proof = proofs.load(one.site.id).get(name)
+    here = {made.name for made in one.site.launch_templates if made.verified}
+    for made in catalogue.fitting(paradigm, one.site, one.file, among=among):
+        composition = composition_revision(one.site, paradigm, made, one.environment)
+        ran = proof.where if proof and proofs.holds(proof, made.name, composition) else None
+        verified = "site" if made.name in here else ran
+        yield {"launch": made.name, "revision": made.revision, "composition": composition, "verified": verified}
 
 
 def show(made: Listed) -> None:
     """Print a list of either kind as tables."""
     if "site" in made:
-        _table("paradigm", ("started by", "or by"), _site_rows(made))
+        _table("paradigm", ("started by", "seen to run", "or by"), _site_rows(made))
         return
     _table("paradigm", ("is", "started by"), _rows(made["paradigms"], "title", "launchers"))
     _table("launch template", ("revision", "scheduler"), _rows(made["launches"], "revision", "scheduler"))
@@ -76,8 +85,9 @@ def _family(path: str) -> Listed:
 
 def _site_rows(made: Listed) -> Iterator[Row]:
     for name, launches in made["launches"].items():
-        said = [one["launch"] + (" (verified)" if one["verified"] else "") for one in launches]
-        yield name, said[0] if said else "nothing", ", ".join(said[1:4])
+        said = [one["launch"] for one in launches]
+        seen = launches[0]["verified"] or "" if launches else ""
+        yield name, said[0] if said else "nothing", _SEEN.get(seen, seen), ", ".join(said[1:4])
 
 
 def _rows(parts: Listed, *keys: str) -> Iterator[Row]:

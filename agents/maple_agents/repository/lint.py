@@ -3,18 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 
 from .. import sites, templates
 from ..sites.mistakes import nearest
 from ..sites.model import Load, SiteFile, TransportVariable
-from ..templates import SLOTS
-from . import catalogue, environments, model_facts, paradigms
+from ..templates import SLOTS, LaunchFile
+from . import catalogue, environments, model_facts, paradigms, proofs
 from .described import Described, described
 from .environments import Environment
 from .facts import fact
 from .paradigms import Paradigm
+from .revisions import composition_revision
 from .tables import Part, paths, read
 
 INTERNET = ("", "direct", "proxy", "none")
@@ -94,6 +95,7 @@ def _sites() -> Iterator[str]:
     known, launches = {name: paradigms.load(name) for name in paradigms.names()}, templates.load()
     for site_id in sites.ids():
         one = described(site_id)
+        yield from _revisions(one, known, {launch.name: launch for launch in launches})
         if one.environment is None:
             yield "environment/%s.toml: is missing" % site_id
         else:
@@ -101,6 +103,25 @@ def _sites() -> Iterator[str]:
         for name, paradigm in known.items():
             if not catalogue.fitting(paradigm, one.site, one.file, among=launches):
                 yield "launch: nothing starts %s on %s" % (name, site_id)
+
+
+def _revisions(one: Described, known: Mapping[str, Paradigm], launches: Mapping[str, LaunchFile]) -> Iterator[str]:
+    """A part that is another than when it was run has another revision, so that people see that it is."""
+    try:
+        ran = proofs.load(one.site.id)
+    except ValueError as error:
+        yield str(error)
+        return
+    for name, proof in ran.items():
+        paradigm, launch = known.get(name), launches.get(proof.launch)
+        if paradigm is None or launch is None:
+            yield "verified/%s.toml: %s: there is no such part any more" % (one.site.id, name)
+            continue
+        now = composition_revision(one.site, paradigm, launch, one.environment)
+        told = (launch.revision, paradigm.revision, one.environment.revision if one.environment else 0)
+        if proofs.unraised(proof, one.site, now, told):
+            yield "verified/%s.toml: %s: a part has changed since it was run, but no revision was raised" % (
+                one.site.id, name)  # fmt: skip
 
 
 def _environment(one: Described, part: Environment) -> Iterator[str]:
