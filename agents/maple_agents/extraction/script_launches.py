@@ -73,9 +73,12 @@ def _top(offset: int, body: Body) -> int:
 
 
 def _is_small(step: Step) -> bool:
-    if any(link.name in AGENTS for link in step.links):
-        return all(group.declared == 1 for group in step.groups) and bool(step.groups)
-    return step.tasks == 1 or not step.links
+    """Tell whether one task does all, as its line says; an agent that is told no number of ranks may mean any."""
+    agent = next((link for link in reversed(step.links) if link.name in AGENTS), None)
+    if agent is None:
+        return step.tasks == 1 or not step.links
+    told = agent.option("nproc-per-node", "num-processes", "num-gpus") is not None
+    return told and bool(step.groups) and step.nodes == 1 and all(group.declared == 1 for group in step.groups)
 
 
 def written(value: Value) -> list[Span]:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from maple_submit_filter.site import NodeKind, Site
 
 from ...extraction.script_launches import AGENTS
-from ...extraction.script_parts import Foreign
+from ...extraction.script_parts import Foreign, Launch
 from ...extraction.script_slots import main
 from ...slots import Name, Origin, Slot, Slots
 from ..values import Cluster
@@ -60,8 +60,15 @@ def _gpus(foreign: Foreign, cluster: Cluster, home: bool) -> Iterator[Slot]:
         yield Slot("gpus_per_node", used, _origin(foreign, "gpus_per_node"))
     elif whole:
         wanted = whole
-    if ranks and wanted and ranks < wanted and not foreign.wrong and (not most or ranks < most):
+    meant = training is not None and _is_told(training) and not foreign.wrong
+    if ranks and wanted and ranks < wanted and meant and (not most or ranks < most):
         yield Slot("ranks_per_node", ranks, _origin(foreign, "ranks_per_node"))
+
+
+def _is_told(training: Launch) -> bool:
+    """Tell whether the line itself says how many ranks a node has: torchrun starts one where nobody does."""
+    links = [link for link in training.steps[0].links if link.name in AGENTS]
+    return not links or links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file") is not None
 
 
 def _whole(kinds: tuple[NodeKind, ...]) -> int | None:

@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.edits import Conflict, Edit, Span, apply
 
-from ...extraction.script import at_site
+from ...extraction.script import at_site, job_of
 from ...extraction.script_launches import AGENTS
 from ...extraction.script_parts import Foreign, Launch
 from ...extraction.script_slots import main
@@ -65,15 +65,63 @@ def carry(
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
     words = Words(said, wishes, earlier, ranks, gpu_kinds)
-    plan = _decided(foreign, cluster, words, home)
-    more = bool(ranks or (gpu_kinds and foreign.slots.text("gpu") not in gpu_kinds))
-    mended = mending.mended(foreign, cluster, said, foreign.source) if home and not more else None
+    mended = _mended(foreign, cluster, words) if home else None
     if mended is not None:
-        made = plan if isinstance(plan, Plan) else None
-        return Carried(mended, made, foreign.notes, mended == foreign.source)
+        return mended
+    foreign = _relaunched(_uncrossed(foreign, cluster), cluster) if home else foreign
+    plan = _decided(foreign, cluster, words, home)
     if isinstance(plan, Lacking):
         return plan._replace(advice=(*plan.advice, *foreign.notes))
     return _first_right(foreign, _as_launched(foreign, plan), home)
+
+
+def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
+    """Return the script of this very cluster as it is or with small repairs, None where those do not do."""
+    kind = foreign.slots.text("gpu")
+    if words.ranks or (words.gpu_kinds and kind not in words.gpu_kinds):
+        return None
+    script = mending.mended(foreign, cluster, words.said, foreign.source)
+    if script is None:
+        return None
+    try:
+        plan = _decided(foreign, cluster, words, True)
+    except Refused:
+        plan = Lacking(())
+    made = plan if isinstance(plan, Plan) else None
+    return Carried(script, made, foreign.notes, script == foreign.source)
+
+
+def _relaunched(foreign: Foreign, cluster: Cluster) -> Foreign:
+    """Return the script with a launcher by another name, where the one that is written does not take the words."""
+    refused = [one for one in foreign.launches if any(each.kind == "refused" for each in one.steps[0].breaches)]
+    for name in ("srun", "mpiexec", "mpirun", "ibrun"):
+        if not refused or cluster.site.launcher(name) not in ("preferred", "present"):
+            continue
+        spans = [one.steps[0].links[0].name_span for one in refused]
+        source = apply(foreign.source, [Edit(span, name.encode(), "launcher") for span in spans if span is not None])
+        made = _again(source, foreign, cluster)
+        if made is not None and not any(
+            each.kind == "refused" for one in made.launches for each in one.steps[0].breaches
+        ):
+            return made
+    return foreign
+
+
+def _again(source: bytes, foreign: Foreign, cluster: Cluster) -> Foreign | None:
+    """Return the changed source read as the script of the cluster, None where it starts nothing that is known."""
+    path = foreign.job.submission.path if foreign.job.read is not None else b""
+    try:
+        return at_site(job_of(source, foreign.scheduler, path), cluster.site, foreign.site, foreign.notes)
+    except Refused:
+        return None
+
+
+def _uncrossed(foreign: Foreign, cluster: Cluster) -> Foreign:
+    """Return the script with the counts of a scheduler that it is not for as those of its own: a slip of copying."""
+    source = variables.uncrossed(foreign.source, foreign.scheduler, foreign.plan.allocation)
+    if source == foreign.source:
+        return foreign
+    return _again(source, foreign, cluster) or foreign
 
 
 def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
@@ -160,7 +208,7 @@ def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, li
     edits += _rendezvous(foreign, plan, wanted, commands, way, home)
     edits += list(plumbing.node_lists(foreign, plan, commands))
     edits += [] if home else site_lines.without(foreign, commands)
-    edits += _before(foreign, commands, list(lines), at)
+    edits = [*_before(foreign, commands, list(lines), at), *edits]
     return _assembled(foreign, plan, home, edits, request.lines, advice), advice, wanted
 
 
@@ -179,7 +227,7 @@ def _ranks(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, way: Wa
     if launch.small or launch.agent is not None or not way.ranks:
         return []
     if way.in_front or not plumbing.has_ranks(foreign):
-        return launch_lines.rank_by_rank(launch, plan._replace(layout=layout))
+        return launch_lines.rank_by_rank(launch, foreign, plan._replace(layout=layout))
     return []
 
 
@@ -229,7 +277,7 @@ def _assembled(
     edits = _apart(edits)
     drafted = apply(source, edits)
     multiple = foreign.plan.allocation.node_file
-    shims = variables.shims(drafted, foreign.scheduler, plan, multiple[0] if multiple else 1)
+    shims = variables.shims(drafted, lines, foreign.scheduler, plan, multiple[0] if multiple else 1)
     advice += shims.advice
     own = [] if home else _environment(plan, source)
     head = [*lines, *([b""] if shims.lines or own else []), *shims.lines, *own]

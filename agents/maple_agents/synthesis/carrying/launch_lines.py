@@ -7,11 +7,11 @@ from maple_submit_filter.launch import Link
 
 from ...extraction.script_launches import options_kept
 from ...extraction.script_parts import Foreign, Launch, Words
-from ...extraction.script_walk import Found, bare
+from ...extraction.script_walk import Found, bare, context, texts
 from ...templates import LaunchFile
 from .. import launching
 from ..values import Layout, Plan, Refused
-from . import templates_of
+from . import plumbing, templates_of
 
 _LAYOUT = {
     "torchrun": ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
@@ -48,8 +48,9 @@ def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands
 def _command_word(launch: Launch, commands: list[Found]) -> int:
     """Return where the command that starts the agent begins: in front of its wrappers, behind its assignments."""
     start = launch.steps[0].span.start
-    command = next((one.command for one in commands if one.command.span.start == start and one.command.words), None)
-    if command is None:
+    holding = [one.command for one in commands if one.command.span.start <= start < one.command.span.end]
+    command = min(holding, key=lambda one: one.span.end - one.span.start, default=None)
+    if command is None or not command.words:
         return launch.agent.spans[0].start if launch.agent is not None else start
     words = [word for word in command.words if bare(b"", word) not in _PREFIXES]
     return (words or list(command.words))[0].span.start
@@ -159,14 +160,21 @@ def _without_mode(inner: str, link: Link) -> str:
     return inner.replace(" --multi_gpu", "") if chosen and link.option("multi-gpu") is None else inner
 
 
-def rank_by_rank(launch: Launch, plan: Plan) -> list[Edit]:
-    """Return the edit that gives each rank its numbers in front of its program, where the script does not."""
+def rank_by_rank(launch: Launch, foreign: Foreign, plan: Plan) -> list[Edit]:
+    """Return the edit that gives each rank its numbers, in front of its program or where its shell's text begins."""
     words = launching.filled(templates_of.in_front(plan.launch), plan)
-    if not words or launch.program is None or launch.quote:
-        return []
-    start = launch.program.start
     because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
-    return [Edit(Span(start, start), words.encode() + b" ", because)]
+    if not words or launch.program is None:
+        return []
+    if not launch.quote:
+        start = launch.program.start
+        return [Edit(Span(start, start), words.encode() + b" ", because)]
+    text = context(texts(foreign.source), launch.program.start)
+    numbers = [
+        b"%s=%s" % (name.encode(), launching.filled(word, plan).encode())
+        for name, word in templates_of.ranks(plan.launch).items()
+    ]
+    return plumbing.set_first(foreign.source, text, [b"export " + b" ".join(numbers)]) if text is not None else []
 
 
 def python_template(plan: Plan) -> LaunchFile | None:

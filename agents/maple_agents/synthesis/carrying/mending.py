@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.launch import Step
+from maple_submit_filter.repair import State
 
+from ...extraction.script_launches import AGENTS
 from ...extraction.script_parts import Foreign
 from ...slots import Slots
 from ..values import Cluster
@@ -20,20 +23,46 @@ def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> 
     if state is None or not _asks_for_gpus(foreign, cluster):
         return None
     if not state.proven() and not state.job.script.refused:
-        return original
+        return original if _as_meant(state, foreign) else None
     decision: Decision = decide(state.job.submission, cluster.site, state.job.read)
     made = decision.repaired or decision.offered
     if made is None or made.script is None:
         return None
-    return made.script if not _still_wrong(made.script, foreign, cluster) else None
+    after = judged.state_of(made.script, foreign, cluster)
+    right = after is not None and not after.proven() and not after.job.script.refused and _as_meant(after, foreign)
+    return made.script if right else None
 
 
-def _still_wrong(script: bytes, foreign: Foreign, cluster: Cluster) -> bool:
-    state = judged.state_of(script, foreign, cluster)
-    if state is None or state.proven() or state.job.script.refused:
-        return True
-    worlds = [group for step in state.plan.steps for group in step.groups if len(group.processes) > 1]
-    return any(group.world_size is None for group in worlds)
+def _as_meant(state: State, foreign: Foreign) -> bool:
+    """Tell whether the training is what its request speaks of: on all its nodes, in one world that is known, and with
+    more than the one rank that torchrun starts where nobody says how many.
+    """
+    worlds = [one for one in foreign.launches if not one.small]
+    steps = [
+        step
+        for step in state.plan.steps
+        if step.links and len(step.program) > 0 and (step.tasks or 2) > 1 or _agent(step)
+    ]
+    for step in steps:
+        if _agent(step) and (not _whole(step) or _forgot(step, state)):
+            return False
+        if len(worlds) == 1 and len(steps) == 1 and step.nodes and step.nodes < (state.plan.allocation.nodes or 1):
+            return False
+    return True
+
+
+def _agent(step: Step) -> bool:
+    return bool(step.links) and step.links[-1].name in AGENTS
+
+
+def _whole(step: Step) -> bool:
+    return bool(step.groups) and all(group.world_size is not None for group in step.groups)
+
+
+def _forgot(step: Step, state: State) -> bool:
+    """Tell whether nobody said how many ranks a node has, where it has several GPUs."""
+    said = step.links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file", "include", "hostfile")
+    return said is None and step.workers_per_task == 1 and (state.plan.allocation.gpus_per_node or 1) > 1
 
 
 def _says_more(foreign: Foreign, said: Slots) -> bool:

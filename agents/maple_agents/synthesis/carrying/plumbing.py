@@ -117,7 +117,7 @@ def other_numbers(foreign: Foreign, numbers: Numbers, taken: list[Edit]) -> list
                 wanted[name + b"=" + new] = None
             else:
                 out.append(Edit(span, new[1:], "rank"))
-        out += _set_first(foreign.source, text, list(wanted))
+        out += set_first(foreign.source, text, list(wanted))
     return out
 
 
@@ -132,7 +132,7 @@ def _holds(outer: Span, inner: Span) -> bool:
     return outer.start <= inner.start < outer.end
 
 
-def _set_first(source: bytes, text: Text, settings: list[bytes]) -> list[Edit]:
+def set_first(source: bytes, text: Text, settings: list[bytes]) -> list[Edit]:
     """Return the edit that sets variables where a text begins, behind the line that names its shell."""
     if not settings:
         return []

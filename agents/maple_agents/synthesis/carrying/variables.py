@@ -6,6 +6,7 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from maple_submit_filter.launch import Allocation
 from maple_submit_filter.script import line_of
 
 from ...extraction.script_walk import context, texts
@@ -48,11 +49,12 @@ def _table(scheduler: str) -> dict[bytes, Variable]:
     return {one.name.encode(): one for one in made.variable}
 
 
-def shims(script: bytes, old: str, plan: Plan, lines_a_node: int) -> Shims:
+def shims(script: bytes, request: tuple[bytes, ...], old: str, plan: Plan, lines_a_node: int) -> Shims:
     """Return the lines that give the variables of *old* that *script* uses, in the order they are first used.
 
-    *lines_a_node*: how many lines of the node file each node had. A variable that a shell of the tasks reads is
-    exported, others are not: a program that finds Slurm's variables takes its job for one of Slurm's.
+    *request*: the directives that it gets. *lines_a_node*: how many lines of the node file each node had. A variable
+    that a shell of the tasks reads is exported, others are not: a program that finds Slurm's variables takes its job
+    for one of Slurm's.
     """
     new = plan.cluster.site.scheduler
     lines: list[bytes] = []
@@ -61,8 +63,8 @@ def shims(script: bytes, old: str, plan: Plan, lines_a_node: int) -> Shims:
         if name == NODE_FILE and new == "slurm":
             lines += _node_file(lines_a_node)
             continue
-        one = _table(old).get(name)
-        value = _value(one, name, old, new, plan, script)
+        one = _table("pbs" if name.startswith(b"PBS_") or name == b"NCPUS" else "slurm").get(name)
+        value = _value(one, name, old, new, plan, request)
         if value:
             lines.append((b"export " if exported else b"") + name + b"=" + value)
         elif value is None:
@@ -71,17 +73,34 @@ def shims(script: bytes, old: str, plan: Plan, lines_a_node: int) -> Shims:
     return Shims(tuple(lines), tuple(advice))
 
 
+def uncrossed(script: bytes, scheduler: str, given: Allocation) -> bytes:
+    """Return a script with variables of the scheduler that it is not for as what its own says in their place."""
+    other = "slurm" if scheduler == "pbs" else "pbs"
+    numbers = {"nodes": given.nodes, "tasks": given.tasks, "gpus_per_node": given.gpus_per_node}
+    for name in _uses(script):
+        one = _table(other).get(name)
+        if one is None or not name.startswith(b"SLURM" if other == "slurm" else b"PBS_"):
+            continue
+        number = numbers.get(one.layout)
+        word = "%d" % number if number else one.pbs if scheduler == "pbs" else one.slurm
+        if word:
+            script = re.sub(rb"\$(?:%s\b|\{%s\})" % (name, name), lambda _, new=word: new.encode(), script)  # type: ignore[misc]
+    return script
+
+
 def _title(scheduler: str) -> str:
     return "PBS" if scheduler == "pbs" else "Slurm"
 
 
-def _value(one: Variable | None, name: bytes, old: str, new: str, plan: Plan, script: bytes) -> bytes | None:
+def _value(
+    one: Variable | None, name: bytes, old: str, new: str, plan: Plan, request: tuple[bytes, ...]
+) -> bytes | None:
     """Return the word for a variable, b"" where it is there anyway, None where there is none."""
     own = name.startswith(b"PBS_" if new == "pbs" else b"SLURM")
-    if own and old != new:
+    if own:
+        return _unsaid(one, request, plan) if one is not None and new == old == "slurm" else b""
+    if old == new and name == b"NCPUS":
         return b""
-    if old == new:
-        return _unsaid(one, script, plan) if one is not None else b""
     if one is None:
         return None
     number = _number(one.layout, plan)
@@ -123,10 +142,10 @@ _SAID_BY = {
 }
 
 
-def _unsaid(one: Variable, script: bytes, plan: Plan) -> bytes:
+def _unsaid(one: Variable, request: tuple[bytes, ...], plan: Plan) -> bytes:
     """Return the number of a variable that Slurm sets only where a directive says it, b"" where one does."""
     option = _SAID_BY.get(one.name.encode())
-    if option is None or re.search(rb"^#SBATCH[^\n]*\s%s" % re.escape(option), script, re.MULTILINE):
+    if option is None or any(re.match(rb"#SBATCH %s\b" % re.escape(option), line) for line in request):
         return b""
     return _number(one.layout, plan)
 
