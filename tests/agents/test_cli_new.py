@@ -167,5 +167,6 @@ def test_a_model_that_does_not_fit_is_asked_for_at_a_terminal(tmp_path):
     words = ["new", "fine-tune Llama-3.1-8B with DDP on 2 nodes, account a", "--site", "ncsa-delta"]
     code, screen = terminal(words, ["zero3"], tmp_path)
     assert code == 0 and "about 128 GB a GPU" in screen and "ZeRO stage 3" in screen
-    code, screen = terminal(words, ["ddp"], tmp_path)
+    code, screen = terminal(words, ["magic", "ddp"], tmp_path)
+    assert "no template trains by magic" in screen
     assert code == 0 and "data parallel (DDP); launch" in screen

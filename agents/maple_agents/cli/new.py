@@ -15,8 +15,9 @@ from .new_asked import Wanted, wanted
 
 if TYPE_CHECKING:
     from maple_agents.extraction.script_parts import Foreign
+    from maple_agents.synthesis.carrying.values import Carried
     from maple_agents.synthesis.making import Made
-    from maple_agents.synthesis.values import Assumed, Lacking
+    from maple_agents.synthesis.values import Assumed, Lacking, Missing
 
 ROUNDS = 4  # an answer can bring up another question; no slot is asked for twice
 
@@ -82,38 +83,49 @@ def _complaint(error: ValueError) -> Exception:
     return Complaint(str(error)) if isinstance(error, (Refused, Mistaken)) else error
 
 
-def _settled(asked: Wanted, foreign: "Optional[Foreign]", can_ask: bool) -> "Tuple[Wanted, Union[Made, Lacking]]":
-    """Return the script, or what is still missing once everybody who can be asked was asked."""
+def _settled(
+    asked: Wanted, foreign: "Optional[Foreign]", can_ask: bool
+) -> "Tuple[Wanted, Union[Made, Carried, Lacking]]":
+    """Return the script, or what is still missing once everybody who can be asked was asked.
+
+    No slot is asked for twice, unless its answer cannot be had.
+    """
     from maple_agents.slots import Slots
     from maple_agents.synthesis import earlier
-    from maple_agents.synthesis.values import Lacking
+    from maple_agents.synthesis.values import Lacking, Refused
 
     last, hints = earlier.load(asked.cluster.site.id), _hints(asked, foreign)
-    put: set[str] = set()
+    put: dict[str, Missing] = {}
+    before = asked
     for _ in range(ROUNDS):
-        found = _made(asked, foreign, last, hints)
-        if not isinstance(found, Lacking) or not can_ask:
-            return asked, found
-        open_ = [one for one in found.missing if one.slot not in put]
-        if not open_:
-            return asked, found
-        put |= {one.slot for one in open_}
+        try:
+            found = _made(asked, foreign, last, hints)
+        except Refused as error:
+            if not put:
+                raise
+            click.echo(f"maple: {error}", err=True)
+            open_, asked = list(put.values()), before
+        else:
+            if not isinstance(found, Lacking) or not can_ask:
+                return asked, found
+            open_ = [one for one in found.missing if one.slot not in put]
+            if not open_:
+                return asked, found
+            before, put = asked, {**put, **{one.slot: one for one in open_}}
         asked = asked._replace(slots=Slots([*asked.slots.values(), *asking.ask(open_)]))
-    return asked, found
+    return asked, _made(asked, foreign, last, hints)
 
 
 def _made(
     asked: Wanted, foreign: "Optional[Foreign]", last: Mapping[str, str], hints: "Tuple[Assumed, ...]"
-) -> "Union[Made, Lacking]":
-    from maple_agents.synthesis.making import Made, make
-    from maple_agents.synthesis.values import Lacking
+) -> "Union[Made, Carried, Lacking]":
+    from maple_agents.synthesis.making import make
 
     if foreign is None:
         return make(asked.slots, asked.cluster, asked.wishes, last, asked.ranks, asked.gpu_kinds, hints)
     from maple_agents.synthesis.carrying.carry import carry
 
-    carried = carry(foreign, asked.cluster, asked.slots, asked.wishes, last, asked.ranks, asked.gpu_kinds)
-    return carried if isinstance(carried, Lacking) else Made(carried.script, carried.plan, carried.advice)
+    return carry(foreign, asked.cluster, asked.slots, asked.wishes, last, asked.ranks, asked.gpu_kinds)
 
 
 def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]":
@@ -149,20 +161,22 @@ def _missing(asked: Wanted, found: "Lacking", as_json: bool) -> int:
     return 3
 
 
-def _hand_over(asked: Wanted, made: "Made", output: Optional[str], as_json: bool, verified: bool) -> int:
+def _hand_over(
+    asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool
+) -> int:
     """Give the script away, once it was verified where that is wanted, and remember what was said."""
     from maple_agents.synthesis import earlier
 
     if not as_json:
-        new_shown.tell(made.plan.assumed, made.advice)
+        new_shown.tell(made.plan.assumed if made.plan is not None else (), made.advice)
     if verified:
         from .new_verified import failed
 
-        code = failed(made)
+        code = failed(made.script, asked.cluster.site)
         if code:
             return code
     if as_json:
-        click.echo(json.dumps(new_shown.written(made.script, made.plan, made.advice), indent=2))
+        click.echo(json.dumps(new_shown.written(made, asked.cluster.site.id, asked.slots), indent=2))
     if output is not None or not as_json:
         new_output.put(made.script, output)
     earlier.save(asked.cluster.site.id, asked.slots)

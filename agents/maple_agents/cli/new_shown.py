@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shutil
-from typing import TYPE_CHECKING, Iterator, Optional, Sequence
+from typing import TYPE_CHECKING, Iterator, Optional, Sequence, Union
 
 import click
 from maple_submit_filter.report import printable
@@ -13,14 +13,19 @@ from .difference import text
 
 if TYPE_CHECKING:
     from maple_agents.slots import Slots
-    from maple_agents.synthesis.values import Assumed, Lacking, Missing, Plan
+    from maple_agents.synthesis.carrying.values import Carried
+    from maple_agents.synthesis.making import Made
+    from maple_agents.synthesis.values import Assumed, Lacking, Missing
 
 Object = dict[str, object]
 
 
-def written(script: bytes, plan: "Plan", advice: Sequence[str]) -> Object:
-    """Return the JSON of a script; the shape is stable."""
-    return _object(plan.cluster.site.id, plan.said, plan.assumed, advice, (), script, plan.launch.name)
+def written(made: "Union[Made, Carried]", site: str, said: "Slots") -> Object:
+    """Return the JSON of a script; the shape is stable. *said*: where there is no plan that knows more."""
+    plan = made.plan
+    if plan is None:
+        return _object(site, said, (), made.advice, (), made.script, None)
+    return _object(site, plan.said, plan.assumed, made.advice, (), made.script, plan.launch.name)
 
 
 def lacking(site: str, said: "Slots", found: "Lacking") -> Object:

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 import click
 from maple_submit_filter.report import printable
+from maple_submit_filter.site import Site
 
 from .asked import submission
 from .complaint import Complaint
 
-if TYPE_CHECKING:
-    from maple_agents.synthesis.making import Made
-
 SECONDS, QUEUE = 180.0, 900.0  # as `maple verify` has them
 
 
-def failed(made: "Made") -> int:
+def failed(script: bytes, site: Site) -> int:
     """Run the script; return 0 where it passed, else 1 with the reasons on stderr.
 
     Raises `Complaint` with exit code 1 where it could not be verified.
@@ -28,8 +24,7 @@ def failed(made: "Made") -> int:
     from .progress import progress
     from .verdict_table import lines, summary
 
-    site = made.plan.cluster.site
-    job = submission("-", made.script, (), site.scheduler)
+    job = submission("-", script, (), site.scheduler)
     try:
         with progress() as tell:
             done = verify(Wanted(job, site, (), "auto", SECONDS, QUEUE, False), choose(site.scheduler), tell)

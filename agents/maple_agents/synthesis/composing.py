@@ -23,13 +23,23 @@ def compose(plan: Plan) -> bytes:
     launched = launching.launch(plan, plan.text("program").encode("utf-8", "surrogateescape"))
     parts = [
         [b"#!/bin/bash", *directives.lines(plan)],
-        [one.encode() for one in environment.comment(made_of(plan))],
+        [*(one.encode() for one in environment.comment(made_of(plan))), *_wanted_all_the_same(plan)],
         environment.lines(plan),
         list(launched.before),
-        [*(one.encode() for one in environment.comment(why(plan))), launched.line.rstrip(b"\n")],
+        [
+            *(one.encode() for one in environment.comment(why(plan))),
+            launched.line.rstrip(b"\n"),
+        ],
         [b"wait"] if _in_background(launched.line) else [],  # else the job would end at once
     ]
     return b"\n\n".join(b"\n".join(part) for part in parts if part) + b"\n"
+
+
+def _wanted_all_the_same(plan: Plan) -> list[bytes]:
+    """A launcher that the site advises against is taken only where it was said; then nobody has to be told."""
+    names = (plan.launch.when.launcher, plan.launch.when.over)
+    against = any(plan.cluster.site.launcher(name) == "discouraged" for name in names)
+    return [b"# maple: ignore MPL308"] if against and "launcher" in plan.said else []
 
 
 def _in_background(line: bytes) -> bool:

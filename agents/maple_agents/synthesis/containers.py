@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
+import shlex
 
-from .values import Plan
+from .values import Plan, Refused
 
 _NAMED = re.compile(r"\b(apptainer|singularity|shifter|podman-hpc)\b")
 _GPUS = {"nvidia": b"--nv ", "amd": b"--rocm "}
@@ -26,14 +27,26 @@ def words(plan: Plan) -> bytes:
 
     Shifter takes its image from a directive.
     """
-    image = plan.said.text("container").encode()
+    image = plan.said.text("container")
     if not image:
         return b""
     command = runtime(plan)
     if command == "shifter":
         return b"shifter "
     vendor = next((kind.gpu_vendor for kind in plan.kinds if kind.gpu_vendor), "nvidia")
-    return b"%s exec %s%s " % (command.encode(), _GPUS.get(vendor, b""), image)
+    return b"%s exec %s%s " % (command.encode(), _GPUS.get(vendor, b""), _word(image).encode())
+
+
+def _word(image: str) -> str:
+    """Return the image as one word of shell: variables and a leading tilde keep their meaning.
+
+    Raises `Refused` where something in it would begin another command.
+    """
+    if not re.fullmatch(r"[\w@%+=:,./~${} -]+", image):
+        raise Refused("container %r: is no path or address of an image" % image)
+    if " " not in image:
+        return '"%s"' % image if "$" in image else image
+    return '"%s"' % image if "$" in image else shlex.quote(image)
 
 
 def load(plan: Plan) -> list[bytes]:

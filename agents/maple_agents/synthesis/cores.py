@@ -13,15 +13,30 @@ _TASKS = re.compile(r"\b(?:(\d+)|one) tasks?\b(?! per GPU)", re.IGNORECASE)
 
 
 def per_task(
-    kinds: tuple[NodeKind, ...], gpus_per_node: int, tasks_per_node: int, over: str, cluster: Cluster
+    kinds: tuple[NodeKind, ...],
+    gpus_per_node: int,
+    tasks_per_node: int,
+    over: str,
+    cluster: Cluster,
+    shared: bool = False,
 ) -> int | None:
     """Return the CPUs of one task, None where nobody knows them or nobody has to ask: whole nodes, and an outer
-    launcher *over* that spreads its tasks itself.
+    launcher *over* that spreads its tasks itself. *shared*: other jobs run on the nodes.
     """
     if cluster.site.scheduler == "pbs" or over in _ASKED_FOR_NOTHING:
         return None
     shares = [one for kind in kinds if (one := _of(kind, gpus_per_node, tasks_per_node, cluster)) is not None]
-    return min(shares) if shares and len(shares) == len(kinds) else None
+    if kinds and len(shares) < len(kinds):
+        return _as_others(gpus_per_node, tasks_per_node, cluster) if shared else None
+    return min(shares, default=None)
+
+
+def _as_others(gpus: int, tasks: int, cluster: Cluster) -> int:
+    """Return the fewest CPUs that any kind of node there has for so many GPUs: of a shared node a task gets but one
+    unless it asks. Where none is known, one for each GPU.
+    """
+    others = [one for kind in cluster.site.kinds if (one := _of(kind, gpus, tasks, cluster)) is not None]
+    return min(others, default=max(1, gpus // tasks))
 
 
 def _of(kind: NodeKind, gpus: int, tasks: int, cluster: Cluster) -> int | None:

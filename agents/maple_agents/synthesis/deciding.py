@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Set
 from typing import NamedTuple
 
 from ..slots import NAMES, Slots
-from . import advising, choosing, cores, demands, kinds, launchers, layouts, memory, settling, times
+from . import advising, choosing, cores, demands, kinds, launchers, layouts, memory, placing, settling, times
 from .placing import Job, Spot
 from .values import Assumed, Cluster, Lacking, Layout, Missing, Plan, Refused
 
@@ -98,7 +98,8 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choosing.Chosen, assumed
         assumed.append(Assumed("launcher", shown, "launch template %s, revision %d" % (launch.name, launch.revision)))
     gpus, ranks = spot.fitted.gpus_per_node, spot.fitted.ranks_per_node
     tasks = 1 if launch.when.launcher in AGENTS else ranks
-    cpus = cores.per_task(spot.kinds, gpus, tasks, launch.when.over, cluster)
+    shared = spot.row is not None and not placing.whole_nodes(spot.row, cluster)
+    cpus = cores.per_task(spot.kinds, gpus, tasks, launch.when.over, cluster, shared)
     plan = Plan(
         cluster,
         said,

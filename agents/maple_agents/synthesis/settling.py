@@ -23,6 +23,7 @@ def settle(
     """
     if not cluster.site.kinds:
         return _undescribed(job, cluster)
+    _within_qos(job, said.text("qos"), cluster)
     name = placing.named(said, cluster)
     if name:
         return _named(name, job, cluster)
@@ -85,14 +86,15 @@ def _unknown(
 ) -> tuple[Spot | None, tuple[Assumed, ...], tuple[Missing, ...]]:
     """A place that the site file does not know: there may be others, unless the file lists all."""
     known = [row.name for row in cluster.site.partitions if row.selector == own and not row.routed]
-    near = get_close_matches(name, known, 1, 0.8)
+    lower = {one.lower(): one for one in known}
+    near = [lower[one] for one in get_close_matches(name.lower(), lower, 1, 0.8)]
     if cluster.site.partitions_complete or near:
         meant = "did you mean %s?" % near[0] if near else "there are %s" % ", ".join(known)
         raise Refused("there is no %s %s on %s; %s" % (own, name, cluster.site.id, meant))
     kinds = [kind for kind in cluster.site.kinds if kind.gpus and (not job.kinds or kind.name in job.kinds)]
     counts = {kind.gpus for kind in kinds}
     if len(counts) == 1 or job.numbers.gpus_per_node is not None:
-        most = job.numbers.gpus_per_node or kinds[0].gpus or 1
+        most = max((kind.gpus or 0 for kind in kinds), default=1)
         return Spot(None, tuple(kinds), _fit(job, most, kinds[0] if len(kinds) == 1 else None, cluster)), (), ()
     says = "say how many GPUs a node of %s has: the site file does not know it" % name
     return None, (), (Missing("gpus_per_node", says),)
@@ -150,6 +152,16 @@ def _nowhere(reasons: list[str], own: str, job: Job, cluster: Cluster) -> str:
         return "%s has no such nodes; with GPUs there are %s" % (cluster.site.id, has or "none")
     ordinary = [one for one in reasons if not placing.purpose(one.partition(":")[0])]
     return "no %s of %s takes the job; %s" % (own, cluster.site.id, _as_sentence((ordinary or reasons)[0]))
+
+
+def _within_qos(job: Job, name: str, cluster: Cluster) -> None:
+    """Raise `Refused` where the QOS that was said beside a partition does not take the job."""
+    rows = tuple(row for row in cluster.site.partitions if row.selector == "qos" and row.name == name and row.sure)
+    if placing.selector(cluster) == "qos" or not rows:
+        return
+    found, reasons = placing.spots(job, rows, cluster)
+    if not found and reasons:
+        raise Refused("%s on %s" % (reasons[0], cluster.site.id))
 
 
 def _as_sentence(reason: str) -> str:

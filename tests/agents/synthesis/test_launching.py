@@ -158,3 +158,11 @@ def test_a_script_that_breaks_a_rule_is_not_handed_over():
     script = compose(plan).replace(b"--nnodes=2", b"--nnodes=3")
     with pytest.raises(Mistaken, match="MPL"):
         checked(script, plan.cluster)
+
+
+def test_a_launcher_that_the_site_advises_against_is_taken_where_it_was_said():
+    """Then the script says so, and nobody is told of it at every submission."""
+    plan = complete("olcf-frontier", nodes=2, launcher="torchrun")
+    assert b"\n# maple: ignore MPL308\n" in compose(plan) and checked(compose(plan), plan.cluster)
+    assert any(line.startswith("torchrun: ") for line in plan.advice)
+    assert b"MPL308" not in compose(complete("olcf-frontier", nodes=2))

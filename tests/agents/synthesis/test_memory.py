@@ -44,8 +44,9 @@ def test_a_model_by_any_of_its_names(name):
 
 
 @pytest.mark.parametrize(
-    ("site", "kind", "gigabytes"), [("ncsa-delta", "A100x4", 42.9), ("alcf-aurora", "gpu", 68.7), ("olcf-frontier", "gpu", 68.7)]
-)  # fmt: skip
+    ("site", "kind", "gigabytes"),
+    [("ncsa-delta", "A100x4", 42.9), ("alcf-aurora", "gpu", 68.7), ("olcf-frontier", "gpu", 68.7)],
+)
 def test_a_device_has_its_part_of_the_card(site, kind, gigabytes):
     """Two tiles or dies share the memory of a card."""
     there = cluster(site)
