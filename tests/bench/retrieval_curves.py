@@ -9,12 +9,15 @@ which requests that fit nothing weigh as much as the others.
 
 from __future__ import annotations
 
-from typing import Any, Sequence, Tuple
+import os
+import tempfile
+from typing import Any, Mapping, Sequence, Tuple
 
 import numpy as np
 from maple_agents.retrieval import described
-from maple_agents.retrieval.judging import RANKINGS, Judge
+from maple_agents.retrieval.judging import OTHERS, RANKINGS, Judge
 from maple_agents.retrieval.minilm import configured
+from maple_agents.retrieval.vectors import Kept
 
 from tests.bench.retrieval_cases import Request, load
 
@@ -24,23 +27,24 @@ Array = Any
 def main() -> None:
     """Fit, judge, print."""
     cases = load()
-    judge = Judge(described.load(), configured())
-    for name, rankings, meaning in (("both", RANKINGS, True), ("words", RANKINGS[2:], False)):
-        values = _values(judge, cases, rankings, meaning)
-        print("\n%s %s" % (name, ", ".join(rankings)))
-        _report(cases, values)
+    with tempfile.TemporaryDirectory() as folder:
+        embedder = Kept(configured(), os.path.join(folder, "vectors.sqlite"))
+        embedder.vectors([case.text for case in cases])  # all at once is faster
+        judge = Judge(described.load(), embedder)
+        for name, rankings, others in (("both", RANKINGS, OTHERS), ("words", RANKINGS[2:], OTHERS[1:])):
+            found = [judge.values(case.text, meaning=name == "both") for case in cases]
+            print("\n%s: %s; %s" % (name, ", ".join(rankings), ", ".join(others)))
+            _report(cases, _table(found, sorted(described.load()), rankings), _table(found, [""], others)[:, 0])
     if judge.note:
         raise SystemExit(judge.note)
 
 
-def _values(judge: Judge, cases: Sequence[Request], rankings: Sequence[str], meaning: bool) -> Array:
+def _table(found: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[str], rankings: Sequence[str]) -> Array:
     """Return the values by case, paradigm and ranking."""
-    found = [judge.values(case.text, meaning=meaning) for case in cases]
-    names = sorted(described.load())
     return np.array([[[one.get(name, {}).get(by, 0.0) for by in rankings] for name in names] for one in found])
 
 
-def _report(cases: Sequence[Request], values: Array) -> None:
+def _report(cases: Sequence[Request], values: Array, others: Array) -> None:
     names = sorted(described.load())
     truth = np.array([names.index(case.paradigm) if case.paradigm else -1 for case in cases])
     fitting = np.array([case.fitting for case in cases])
@@ -49,21 +53,19 @@ def _report(cases: Sequence[Request], values: Array) -> None:
     evidence = values @ weights
     best, ahead = _best(evidence)
     right = evidence.argmax(1) == truth
-    curve = logistic(np.stack([np.ones_like(best), best, ahead], 1)[fitting], right[fitting], said[fitting])
-    score = 1 / (1 + np.exp(-np.stack([np.ones_like(best), best, ahead], 1) @ curve))
-    print("  weights %s  bias, best, ahead %s" % (weights.round(3).tolist(), curve.round(3).tolist()))
+    speaking = np.concatenate([np.stack([np.ones_like(best), best, ahead], 1), -others], 1)
+    curve = logistic(speaking[fitting], right[fitting], said[fitting])
+    score = 1 / (1 + np.exp(-speaking @ curve))
+    print("  weights %s" % weights.round(3).tolist())
+    print("  bias, best, ahead, against %s" % curve.round(3).tolist())
     for half, of in (("fitted", fitting), ("held out", ~fitting)):
         print("  %-8s recall@1 %.3f" % (half, right[said & of].mean()))
-        for least in (0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 0.98, 0.99):
+        for least in (0.5, 0.6, 0.7, 0.8, 0.85, 0.9, 0.95, 0.97, 0.98, 0.99):
             spoke = score >= least
+            of_said = ((spoke & right)[said & of].mean(), (spoke & ~right)[said & of].mean())
             print(
                 "    score >= %.2f: right %.3f, wrong %.3f of what describes one; spoke where nothing fits: %s"
-                % (
-                    least,
-                    (spoke & right)[said & of].mean(),
-                    (spoke & ~right)[said & of].mean(),
-                    _spoke(cases, spoke, of),
-                )
+                % (least, *of_said, _spoke(cases, spoke, of))
             )
 
 
@@ -101,7 +103,9 @@ def logistic(values: Array, right: Array, said: Array, rounds: int = 20000, ridg
     fitted = np.zeros(scaled.shape[1])
     for _ in range(rounds):
         chance = 1 / (1 + np.exp(-scaled @ fitted))
-        fitted -= 0.5 * (scaled.T @ (weight * (chance - right)) + ridge * fitted * np.array([0, 1, 1]))
+        fitted -= 0.5 * (
+            scaled.T @ (weight * (chance - right)) + ridge * fitted * np.array([0] + [1] * (len(fitted) - 1))
+        )
     return np.concatenate([[fitted[0] - (fitted[1:] * mean / scale).sum()], fitted[1:] / scale])
 
 

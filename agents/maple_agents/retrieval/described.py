@@ -12,6 +12,25 @@ from ..repository import paradigms
 from ..repository.paradigms import Paradigm
 from .passages import Passage
 
+# What requests are about that describe no paradigm: what they are more like than any description is not one.
+OTHERS = (
+    "Train a neural network on some nodes of the cluster.",
+    "Fine-tune a model on several GPUs for some hours.",
+    "Write a batch script that starts a training program.",
+    "A job with nodes, GPUs, wall time, account, partition and queue.",
+    "Download a pretrained model or a data set from the Hugging Face hub.",
+    "The data set is stored in shards, files or a folder on scratch.",
+    "Training options: learning rate, batch size, epochs, checkpoints, precision.",
+    "Inference or evaluation of a language model.",
+    "Multi-GPU and multi-node training in general.",
+    "A model with billions of parameters needs many GPUs.",
+    "Prepare and preprocess the data before training.",
+    "Software environment: conda, modules, containers, Python and PyTorch versions.",
+    "A simulation or calculation in physics, chemistry, biology or engineering.",
+    "A question about the cluster, files, jobs or the queue.",
+    "Something that has nothing to do with computing.",
+)
+
 
 def load() -> dict[str, Paradigm]:
     """Return every paradigm of the repository by its name. Raises `ValueError` where a file is wrong."""
@@ -35,8 +54,13 @@ def parts(every: Mapping[str, Paradigm]) -> list[Passage]:
     return found
 
 
+def others() -> list[Passage]:
+    """Return what speaks for no paradigm."""
+    return [Passage("#%d" % number, "", text, "other", "") for number, text in enumerate(OTHERS)]
+
+
 def paradigm_of(passage: Passage) -> str:
-    """Return the name of the paradigm that a passage speaks of."""
+    """Return the name of the paradigm that a passage speaks of, "" where it speaks of none."""
     return passage.id.partition("#")[0]
 
 

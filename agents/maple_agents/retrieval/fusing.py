@@ -18,20 +18,26 @@ class Curve(NamedTuple):
     """How sure it is that the best fits, from its evidence and how far that lies above the second's.
 
     The evidence is the weighted sum of the values that each ranking gave; a ranking without a weight counts nothing.
+    *against*: weights of what speaks for "nothing of all this".
     """
 
     weights: Mapping[str, float]
     bias: float
     best: float = 1.0
     ahead: float = 0.0
+    against: Mapping[str, float] = {}
 
     def evidence(self, values: Mapping[str, float]) -> float:
         """Return what speaks for something that the rankings gave these values."""
         return sum(weight * values.get(by, 0.0) for by, weight in self.weights.items())
 
-    def score(self, best: float, second: float = 0.0) -> float:
-        """Return the chance, 0 to 1, that what has the evidence *best* is right, where the next has *second*."""
-        at = self.bias + self.best * best + self.ahead * (best - second)
+    def score(self, best: float, second: float = 0.0, others: Mapping[str, float] = {}) -> float:
+        """Return the chance, 0 to 1, that what has the evidence *best* is right, where the next has *second*.
+
+        *others*: the values of what is none of those that can be chosen.
+        """
+        against = sum(weight * others.get(by, 0.0) for by, weight in self.against.items())
+        at = self.bias + self.best * best + self.ahead * (best - second) - against
         return 1 / (1 + math.exp(-max(-50.0, min(50.0, at))))
 
 

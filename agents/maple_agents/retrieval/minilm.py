@@ -27,6 +27,9 @@ QUIET = {
 LONGEST = 4000  # characters of a text that are read; MiniLM itself stops after 256 tokens
 
 
+FEW = 8  # so few texts are embedded by one thread: on a busy login node threads wait for each other, 30 times as long
+
+
 class MiniLM:
     """An `Embedder` by sentence-transformers. The library (4 s, 400 MiB) and the weights are loaded at first use."""
 
@@ -48,7 +51,8 @@ class MiniLM:
 
         if not cut:
             return np.zeros((0, self._model.get_embedding_dimension()), np.float32)
-        made = self._model.encode(cut, batch_size=64, normalize_embeddings=True, show_progress_bar=False)
+        with _one_thread() if len(cut) <= FEW else contextlib.nullcontext():
+            made = self._model.encode(cut, batch_size=64, normalize_embeddings=True, show_progress_bar=False)
         return np.asarray(made, np.float32)
 
 
@@ -71,6 +75,17 @@ def _loaded(weights: Weights) -> Any:
     except Exception as error:  # whatever a library of this size raises, search goes on by words
         says = (str(error).strip().splitlines() or [""])[0]
         raise Unavailable("%s cannot be loaded: %s: %s" % (weights.place, type(error).__name__, says)) from error
+
+
+@contextlib.contextmanager
+def _one_thread() -> Iterator[None]:
+    torch = importlib.import_module("torch")
+    before = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
 
 
 @contextlib.contextmanager

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 PATIENCE = 2.0  # seconds to wait for another process that writes
 MOST = 200_000  # rows kept, about 300 MB; the oldest go first
+RECENT = 16  # texts remembered by a process
 AT_ONCE = 500  # hashes in one SELECT; older SQLite allows 999
 
 
@@ -56,6 +57,27 @@ class Kept:
                 _put(self._path, fresh)
             known |= fresh
         return np.frombuffer(b"".join(known[name] for name in names), np.float32).reshape(len(names), -1)
+
+
+class Recent:
+    """An `Embedder` that remembers the vectors of the last texts: one question goes to several indexes."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._rows: dict[str, Floats] = {}
+
+    @property
+    def name(self) -> str:
+        """What made the vectors."""
+        return self._embedder.name
+
+    def vectors(self, texts: Sequence[str]) -> Floats:
+        """Return a row for each text, as the embedder itself would. Raises `Unavailable` as it does."""
+        if len(texts) != 1:
+            return self._embedder.vectors(texts)
+        if texts[0] not in self._rows:
+            self._rows = {**dict(list(self._rows.items())[1 - RECENT :]), texts[0]: self._embedder.vectors(texts)}
+        return self._rows[texts[0]]
 
 
 def path_of(embedder: Embedder, environ: Mapping[str, str] = os.environ) -> str | None:
