@@ -1,4 +1,4 @@
-"""Whether the counts of a request agree with each other, and what a bare number of GPUs means beside a number of nodes."""
+"""Whether the counts of a request agree, and what a bare number of GPUs means beside a number of nodes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which words of a request speak of the job that is asked for: not of an earlier one, of another machine, of what not to do."""
+"""Which words speak of the job that is asked for, and not of an earlier one, of another machine, of what not to do."""
 
 from __future__ import annotations
 
@@ -7,44 +7,63 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from .lexemes import Line
+from .vocabulary import listed
 
-_BREAKS = frozenset(". , ; : ( ) but and so then now while because whereas however - although though since".split())
+_BREAKS = listed(". , ; : ( ) but and so then now while because whereas however - although though since")
 _PAST = (
-    r"(?:last|previous|prior|earlier|old|existing|first|original) (?:\w+ )?(?:job|run|time|week|month|year|night|attempt|try|submission|"
-    r"training|one|experiment|script|test|allocation|version|night)|previously|yesterday|ago|failed|fails|crashed|died|ran|took|"
-    r"was|were|had|tried|oomed|hung|broke|gave|went|did|didn|wasn|weren|been|finished|completed|killed|timed out|ran out|"
+    r"(?:last|previous|prior|earlier|old|existing|first|original) (?:\w+ )?(?:job|run|time"
+    r"|week|month|year|night|attempt|try|submission|"
+    r"training|one|experiment|script|test|allocation|version|night)|previously|yesterday|ago"
+    r"|failed|fails|crashed|died|ran|took|"
+    r"was|were|had|tried|oomed|hung|broke|gave|went|did|didn|wasn|weren|been|finished|completed"
+    r"|killed|timed out|ran out|"
     r"(?:i|we|he|she|they|it|who|that|which|team|lab|colleague|job|paper|authors) (?:\w+ )?"
     r"(?:used|needed|asked|requested|submitted|started|worked|trained|got|launched|reported|wanted|set|chose|picked)|"
-    r"used to|so far|until now|up to now|back then|originally|formerly|last (?:monday|tuesday|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|autumn|fall)|"
+    r"used to|so far|until now|up to now|back then|originally|formerly|last (?:monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|autumn|fall)|"
     r"(?:on|like|as|from) (?:before|last time)|job \d{4,}"
 )
 _NOT_PAST = (
-    r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded|assigned|instructed|planning|trying|going|supposed)|"
+    r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded"
+    r"|assigned|instructed|planning|trying|going|supposed)|"
     r"(?:be|is|are|being) (?:\w+ )?(?:used|requested|submitted|started|launched|set|finished|completed)|"
-    r"had (?:better|to)|(?:would|should) have|it has to|(?:i|we) (?:wanted|got) (?:to|a|an|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
+    r"had (?:better|to)|(?:would|should) have|it has to|(?:i|we) (?:wanted|got) (?:to|a|an"
+    r"|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
 )
 _NOW = (
-    r"now|let 's|i 'd|we 'd|this time|today|please|want|wants|need|needs|would like|like to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
-    r"take|can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go|ask for|request|reserve|submit|rerun|re run|increase|bump"
+    r"now|let 's|i 'd|we 'd|this time|today|please|want|wants|need|needs|would like|like "
+    r"to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
+    r"take|can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go"
+    r"|ask for|request|reserve|submit|rerun|re run|increase|bump"
 )
 _ELSEWHERE = (
-    r"laptop|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
-    r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)|paper|labmates|another (?:group|team|user|lab)|"
+    r"laptop|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend"
+    r"|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
+    r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)"
+    r"|paper|labmates|another (?:group|team|user|lab)|"
     r"other (?:group|team|user|lab|people)s?|someone|somebody|everyone|aws|azure|gcp|colab|the cloud|competitors|"
-    r"(?:cluster|site|system|machine|partition|queue|node|which|lab|group|center|centre|department|SITE) (?:it ?self )?(?:has|have|had|offers|contains|consists|comes|come|provides)|"
-    r"there (?:is|are|'s)|it (?:also )?has(?! to)|(?:they|nodes) (?:each )?have(?! to)|consists of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has|comes|contains|offers|provides|carries)|"
-    r"(?:cost|costs|holiday|vacation|meeting|flight|kids|children|coffee|dinner|lunch|breakfast|birthday|weather|hotel|ticket|tickets)"
+    r"(?:cluster|site|system|machine|partition|queue|node|which|lab|group|center|centre|department"
+    r"|SITE) (?:it ?self )?(?:has|have|had|offers|contains|consists|comes|come|provides)|"
+    r"there (?:is|are|'s)|it (?:also )?has(?! to)|(?:they|nodes) (?:each )?have(?! to)|consists "
+    r"of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has"
+    r"|comes|contains|offers|provides|carries)|"
+    r"(?:cost|costs|holiday|vacation|meeting|flight|kids|children|coffee|dinner|lunch|breakfast"
+    r"|birthday|weather|hotel|ticket|tickets)"
 )
 _LIMITS = (
-    r"(?:[\w']+ ){0,4}(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above)\b(?! to)|(?:only|forget|hesitate|matter|worry|problem|"
+    r"(?:[\w']+ ){0,4}(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above)\b(?! "
+    r"to)|(?:only|forget|hesitate|matter|worry|problem|"
     r"just|need to worry|mind)\b"
 )
 _NOT = (
-    r"not|no|dont|doesnt|isnt|arent|wont|cant|cannot|(?:don|doesn|isn|aren|won|can|couldn|shouldn|didn|wasn|wouldn|mustn|ain) 't|never|without|"
-    r"avoid|avoiding|except|nor|neither|instead of|rather than|other than|as opposed to|unlike|excluding|skip|skipping|exclude|drop|stop using|away from|"
-    r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow|long|few) (?:\w+ )?(?:for|on|to fit)"
+    r"not|no|dont|doesnt|isnt|arent|wont|cant|cannot|(?:don|doesn|isn|aren|won|can|couldn"
+    r"|shouldn|didn|wasn|wouldn|mustn|ain) 't|never|without|"
+    r"avoid|avoiding|except|nor|neither|instead of|rather than|other than|as opposed to|unlike"
+    r"|excluding|skip|skipping|exclude|drop|stop using|away from|"
+    r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow"
+    r"|long|few) (?:\w+ )?(?:for|on|to fit)"
 )
-_NEGATION_ENDS = frozenset(". , ; : ( ) but and use please so then".split())
+_NEGATION_ENDS = listed(". , ; : ( ) but and use please so then")
 
 
 def asides(line: Line) -> list[bool]:
@@ -99,7 +118,7 @@ def _clauses(line: Line) -> list[tuple[int, int]]:
 
 
 def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
-    """Return which of the readings at *places* (words, in order) are what is not wanted: "not FSDP", "instead of 2 nodes".
+    """Return which of the readings at *places* (words, in order) are not wanted: "not FSDP", "instead of 2 nodes".
 
     A negation reaches the first reading behind it in its clause, and those that "or" adds.
     """
@@ -114,11 +133,15 @@ def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
                 break
             between = [word.lex for word in line.words[reached + 1 : places[which][0]]]
             if reached == cue.last:
-                if len(between) > 7 or _NEGATION_ENDS.intersection(between[1:]) or between[:1] and between[0] in ".,;:()":
+                if (
+                    len(between) > 7
+                    or _NEGATION_ENDS.intersection(between[1:])
+                    or between[:1]
+                    and between[0] in ".,;:()"
+                ):
                     break
-            elif not set(between) <= {"or", "nor", "/", "any", "a", "the"}:
-                if places[which][0] > reached:
-                    break
+            elif not set(between) <= {"or", "nor", "/", "any", "a", "the"} and places[which][0] > reached:
+                break
             found.add(which)
             reached = max(reached, places[which][1])
     return found

@@ -13,26 +13,37 @@ from maple_submit_filter import places
 from .lexemes import Line
 from .reading import FROM, NAMED, OPEN, SAID, WEAK, Reading
 from .site_names import SiteNames
+from .vocabulary import listed
 from .words import Token
 
-_COMMON = frozenset(
-    "delta vista anvil aurora frontier expanse polaris pm ex bridges stampede eagle example summit theta alps crux vega hunter".split()
+_COMMON = listed(
+    "delta vista anvil aurora frontier expanse polaris pm ex bridges stampede eagle example "
+    "summit theta alps crux vega hunter"
 )
-_ELSEWHERE = frozenset(
-    "summit sierra fugaku lumi leonardo juwels jupiter jureca marenostrum alps daint frontera stampede2 lonestar5 maverick2 longhorn theta thetagpu cori edison crusher kestrel "
-    "sophia titan gadi setonix snellius archer2 isambard dawn dardel puhti mahti karolina meluxina deucalion hawk supermuc tsubame abci derecho cheyenne comet bridges1 "
-    "bluewaters mira cooley sunspot andes jetstream jetstream2 ookami hipergator sherlock greatlakes narval cedar graham beluga niagara trillium ruche jeanzay adastra levante "
-    "eagle kebnekaise tetralith berzelius raven viper swing lassen tuolumne elcapitan borah bebop improv horizon puma ocelote wice genius vsc5 leonardo euler hyak klone delft".split()
+_ELSEWHERE = listed(
+    "summit sierra fugaku lumi leonardo juwels jupiter jureca marenostrum alps daint frontera "
+    "stampede2 lonestar5 maverick2 longhorn theta thetagpu cori edison crusher kestrel "
+    "sophia titan gadi setonix snellius archer2 isambard dawn dardel puhti mahti karolina "
+    "meluxina deucalion hawk supermuc tsubame abci derecho cheyenne comet bridges1 "
+    "bluewaters mira cooley sunspot andes jetstream jetstream2 ookami hipergator sherlock "
+    "greatlakes narval cedar graham beluga niagara trillium ruche jeanzay adastra levante "
+    "eagle kebnekaise tetralith berzelius raven viper swing lassen tuolumne elcapitan borah "
+    "bebop improv horizon puma ocelote wice genius vsc5 leonardo euler hyak klone delft"
 )
-_CUES = frozenset(
-    "on at for to onto of cluster site system machine supercomputer in use using ncsa tacc nersc alcf olcf psc sdsc purdue target targeting towards".split()
+_CUES = listed(
+    "on at for to onto of cluster site system machine supercomputer in use using ncsa tacc "
+    "nersc alcf olcf psc sdsc purdue target targeting towards"
 )
-_CUES_BEHIND = frozenset("job script cluster system machine supercomputer node nodes login gpu GPU partition queue".split())
-_NOT_BEHIND = (
-    "lake table rule airlines air sandbox linux engine encoding method update updates of t time variant varient between function force learning plane"
-).split()
+_CUES_BEHIND = listed("job script cluster system machine supercomputer node nodes login gpu GPU partition queue")
+_NOT_BEHIND = listed(
+    "lake table rule airlines air sandbox linux engine encoding method update updates of "
+    "t time variant varient between function force learning plane"
+)
 _FROM = re.compile(
-    r" (?:from|off|away from|out of|leaving|left|not on|unlike|used on|wrote for|written for|made for|works on|worked on|runs on|ran on|working on|running on|like on|back on|than on) (?:my |our |the |a |an )?(?:old |existing |current |working |ncsa |tacc |nersc |alcf |psc )?$"
+    r" (?:from|off|away from|out of|leaving|left|not on|unlike|used on|wrote for|written "
+    r"for|made for|works on|worked on|runs on|ran on|working on|running on|like on|back on"
+    r"|than on) (?:my |our |the |a |an )?(?:old |existing |current |working |ncsa |tacc |nersc "
+    r"|alcf |psc )?$"
 )
 _SCRIPT = re.compile(
     r" (?:\w+ )?(?:script|job|batch|sbatch|submission|setup|config|file|version|run|one|jobs|scripts)\b"
@@ -88,7 +99,10 @@ def _by_name(clusters: tuple[SiteNames, ...]) -> dict[str, str]:
 
 
 def named(words: Sequence[Token], text: str, clusters: tuple[SiteNames, ...]) -> list[Token]:
-    """Return the words with every cluster's name as one word `SITE`, whose text is its id ("?name" for one not described)."""
+    """Return the words with every cluster's name as one word `SITE`.
+
+    Its text is the cluster's id, "?name" for one that nobody described.
+    """
     table = _by_name(clusters)
     found: list[Token] = []
     at = 0
@@ -126,7 +140,10 @@ def _longest(words: Sequence[Token], at: int, text: str, table: dict[str, str]) 
 
 def _inside(first: Token, last: Token, text: str) -> bool:
     """Tell whether a name is only a part of a longer one: "abc-delta-gpu"."""
-    return bool(re.match(r"[\w/._-]", text[first.start - 1 : first.start]) or re.match(r"[-_/]\w", text[last.end : last.end + 2]))
+    return bool(
+        re.match(r"[\w/._-]", text[first.start - 1 : first.start])
+        or re.match(r"[-_/]\w", text[last.end : last.end + 2])
+    )
 
 
 def _stands(words: Sequence[Token], at: int, taken: int, joined: str, text: str, hit: str) -> bool:
@@ -218,7 +235,8 @@ def _centers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
 def _strangers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
     """Yield a complaint for a cluster that is named as one and not described: "cluster: foo", "on the Foo cluster"."""
     for found in line.find(
-        r"(?:cluster|site|supercomputer)(?: (?:name|called|named))? (?::|=|called|named|is) (?P<name>\S+)|on (?:the )?(?P<other>\S+) (?:cluster|supercomputer)"
+        r"(?:cluster|site|supercomputer)(?: (?:name|called|named))? (?::|=|called|named|is) "
+        r"(?P<name>\S+)|on (?:the )?(?P<other>\S+) (?:cluster|supercomputer)"
     ):
         group = "name" if found.groups.get("name") else "other"
         first, _ = line.group(found, group)

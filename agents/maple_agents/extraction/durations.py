@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 
 from .lexemes import Line
 from .reading import NAMED, OPEN, SAID, WEAK, Reading
+from .vocabulary import listed
 from .words import CLOCK, NAME, NUMBER, Token
 
 DURATION = "DUR"
@@ -19,35 +20,57 @@ _HALF = (
     ("a", "week"),
     ("quarter", "of", "an", "hour"),
 )
-_NAMES = r"(?:walltime|wall(?:- | )?(?:time|clock)(?: time)?(?: limit)?|time limit|run ?time|duration|(?:maximum|maximal) (?:time|runtime|duration)|time budget|hard limit)"
-_LINK = r"(?: (?:of|is|:|=|to|at|limit|maximum|about|around|approximately|should|be|set|the|must|with|a|request|limited|will|shall|up|most|>|-)){0,8}"
-_MOST = r"(?:up to|at most|no more than|not more than|no longer than|not longer than|maximum|maximum of|within|under|less than|limit of|limited to|cap of|capped at|budget of|not exceed|not to exceed|never exceed|exceed)"
+_NAMES = (
+    r"(?:walltime|wall(?:- | )?(?:time|clock)(?: time)?(?: limit)?|time limit|run ?time|duration"
+    r"|(?:maximum|maximal) (?:time|runtime|duration)|time budget|hard limit)"
+)
+_LINK = (
+    r"(?: (?:of|is|:|=|to|at|limit|maximum|about|around|approximately|should|be|set|the|must|with"
+    r"|a|request|limited|will|shall|up|most|>|-)){0,8}"
+)
+_MOST = (
+    r"(?:up to|at most|no more than|not more than|no longer than|not longer than|maximum|maximum "
+    r"of|within|under|less than|limit of|limited to|cap of|capped at|budget of|not exceed|not "
+    r"to exceed|never exceed|exceed)"
+)
 _BEFORE_POISON = (
-    r"(?:every|each|per|past|next|after|wait|waits|waited|waiting|since|timeout|timeouts|interval|in|by|before|ago|took|take|takes|taking|"
-    r"taken|epoch|step|every other|old|first|another|more than|over|least|than|sleep|sleeping|delay|lasts|lasted|until|have|only have|dataset|data|walk|drive)"
+    r"(?:every|each|per|past|next|after|wait|waits|waited|waiting|since|timeout|timeouts|interval"
+    r"|in|by|before|ago|took|take|takes|taking|"
+    r"taken|epoch|step|every other|old|first|another|more than|over|least|than|sleep|sleeping"
+    r"|delay|lasts|lasted|until|have|only have|dataset|data|walk|drive)"
 )
 _AFTER_POISON = (
-    r"(?:ago|old|later|earlier|before|timeout|interval|per|each|delay|from now|warmup|warm up|left|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
-    r"notice|deadline|worth of (?:audio|video|data|speech)|of (?:\w+ )?(?:audio|video|speech|data|recording|recordings|music|footage|eeg|sleep|work|debugging|history|measurements|observations|simulation|weather)|"
+    r"(?:ago|old|later|earlier|before|timeout|interval|per|each|delay|from now|warmup|warm "
+    r"up|left|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
+    r"notice|deadline|worth of (?:audio|video|data|speech)|of (?:\w+ )?(?:audio|video|speech"
+    r"|data|recording|recordings|music|footage|eeg|sleep|work|debugging|history|measurements"
+    r"|observations|simulation|weather)|"
     r"a (?:day|week|night)|/ (?:epoch|step|day)|checkpoint|checkpoints|checkpointing)"
 )
-_BEFORE = frozenset(
-    ". , : ; ( = - > and or for with of need needs want wants request reserve allocate give it run job time node gpu x / @ plus limit maximum about "
-    "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime to full asking like takes-at".split()
+_BEFORE = listed(
+    ". , : ; ( = - > and or for with of need needs want wants request reserve allocate give "
+    "it run job time node gpu x / @ plus limit maximum about "
+    "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime "
+    "to full asking like takes-at"
 )
-_AFTER = frozenset(
-    ". , ; ) ( and or on with using please at under account from in x / job run maximum total walltime wall limit via as through by session to "
-    "should is slot § across over - charge charged project partition queue qos of for allocation long tops each now today instead "
-    "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU MODEL PARADIGM LAUNCHER '".split()
+_AFTER = listed(
+    ". , ; ) ( and or on with using please at under account from in x / job run maximum "
+    "total walltime wall limit via as through by session to "
+    "should is slot § across over - charge charged project partition queue qos of for allocation "
+    "long tops each now today instead "
+    "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU "
+    "MODEL PARADIGM LAUNCHER '"
 )
-_LISTED = frozenset(", node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE".split())
-_FEW = frozenset(
-    "for about maximum only and approximately with of would do should be enough will is are fine please suffices plenty tops then needed required "
-    "ok at most up to now today thanks good it have total long limit more".split()
+_LISTED = listed(", node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE")
+_FEW = listed(
+    "for about maximum only and approximately with of would do should be enough will is "
+    "are fine please suffices plenty tops then needed required "
+    "ok at most up to now today thanks good it have total long limit more"
 )
-_JOBBISH = frozenset(
-    "run job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU § submit script need needs request reserve walltime launch execute "
-    "want give pretrain model program rank account partition queue".split()
+_JOBBISH = listed(
+    "run job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU "
+    "§ submit script need needs request reserve walltime launch execute "
+    "want give pretrain model program rank account partition queue"
 )
 
 
@@ -107,7 +130,7 @@ def _repeats(words: Sequence[Token], at: int) -> bool:
 
 
 def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
-    """Return seconds, words taken and the unit's seconds of one number with its unit: "2 hour", "1.5 h", "2 and a half day"."""
+    """Return seconds, words taken and the unit's seconds of a number with its unit: "2 hour", "2 and a half day"."""
     if at >= len(words) or words[at].kind != NUMBER:
         return 0, 0, 0
     value = _float(words[at].lex)
@@ -140,7 +163,10 @@ def _float(text: str) -> float | None:
 def read(line: Line) -> Iterator[Reading]:
     """Yield the walltimes of a request; a duration that is something else (an interval, an age) is none."""
     taken: set[int] = set()
-    for found in line.find(r"(?:%s|time|limit (?:it|this|the job|the run))%s(?: %s)? (?P<value>DUR|\S*\d:\d\d\S*|\d+)" % (_NAMES, _LINK, _MOST)):
+    for found in line.find(
+        r"(?:%s|time|limit (?:it|this|the job|the run))%s(?: %s)? (?P<value>DUR|\S*\d:\d\d\S*"
+        r"|\d+)" % (_NAMES, _LINK, _MOST)
+    ):
         first, last = line.group(found, "value")
         word = line.words[last]
         if " take " in found.match.group() or found.match.group().startswith("time ") and " a " in found.match.group():
@@ -181,7 +207,11 @@ def _meant(line: Line, at: int, word: Token) -> bool:
         return not re.match(r" (?:of|interval|timeout)\b", after)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):
         return True
-    if re.search(r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break|window|lag) (?:of|is|:|=) (?:about )?$", before):
+    if re.search(
+        r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
+        r"|window|lag) (?:of|is|:|=) (?:about )?$",
+        before,
+    ):
         return False
     plain = re.sub(
         r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~)){1,4} $", " ", before
@@ -198,7 +228,10 @@ def _meant(line: Line, at: int, word: Token) -> bool:
 
 
 def _fits(before: str, after: str, named: bool) -> bool:
-    left, right = before.split(), [] if named or before.split()[-1:] and before.split()[-1] in _LISTED else after.split()
+    left, right = (
+        before.split(),
+        [] if named or before.split()[-1:] and before.split()[-1] in _LISTED else after.split(),
+    )
     return (not left or left[-1] in _BEFORE or left[-1].isdigit()) and (
         not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
     )
@@ -213,7 +246,4 @@ def _clause_is_about_jobs(line: Line, at: int) -> bool:
     while right + 1 < len(line.words) and line.words[right + 1].lex not in (",", ".", ";", ")"):
         right += 1
     others = {word.lex for word in line.words[left : right + 1]} - {DURATION}
-    return (
-        bool(others & _JOBBISH)
-        or len(others - {"for", "about", "maximum", "only", "and", "approximately", "with", "of", "a"}) <= 1
-    )
+    return bool(others & _JOBBISH) or len(others - _FEW) <= 1

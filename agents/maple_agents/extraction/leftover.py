@@ -6,12 +6,15 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from .lexemes import Line
+from .vocabulary import listed
 from .words import NAME
 
-_FILLERS = frozenset(
-    "a an and are as at be but by can could do for from get give have hello hey hi i if in is it just let like make me my need needs new now of on or our please should so some "
-    "that thank thanks the their there this to us want we will with would you your run running script job node gpu hour minute day account partition queue total each per , . ; : ( ) - § ! ? "
-    "\" ' also using use batch write need would'd 'd slurm pbs cluster walltime time limit maximum".split()
+_FILLERS = listed(
+    "a an and are as at be but by can could do for from get give have hello hey hi i if in is it just let "
+    "like make me my need needs new now of on or our please should so some that thank thanks the their "
+    "there this to us want we will with would you your run running script job node gpu hour minute day "
+    "account partition queue total each per also using use batch write slurm pbs cluster walltime time "
+    "limit maximum 'd 't 's 'm , . ; : ( ) - §"
 )
 
 

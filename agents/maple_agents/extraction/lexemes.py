@@ -106,16 +106,22 @@ def _whole(word: Token) -> Token:
     )
 
 
+def _said_twice(four: Sequence[Token]) -> bool:
+    """Tell whether four words are "4 ( 4 )"."""
+    if len(four) < 4 or four[0].kind != NUMBER or four[2].kind != NUMBER:
+        return False
+    return four[0].lex == four[2].lex and (four[1].text, four[3].text) == ("(", ")")
+
+
 def _without_doubles(words: list[Token]) -> list[Token]:
     found: list[Token] = []
     at = 0
     while at < len(words):
         four = words[at : at + 4]
-        if len(four) == 4 and four[0].kind == four[2].kind == NUMBER and four[0].lex == four[2].lex:
-            if four[1].text == "(" and four[3].text == ")":
-                found.append(four[0]._replace(end=four[3].end))
-                at += 4
-                continue
+        if _said_twice(four):
+            found.append(four[0]._replace(end=four[3].end))
+            at += 4
+            continue
         found.append(words[at])
         at += 1
     return found
@@ -128,7 +134,9 @@ def flowing(words: Sequence[Token], text: str) -> list[Token]:
         for at, word in enumerate(words)
         if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
     ]
-    return [word for at, word in enumerate(kept) if word.text not in "*_`#>\"'" or word.text == "*" and _times(kept, at)]
+    return [
+        word for at, word in enumerate(kept) if word.text not in "*_`#>\"'" or word.text == "*" and _times(kept, at)
+    ]
 
 
 def _times(words: Sequence[Token], at: int) -> bool:

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-_SMALL = "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen sixteen seventeen eighteen nineteen"
+_SMALL = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
 _TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
 NUMERALS: dict[str, int] = {
     **{word: value for value, word in enumerate(_SMALL.split())},

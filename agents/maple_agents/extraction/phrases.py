@@ -1,4 +1,4 @@
-"""Names in a request that the template repository and the site files know: models, paradigms, launchers, GPUs, wishes."""
+"""Names in a request that the templates know, and those of GPUs: models, paradigms, launchers, wishes."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import tomllib
 from maple_submit_filter import places
 
 from .reading import SAID, WEAK, WISH, Reading
+from .vocabulary import listed, table
 from .words import NAME, NUMBER, SIGN, WORD, Token
 
 _WINDOW = 10
@@ -34,42 +35,51 @@ _VARIANTS = (
     "cased",
     "pytorch",
 )
-_UNITS = frozenset("node gpu hour minute day rank task DUR x week".split())
+_UNITS = listed("node gpu hour minute day rank task DUR x week")
 _LIBRARIES = {"accelerate", "deepspeed"}  # as bare words: a library as well as a paradigm
-_LAUNCHERS = {
-    "srun": "srun", "torchrun": "torchrun", "torch run": "torchrun", "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
-    "torch elastic": "torchrun", "accelerate launch": "accelerate", "accelerate launcher": "accelerate", "deepspeed launcher": "deepspeed",
-    "deepspeed command": "deepspeed", "mpiexec": "mpiexec", "mpirun": "mpiexec", "ibrun": "ibrun",
-}  # fmt: skip
-_OTHER_PARADIGMS = {
-    "zero-1": "zero1", "zero stage 1": "zero1", "deepspeed zero 1": "zero1", "deepspeed stage 1": "zero1", "zero-2": "zero2", "zero stage 2": "zero2",
-    "deepspeed zero 2": "zero2", "deepspeed stage 2": "zero2", "zero2": "zero2", "zero1": "zero1", "horovod": "horovod", "hsdp": "hsdp",
-    "hybrid sharded data parallel": "hsdp", "tensor parallel": "tensor parallel", "tensor parallelism": "tensor parallel",
-    "pipeline parallel": "pipeline parallel", "pipeline parallelism": "pipeline parallel", "zero stage one": "zero1", "zero stage two": "zero2",
-}  # fmt: skip
-_WISHES = {
-    "lora": "lora", "low rank adaptation": "lora", "low-rank adapters": "lora", "low rank adapters": "lora", "peft": "lora", "adapters": "lora",
-    "parameter-efficient": "lora", "parameter efficient": "lora", "dora": "lora", "qlora": "qlora", "q-lora": "qlora",
-    "8bit": "8bit", "8-bit": "8bit", "eight bit": "8bit", "int8": "8bit", "8 bit": "8bit", "4bit": "4bit", "4-bit": "4bit", "four bit": "4bit", "int4": "4bit",
-    "nf4": "4bit", "bitsandbytes": "8bit", "frozen": "frozen", "freeze": "frozen", "freezing": "frozen", "linear probe": "frozen", "linear probing": "frozen",
-    "only train the head": "frozen", "head only": "frozen", "train only the head": "frozen", "feature extractor": "frozen",
-    "inference": "inference", "evaluation": "inference", "evaluate": "inference", "generate text": "inference", "batch inference": "inference",
-    "predict": "inference", "eval only": "inference", "serving": "inference", "scoring": "inference",
-    "cpu offload": "offload", "cpu offloading": "offload", "offload to cpu": "offload", "offloading": "offload", "offload": "offload", "zero offload": "offload",
-    "gradient checkpointing": "checkpointing", "activation checkpointing": "checkpointing", "activation recomputation": "checkpointing",
-    "debug": "debug", "debugging": "debug", "debug run": "debug", "smoke test": "debug", "quick test": "debug", "test run": "debug", "development": "debug",
-    "interactive": "interactive", "interactively": "interactive", "preemptible": "preempt", "preemptable": "preempt", "preemption": "preempt", "preempt": "preempt",
-    "8-bit adam": "8bit", "8bit adam": "8bit", "adam8bit": "8bit", "sgd": "sgd", "shared node": "shared",
-}  # fmt: skip
+_LAUNCHERS = table("""
+srun: srun
+torchrun: torchrun, torch run, torch.distributed.run, torch.distributed.launch, torch elastic
+accelerate: accelerate launch, accelerate launcher
+deepspeed: deepspeed launcher, deepspeed command
+mpiexec: mpiexec, mpirun
+ibrun: ibrun
+""")
+_OTHER_PARADIGMS = table("""
+zero1: zero1, zero-1, zero stage 1, zero stage one, deepspeed zero 1, deepspeed stage 1
+zero2: zero2, zero-2, zero stage 2, zero stage two, deepspeed zero 2, deepspeed stage 2
+horovod: horovod
+hsdp: hsdp, hybrid sharded data parallel
+tensor parallel: tensor parallel, tensor parallelism
+pipeline parallel: pipeline parallel, pipeline parallelism
+""")
+_WISHES = table("""
+lora: lora, low rank adaptation, low rank adapters, peft, adapters, parameter efficient, dora
+qlora: qlora
+8bit: 8bit, eight bit, int8, bitsandbytes, 8bit adam, adam8bit
+4bit: 4bit, four bit, int4, nf4
+frozen: frozen, freeze, freezing, linear probe, linear probing, only train the head, train only the head, head only
+inference: inference, batch inference, evaluation, evaluate, eval only, generate text, predict, serving, scoring
+offload: offload, offloading, cpu offload, cpu offloading, offload to cpu, zero offload
+checkpointing: gradient checkpointing, activation checkpointing, activation recomputation
+sgd: sgd
+debug: debug, debugging, debug run, smoke test, quick test, test run, development
+interactive: interactive, interactively
+preempt: preempt, preemption, preemptible, preemptable
+shared: shared node
+""")
 _GPU = re.compile(
     r"(?:nvidia|amd|intel)?(?:tesla|instinct|geforce|quadro|datacentergpu|datacenter)?(?:"
-    r"(?:a10g?|a16|a2|a30|a40|a100|a800|a6000|h20|h100|h200|h800|b100|b200|b300|gb200|gb300|gh200|v100|p100|k80|t4|l4|l40|l40s|mi50|mi60|mi100|mi210|"
+    r"(?:a10g?|a16|a2|a30|a40|a100|a800|a6000|h20|h100|h200|h800|b100|b200|b300|gb200|gb300"
+    r"|gh200|v100|p100|k80|t4|l4|l40|l40s|mi50|mi60|mi100|mi210|"
     r"mi250x?|mi300[ax]?|mi325x?|mi350x?|mi355x?|pvc|max1[15]50|max1100|rtx[a-z]?\d{4}(?:ti)?|pontevecchio|gracehopper)"
     r"(?:sxm\d?|pcie|nvl|nvlink|hbm\d?e?)?(?:\d{2,3}g(?:i?b)?)?(?:sxm\d?|pcie)?)(?:s|gpus?)?\Z"
 )
 _KIND_X = re.compile(r"([a-z]{1,2}\d{2,3}[a-z]?)x\d{1,2}\Z")
 _SIZED = re.compile(r"(?:[a-z][\w.]*[-_])*[a-z][\w.]*[-_]?\d{1,4}(?:\.\d+)?(?:x\d+)?[bm](?:[-_][\w.]+)*\Z")
 _BARE_SIZE = re.compile(r"\d{1,4}(?:\.\d+)?[bm]\Z")
+_FILE = re.compile(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z")
+_MODEL_WORDS = listed("model llm transformer network lm parameter parameters param params")
 _HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
 
 
@@ -90,10 +100,9 @@ def squeezed(words: str) -> str:
 def known() -> dict[str, Phrase]:
     """Return every phrase, squeezed. A file that is wrong is left out: `maple templates lint` tells of it."""
     found: dict[str, Phrase] = {}
-    for table in (_LAUNCHERS, _WISHES, _OTHER_PARADIGMS):
-        name = "launcher" if table is _LAUNCHERS else WISH if table is _WISHES else "paradigm"
-        found.update({squeezed(words): Phrase(name, value) for words, value in table.items()})
-    for stem, part in _parts("models"):
+    for name, phrases in (("launcher", _LAUNCHERS), (WISH, _WISHES), ("paradigm", _OTHER_PARADIGMS)):
+        found.update({squeezed(words): Phrase(name, value) for words, value in phrases.items()})
+    for _, part in _parts("models"):
         for member in part.get("members", ()):
             for words in (member["name"], member.get("hub", "").rpartition("/")[2], *member["phrases"]):
                 found.setdefault(squeezed(words), Phrase("model", member["name"]))
@@ -154,7 +163,12 @@ def _of_gpu(written: str) -> str:
 def _longest(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
     """Return how many words from *at* on name something, and what; 0 words for nothing."""
     longest, beginnings = _lengths()
-    best, phrase, joined, listed = 0, Phrase("", ""), "", False  # listed: several names, as "tensor, pipeline and data parallel"
+    best, phrase, joined, listed = (
+        0,
+        Phrase("", ""),
+        "",
+        False,
+    )  # listed: several names, as "tensor, pipeline and data parallel"
     for taken, word in enumerate(words[at : at + _WINDOW], 1):
         if word.kind == SIGN:
             if word.text not in _INSIDE or taken == 1:
@@ -245,44 +259,32 @@ def _is_place(words: Sequence[Token], after: int, before: str) -> bool:
 def _of_kind(name: str) -> bool:
     """Tell whether a name is put together of a GPU's and what goes with it: "gpu-a100-80", "gpu-h100"."""
     parts = re.split("[-_]", name)
-    return any(_GPU.match(part) for part in parts) and all(_GPU.match(part) or part == "gpu" or part.isdigit() or part.startswith("sxm") for part in parts)
+    return any(_GPU.match(part) for part in parts) and all(
+        _GPU.match(part) or part == "gpu" or part.isdigit() or part.startswith("sxm") for part in parts
+    )
 
 
 def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
-    """Return a model that no file knows, by the shape of its name: "mpt-7b", "org/name-13b", "a 7B model"."""
+    """Return what no file knows by the shape of its name: a model ("mpt-7b", "org/name-13b", "a 7B model"), a GPU."""
     word = words[at]
-    if word.kind == WORD and word.text in ("nvidia", "amd", "intel") and at + 1 < len(words):
-        return 0, Phrase("", "")
+    spelling = text[word.start : word.end]
     if word.kind != NAME:
         return 0, Phrase("", "")
-    spelling = text[word.start : word.end]
-    before = " ".join(one.lex for one in words[max(0, at - 3) : at])
-    after = [one.lex for one in words[at + 1 : at + 3]]
-    if _BARE_SIZE.match(word.text):
-        about = bool(after) and (
-            after[0] in ("model", "llm", "transformer", "network", "lm")
-            or after[0] in ("parameter", "parameters", "param", "params")
-        )
-        return (1, Phrase("model", spelling)) if about else (0, Phrase("", ""))
-    stem = word.text.rpartition("/")[2]
     if _of_kind(word.text):
         return 1, Phrase("gpu", spelling)
-    if (
-        _HUB.match(word.text)
-        and word.text.count("/") == 1
-        and not re.search(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z", word.text)
-    ):
-        if _SIZED.match(stem) or re.search(r"(?:model|tune|finetune|train|pretrain|training|launch|of|:|=)$", before) and (
-            _SIZED.match(stem) or "model" in before or "tune" in before
-        ):
-            return 1, Phrase("model", spelling)
-    if (
-        _SIZED.match(word.text)
-        and "/" not in word.text
-        and re.search(r"\d[bm](?:\b|[-_])", word.text)
-        and re.search(r"[a-z]{2}", word.text)
-    ):
-        if word.text.endswith("m") and not re.search(r"(?:model|tune|finetune|train|pretrain)(?: a| the)?$", before):
-            return 0, Phrase("", "")
-        return 1, Phrase("model", spelling)
-    return 0, Phrase("", "")
+    before = " ".join(one.lex for one in words[max(0, at - 3) : at])
+    after = words[at + 1].lex if at + 1 < len(words) else ""
+    return (1, Phrase("model", spelling)) if _is_model(word.text, before, after) else (0, Phrase("", ""))
+
+
+def _is_model(name: str, before: str, after: str) -> bool:
+    """Tell whether a name is that of a model: it says how large it is, and no unit of something else does."""
+    if _BARE_SIZE.match(name):
+        return after in _MODEL_WORDS
+    stem = name.rpartition("/")[2]
+    if "/" in name:
+        told = re.search(r"(?:model|tune|finetune)(?: a| the| of| is| :| =)?$", before)
+        return bool(_HUB.match(name)) and not _FILE.search(name) and bool(_SIZED.match(stem) or told)
+    if not _SIZED.match(name) or not re.search(r"[a-z]{2}", name) or not re.search(r"\d[bm](?:\b|[-_])", name):
+        return False
+    return not name.endswith("m") or bool(re.search(r"(?:model|tune|finetune|train|pretrain)(?: a| the)?$", before))

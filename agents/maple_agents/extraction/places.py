@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .lexemes import Line
 from .reading import NAMED, OPEN, SAID, WEAK, Reading
+from .vocabulary import listed
 from .words import NAME, WORD, Token
 
 _SLOTS = {
@@ -20,31 +21,47 @@ _SLOTS = {
 _VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
 _HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`;|&<>\\{}]|\.\./)")
 _LINK = re.compile(
-    r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will be|should be|must be|would be)|"
-    r"(?:name|number|code|id|string|of|to (?:use|charge|bill)|to|under|the|for (?:this|the job|it))(?![\w-]))){0,8}[ \t]*",
+    r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will "
+    r"be|should be|must be|would be)|"
+    r"(?:name|number|code|id|string|of|to (?:use|charge|bill)|to|under|the|for (?:this|the "
+    r"job|it))(?![\w-]))){0,8}[ \t]*",
     re.I,
 )
-_STOP = frozenset(
-    "a an and any are as at be been big busy but by can cannot charge closed code could count default details different do does down each empty every fast "
-    "for free from full go goes had has have he her his holder i if in info information into is isn it its job jobs just later limit limits line long longer "
-    "management manager mine my name names needed needs needs next no none not now number of ok on one only or our out over page please queue queues policy "
-    "requires right same she should short so some submit system than that the their them then there they this time times to today too type unclear unknown "
-    "until up us use used uses using wait waiting waits was we were what when where which who will with would x yes yet you your balance tbd na null nil "
-    "nodes node gpus gpu hours hour minutes walltime about account accounts project projects allocation allocations partition partitions qos runs run "
-    "running works work work trains train training called named here available instead also again once both either something anything whichever whatever "
-    "usual ran under via through per without within across all machine cluster first last and/or dash whose deadline requirements structure details folder "
-    "directory dir files file repo repository report proposal website page team meeting lead leader members overview status history update updates plan plans work title description area field goal goals".split()
+_STOP = listed(
+    "a an and any are as at be been big busy but by can cannot charge closed code could "
+    "count default details different do does down each empty every fast "
+    "for free from full go goes had has have he her his holder i if in info information "
+    "into is isn it its job jobs just later limit limits line long longer "
+    "management manager mine my name names needed needs needs next no none not now number "
+    "of ok on one only or our out over page please queue queues policy "
+    "requires right same she should short so some submit system than that the their them "
+    "then there they this time times to today too type unclear unknown "
+    "until up us use used uses using wait waiting waits was we were what when where which "
+    "who will with would x yes yet you your balance tbd na null nil "
+    "nodes node gpus gpu hours hour minutes walltime about account accounts project projects "
+    "allocation allocations partition partitions qos runs run "
+    "running works work work trains train training called named here available instead also "
+    "again once both either something anything whichever whatever "
+    "usual ran under via through per without within across all machine cluster first last "
+    "and/or dash whose deadline requirements structure details folder "
+    "directory dir files file repo repository report proposal website page team meeting "
+    "lead leader members overview status history update updates plan plans work title description "
+    "area field goal goals"
 )
-_COMMON_BEFORE = frozenset(
-    "right usual normal-length same correct best fastest appropriate suitable whole long short empty busy proper default other different next given new old my our your his her "
-    "their its the a an this that which what any some every each no of in on to for with job submission scheduler waiting slurm pbs print priority-free own first "
-    "second current research current class course personal main whole bank user google github shared-account from under use using charge via and or research group "
-    "thesis phd side pet hobby big small large time memory resource gpu-hour compute node".split()
+_COMMON_BEFORE = listed(
+    "right usual normal-length same correct best fastest appropriate suitable whole long "
+    "short empty busy proper default other different next given new old my our your his "
+    "her "
+    "their its the a an this that which what any some every each no of in on to for with "
+    "job submission scheduler waiting slurm pbs print priority-free own first "
+    "second current research current class course personal main whole bank user google github "
+    "shared-account from under use using charge via and or research group "
+    "thesis phd side pet hobby big small large time memory resource gpu-hour compute node"
 )
 
 
-_USES = frozenset("use using under with to charge charging from against bill allocation via".split())
-_TELLS = frozenset("the in on to a our their : using with use via into at this for queue , . ( under from SITE".split()) | {""}
+_USES = listed("use using under with to charge charging from against bill allocation via")
+_TELLS = listed("the in on to a our their : using with use via into at this for queue , . ( under from SITE") | {""}
 
 
 def read(line: Line, text: str) -> Iterator[Reading]:
@@ -93,7 +110,7 @@ def _behind(text: str, word: Token, slot: str, key: str, used: bool) -> Reading 
 
 
 def _shaped(value: str, key: str, text: str, end: int, told: bool) -> bool:
-    """Tell whether a bare word behind a key word is its name: projects need a digit, a dash or capitals, accounts less."""
+    """Tell whether a bare word behind a key word is its name: a project needs a digit, a dash or capitals."""
     mixed = (
         bool(re.search(r"\d", value) and re.search(r"[A-Za-z]", value))
         or bool(re.search(r"\w[_-]\w", value))
@@ -117,8 +134,9 @@ def _shaped(value: str, key: str, text: str, end: int, told: bool) -> bool:
     )
 
 
-_WELL_KNOWN = frozenset(
-    "debug prod regular shared batch normal development premium preempt interactive gpu small large medium long short capacity demand".split()
+_WELL_KNOWN = listed(
+    "debug prod regular shared batch normal development premium preempt interactive gpu "
+    "small large medium long short capacity demand"
 )
 
 
@@ -126,7 +144,9 @@ def _ends(text: str, end: int) -> bool:
     """Tell whether the clause ends behind a name, or goes on with a word that cannot belong to it."""
     return bool(
         re.match(
-            r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:and|on|with|for|using|in|at|please|to|under|qos|partition|queue|account|walltime|\d|from|is|via|but|over|by|as|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§)(?![\w-]))",
+            r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:and|on|with|for|using|in|at|please"
+            r"|to|under|qos|partition|queue|account|walltime|\d|from|is|via|but|over|by|as"
+            r"|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§)(?![\w-]))",
             text[end : end + 60],
             re.I,
         )
@@ -141,7 +161,11 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
     if word.lex in ("'", '"', "`") and at > 2:
         word = line.words[at - 2]
     value = text[word.start : word.end]
-    no_name = value.lower() in _COMMON_BEFORE or value.lower() in _STOP and value.lower() not in ("gpu", "long", "short", "free")
+    no_name = (
+        value.lower() in _COMMON_BEFORE
+        or value.lower() in _STOP
+        and value.lower() not in ("gpu", "long", "short", "free")
+    )
     if not re.fullmatch(r"[\w][\w.+-]*", value) or no_name:
         return None
     if line.words[at].glued and text[word.end : word.end + 1] == "-":
@@ -151,9 +175,8 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         mixed = re.search(r"\d", whole) and re.search(r"[A-Za-z]", whole) and (word.kind == NAME or whole != value)
         mixed = mixed or key == "account" and whole.count("-") > 1
         return Reading(slot, whole, start, line.words[at].end) if mixed else None
-    if word.kind in ("number", "DUR", "clock") or word.lex in ("GPU", "SIZE", "MODEL", "PARADIGM", "DUR", "§"):
-        if word.lex != "GPU":
-            return None
+    if word.kind in ("number", "DUR", "clock") or word.lex in ("SIZE", "MODEL", "PARADIGM", "DUR", "§"):
+        return None
     if line.words[at].text in ("queues", "partitions"):
         return None
     before = line.words[at - 2].lex if at > 1 else ""
@@ -186,7 +209,11 @@ def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
         yield Reading("account", direct.group("value"), line.words[at].start, direct.end("value"))
         return
     match = re.compile(
-        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost|costs|them)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ \t]+(?:the|my|our|account|project|allocation|number|code)){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w][\w.-]*\w)",
+        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under"
+        r"|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost"
+        r"|costs|them)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ "
+        r"\t]+(?:the|my|our|account|project|allocation|number|code)){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w"
+        r"][\w.-]*\w)",
         re.I,
     ).match(text, line.words[at].end)
     if match and match.group("value").lower() not in _STOP:

@@ -10,14 +10,15 @@ from maple_submit_filter.site import NodeKind, Partition, Site
 
 from ..slots import Origin, Slot, Slots
 from . import arithmetic
+from .vocabulary import listed
 
 if TYPE_CHECKING:
     from ..synthesis.values import Cluster
     from .request import Asked
 
 _PLACES = ("partition", "queue", "qos")
-_GENERIC = frozenset(
-    "gpu gpus cpu default normal batch regular standard main gpu-partition large small medium long short test".split()
+_GENERIC = listed(
+    "gpu gpus cpu default normal batch regular standard main gpu-partition large small medium long short test"
 )
 
 
@@ -68,7 +69,7 @@ def _alone(asked: Asked, site: Site) -> dict[str, Slot]:
 
 
 def _kinds(asked: Asked, cluster: Cluster) -> Asked:
-    """The GPU said becomes the node kind that has it; several that have it stand in `gpu_kinds`, none is a contradiction."""
+    """The GPU said becomes the node kind that has it. Several stand in `gpu_kinds`; none is a contradiction."""
     slot = asked.slots.get("gpu")
     kinds = [kind for kind in cluster.site.kinds if kind.gpus != 0]
     if slot is None or slot.origin.by != "request" or not kinds:
@@ -118,26 +119,21 @@ def _same(word: str, own: list[str]) -> bool:
         "hopper": "gh200",
         "max1550": "1550",
     }.get(word, word)
-    return any(one == word or one == other or re.fullmatch(re.escape(other) + r"x\d+", one) for one in own)
+    return any(one in (word, other) or re.fullmatch(re.escape(other) + r"x\d+", one) for one in own)
 
 
 def _narrowed(fitting: list[NodeKind], asked: Asked, site: Site) -> list[NodeKind]:
     """Return the kinds that the partition and the GPUs of a node said leave; all where they would leave none."""
-    place = next(
-        (
-            row
-            for name in _PLACES
-            for row in site.partitions
-            if name in asked.slots and row.name == asked.slots[name].value and row.selector == name
-        ),
-        None,
-    )
-    for keep in (
-        lambda kind: place is None or not place.node_kinds or kind.name in place.node_kinds,
-        lambda kind: _enough(kind, asked),
-    ):
-        fitting = [kind for kind in fitting if keep(kind)] or fitting
-    return fitting
+    place = _place(asked, site)
+    if place is not None and place.node_kinds:
+        fitting = [kind for kind in fitting if kind.name in place.node_kinds] or fitting
+    return [kind for kind in fitting if _enough(kind, asked)] or fitting
+
+
+def _place(asked: Asked, site: Site) -> Partition | None:
+    """Return the row of the partition, queue or QOS that stands in the slots."""
+    said = [(name, asked.slots[name].value) for name in _PLACES if name in asked.slots]
+    return next((row for row in site.partitions if (row.selector, row.name) in said), None)
 
 
 def _enough(kind: NodeKind, asked: Asked) -> bool:

@@ -1,4 +1,4 @@
-"""Options of sbatch, qsub and the launchers that stand in the prose of a request: `--nodes=4`, `-A abc`, `-l select=2`."""
+"""Options of sbatch and qsub that stand in the prose of a request: `--nodes=4`, `-A abc`, `-l select=2`."""
 
 from __future__ import annotations
 
@@ -10,42 +10,66 @@ from maple_submit_filter.schedulers import values
 
 from .durations import clock, of_clock
 from .reading import GPUS, NAMED, OPEN, RANKS, Reading
+from .vocabulary import table
 
-_LONG = {
-    "nodes": "nodes", "nnodes": "nodes", "num-nodes": "nodes", "num-machines": "nodes", "gpus": GPUS, "gpus-per-node": "gpus_per_node",
-    "ntasks": RANKS, "num-processes": RANKS, "ntasks-per-node": "ranks_per_node", "tasks-per-node": "ranks_per_node", "nproc-per-node": "ranks_per_node",
-    "num-gpus": "gpus_per_node", "gres": "gres", "partition": "partition", "qos": "qos", "queue": "queue", "account": "account", "project": "account",
-    "time": "time", "walltime": "walltime", "constraint": "constraint", "array": "array", "image": "container", "container-image": "container",
-    "filesystems": "filesystems",
-}  # fmt: skip
-_SHORT = {
-    "N": "nodes",
-    "n": RANKS,
-    "G": GPUS,
-    "p": "partition",
-    "q": "qos",
-    "A": "account",
-    "t": "time",
-    "C": "constraint",
-    "a": "array",
-    "l": "resources",
-    "J": "array",
-}
+_LONG = table("""
+nodes: nodes, nnodes, num-nodes, num-machines
+gpus: gpus
+gpus_per_node: gpus-per-node, num-gpus
+ranks: ntasks, num-processes
+ranks_per_node: ntasks-per-node, tasks-per-node, nproc-per-node
+gres: gres
+partition: partition
+qos: qos
+queue: queue
+account: account, project
+time: time
+walltime: walltime
+constraint: constraint
+array: array
+container: image, container-image
+filesystems: filesystems
+""")
+_SHORT = table("""
+nodes: N
+ranks: n
+gpus: G
+partition: p
+qos: q
+account: A
+time: t
+constraint: C
+array: a, J
+resources: l
+""")
 _OPTION = re.compile(
     r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]+(?P<long_value>[^\s;\"'`]+))?"
     r"|-(?P<short>[a-zA-Z])(?P<glue> ?=? ?)(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
     re.I,
 )
 _SHAPES = {
-    "nodes": r"\d{1,8}", RANKS: r"\d{1,8}", "gpus_per_node": r"(?:[\w.-]+:)?\d{1,4}", "ranks_per_node": r"\d{1,5}", GPUS: r"(?:[\w.-]+:)?\d{1,8}",
-    "gres": r"gpus?(?::[\w.-]+)?(?::\d+)?(?:,.*)?", "partition": r"[\w.,-]+", "qos": r"[\w.-]+", "queue": r"[\w.@-]+", "account": r"[\w][\w.-]*",
-    "time": r"[\d:-]*\d", "walltime": r"[\d:-]*\d", "constraint": r"[\w&|*()\[\].-]+", "array": r"[\d,:%-]+", "container": r"[^\s;|&$]+",
-    "filesystems": r"[a-z]\w*(?:[:,]\w+)*", "resources": r"[\w=:,.-]+",
-}  # fmt: skip
+    "nodes": r"\d{1,8}",
+    RANKS: r"\d{1,8}",
+    GPUS: r"(?:[\w.-]+:)?\d{1,8}",
+    "gpus_per_node": r"(?:[\w.-]+:)?\d{1,4}",
+    "ranks_per_node": r"\d{1,5}",
+    "gres": r"gpus?(?::[\w.-]+)?(?::\d+)?(?:,.*)?",
+    "partition": r"[\w.,-]+",
+    "qos": r"[\w.-]+",
+    "queue": r"[\w.@-]+",
+    "account": r"[\w][\w.-]*",
+    "time": r"[\d:-]*\d",
+    "walltime": r"[\d:-]*\d",
+    "constraint": r"[\w&|*()\[\].-]+",
+    "array": r"[\d,:%-]+",
+    "container": r"[^\s;|&$]+",
+    "filesystems": r"[a-z]\w*(?:[:,]\w+)*",
+    "resources": r"[\w=:,.-]+",
+}
 
 
 class Option(NamedTuple):
-    """An option with its value and place; *of* says whose it looks like: a letter means different things to sbatch and qsub."""
+    """An option with its value and place."""
 
     name: str
     value: str

@@ -42,12 +42,7 @@ def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
     behind = [one.lex for one in words[at + 1 : at + 3]]
     before = [one.lex for one in words[max(0, at - 3) : at]]
     near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
-    if (
-        near
-        or before[-2:] in (["gpu", "with"], ["GPU", "with"])
-        or before[-2:] in (["GPU", "("], ["gpu", "("])
-        or before[-1:] == ["GPU"]
-    ):
-        if word.text.isdigit() and 8 <= int(word.text) <= 512:
-            return [Reading(MEMORY, int(word.text), word.start, word.end, WEAK)]
+    beside = near or before[-1:] == ["GPU"] or before[-2:-1] in (["gpu"], ["GPU"]) and before[-1] in ("with", "(")
+    if beside and word.text.isdigit() and 8 <= int(word.text) <= 512:
+        return [Reading(MEMORY, int(word.text), word.start, word.end, WEAK)]
     return []

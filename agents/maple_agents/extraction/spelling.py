@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from functools import cache
 
+from .vocabulary import listed
+
 _ALIKE = """
 node: nodes host hosts machines nnode nnodes
 charge: charged charging charges
@@ -41,8 +43,8 @@ with: w
 _KEYS = """
 per every time limit qos quality service charge bill conda venv virtualenv module modules script job array run
 launch execute train training fine tune finetune pretrain submit walltime runtime duration site model
-launcher paradigm strategy name ppn world size group budget constraint all whole full single double on of and or the a gb gib
-inference debug machine login partition account ranks rank requires memory dataset version
+launcher paradigm strategy name ppn world size group budget constraint all whole full single double on of and or the a
+gb gib inference debug machine login partition account ranks rank requires memory dataset version
 """
 
 
@@ -70,11 +72,15 @@ def _slips() -> dict[str, str]:
     return {slip: key for slip, key in found.items() if slip not in _table() and slip not in _REAL and len(slip) > 3}
 
 
-_REAL = frozenset(
-    "hour hors hours nods noes acount cad cars care card host hosts cost most tak task rans rank ran raking inks limit lit trail rain"
-    "tran train mode modes model module moule count conda coda cona ever every ting tine tune time times timed tie site sit"
-    "sites single signe sting contain charge change bill bile job scrip runtime untime script tank cards weeks seeks days"
-    "minute minuet part parts party art proc prose project queue launch lunch lanch memory version whole hole hosted".split()
+_REAL = listed(
+    "hour hors hours nods noes acount cad cars care card host hosts cost most tak task rans "
+    "rank ran raking inks limit lit trail rain"
+    "tran train mode modes model module moule count conda coda cona ever every ting tine "
+    "tune time times timed tie site sit"
+    "sites single signe sting contain charge change bill bile job scrip runtime untime script "
+    "tank cards weeks seeks days"
+    "minute minuet part parts party art proc prose project queue launch lunch lanch memory "
+    "version whole hole hosted"
 ) - {"acount"}
 
 

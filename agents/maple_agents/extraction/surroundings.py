@@ -7,51 +7,72 @@ from collections.abc import Iterator
 
 from .lexemes import Line
 from .reading import NAMED, SAID, Reading
+from .vocabulary import listed
 
 _SYSTEMS = re.compile(
-    r"file ?systems?[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|used\b|should be\b|will be\b|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ \t]+(?:nodes?|hours?|with)))*)",
+    r"file ?systems?[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|used\b|should be\b|will be\b"
+    r"|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ "
+    r"\t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ "
+    r"\t]+(?:nodes?|hours?|with)))*)",
     re.I,
 )
 _SYSTEMS_AHEAD = re.compile(
-    r"(?P<names>\b[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)(?:the )?[a-z][a-z_]{2,20}){0,6})[\"'`]*[ \t]+file ?systems?\b",
+    r"(?P<names>\b[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ "
+    r"\t]+)(?:the )?[a-z][a-z_]{2,20}){0,6})[\"'`]*[ \t]+file ?systems?\b",
     re.I,
 )
 _LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|please\b|for\b|with\b|in\b)")
-_NO_SYSTEM = frozenset(
-    "the a an my our shared parallel distributed local network lustre this that these those both all any which what are is and for with use uses using needs need from "
-    "fast slow scratch-like project node account walltime please mounted on in to of system its it your their home-like be over quota full should have has must "
-    "two three one same other different job jobs data dataset required following directive option slot".split()
+_NO_SYSTEM = listed(
+    "the a an my our shared parallel distributed local network lustre this that these those "
+    "both all any which what are is and for with use uses using needs need from "
+    "fast slow scratch-like project node account walltime please mounted on in to of system "
+    "its it your their home-like be over quota full should have has must "
+    "two three one same other different job jobs data dataset required following directive option slot"
 )
 _IMAGE = re.compile(
-    r"(?<![\w/.-])(?P<image>(?:docker|library|oras|shub|https?|podman)://[\w./:@+-]+|(?:[~$.]?/|\$\{?\w+\}?/)?[\w./${}~+-]*\w\.(?:sif|simg|sqsh|img)\b|(?:nvcr\.io|ghcr\.io|docker\.io|quay\.io|registry\.[\w.-]+)/[\w./:@+-]+[\w])"
+    r"(?<![\w/.-])(?P<image>(?:docker|library|oras|shub|https?|podman)://[\w./:@+-]+|(?:[~$.]?/"
+    r"|\$\{?\w+\}?/)?[\w./${}~+-]*\w\.(?:sif|simg|sqsh|img)\b|(?:nvcr\.io|ghcr\.io|docker\.io"
+    r"|quay\.io|registry\.[\w.-]+)/[\w./:@+-]+[\w])"
 )
 _IMAGE_KEYED = re.compile(
-    r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*(?:\s*[:=]\s*|\s+(?:is |called |named )?)[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w.-]+)?)(?![\w/])",
+    r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*(?:\s*[:=]\s"
+    r"*|\s+(?:is |called |named )?)[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
+    r".-]+)?)(?![\w/])",
     re.I,
 )
 _CONDA = re.compile(
-    r"\b(?:conda|mamba|micromamba|anaconda|miniconda)(?:[ \t-]+(?:activate|env(?:ironment)?|environment|my|the|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
+    r"\b(?:conda|mamba|micromamba|anaconda|miniconda)(?:[ \t-]+(?:activate|env(?:ironment)?"
+    r"|environment|my|the|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
     re.I,
 )
 _CONDA_AHEAD = re.compile(
-    r"(?:(?<=\s)|^|(?<=[\"'`]))(?P<name>[~/$]?[\w./+-]*\w)[\"'`]?\s+(?:conda|mamba)\s+env(?:ironment)?\b(?!\s*(?:called|named|[:=]))",
+    r"(?:(?<=\s)|^|(?<=[\"'`]))(?P<name>[~/$]?[\w./+-]*\w)[\"'`]?\s+(?:conda|mamba)\s+env(?:ironment)?\b(?!\s*("
+    r"?:called|named|[:=]))",
     re.I,
 )
 _ENV_NAMED = re.compile(
-    r"\b(?:env|environment)[ \t]+(?:called|named)[ \t]+[\"'`]?(?P<name>[\w.+-]*\w)|\b(?:env|environment)[\"'*]*[ \t]*[:=][ \t]*[\"'`]?(?P<keyed>[\w.+-]*\w)(?![\w/(])",
+    r"\b(?:env|environment)[ \t]+(?:called|named)[ \t]+[\"'`]?(?P<name>[\w.+-]*\w)|\b(?:env"
+    r"|environment)[\"'*]*[ \t]*[:=][ \t]*[\"'`]?(?P<keyed>[\w.+-]*\w)(?![\w/(])",
     re.I,
 )
 _VENV = re.compile(
-    r"\b(?:venv|virtualenv|virtual env(?:ironment)?|uv env(?:ironment)?|python env(?:ironment)?)(?:[ \t]+(?:in|at|is|under|path|called|named|from|located|lives|my|the))*[ \t:=]+[\"'`]?(?P<path>[~/$.][\w./${}+-]*\w|\.venv|[\w.-]*(?:env|venv)[\w.-]*)",
+    r"\b(?:venv|virtualenv|virtual env(?:ironment)?|uv env(?:ironment)?|python env(?:ironment)?)(?:[ "
+    r"\t]+(?:in|at|is|under|path|called|named|from|located|lives|my|the))*[ \t:=]+[\"'`]?(?P<path>[~/$.][\w./${"
+    r"}+-]*\w|\.venv|[\w.-]*(?:env|venv)[\w.-]*)",
     re.I,
 )
 _ACTIVATE = re.compile(r"(?P<path>[~/$.]?[\w./${}~+-]*)/bin/activate\b")
 _MODULES = re.compile(
-    r"\b(?:module|ml)[ \t]+(?:load|use|add)[ \t]+(?P<names>[\w./+-]*\w(?:[ \t]+(?!and\b|then\b|on\b|with\b|for\b|before\b|first\b|please\b|in\b|to\b)[\w+-]*[\d/][\w./+-]*)*)|\b(?:load|loads|loading|use|using) (?:the )?[\"'`]?(?P<ahead>[\w+-]+(?:/[\w.+-]*\w)?)[\"'`]? module\b|\bmodules?[\"'*]*[ \t]*[:=][ \t]*(?P<keyed>[\w./+-]*\w(?:(?:,[ \t]*|[ \t]+)[\w+-]*[\d/][\w./+-]*)*)|\bmodules?[ \t]+(?P<behind>[\w+-]+/[\w.+-]*\w)",
+    r"\b(?:module|ml)[ \t]+(?:load|use|add)[ \t]+(?P<names>[\w./+-]*\w(?:[ \t]+(?!and\b|then\b"
+    r"|on\b|with\b|for\b|before\b|first\b|please\b|in\b|to\b)[\w+-]*[\d/][\w./+-]*)*)|\b(?:load"
+    r"|loads|loading|use|using) (?:the )?[\"'`]?(?P<ahead>[\w+-]+(?:/[\w.+-]*\w)?)[\"'`]? "
+    r"module\b|\bmodules?[\"'*]*[ \t]*[:=][ \t]*(?P<keyed>[\w./+-]*\w(?:(?:,[ \t]*|[ \t]+)[\w+-]*[\d/][\w./+-]*"
+    r")*)|\bmodules?[ \t]+(?P<behind>[\w+-]+/[\w.+-]*\w)",
     re.I,
 )
-_NOT_A_NAME = frozenset(
-    "use using activate my load env environment activate the a an my our is in on with and for to called named it that which base-like please if you as or of from called".split()
+_NOT_A_NAME = listed(
+    "use using activate my load env environment activate the a an my our is in on with and "
+    "for to called named it that which base-like please if you as or of from called"
 )
 _ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
@@ -92,7 +113,7 @@ def _images(text: str) -> Iterator[Reading]:
 
 
 def _environments(text: str) -> Iterator[Reading]:
-    """Yield environments as the line that brings them: `conda activate X`, `source X/bin/activate`, `module load X Y`."""
+    """Yield environments as the line that brings them: `conda activate X`, `source X/bin/activate`, `module load X`."""
     for pattern in (_CONDA, _CONDA_AHEAD, _ENV_NAMED):
         for match in pattern.finditer(text):
             name = next(one for one in match.groups() if one)
@@ -122,8 +143,9 @@ def _arrays(line: Line, text: str) -> Iterator[Reading]:
     for found in line.find(r"array"):
         word = line.words[found.first]
         behind = re.compile(
-            r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids|over|for|size|elements?|-|=|:|is))*[ \t]*[:=]?[ \t]*(?P<range>%s)(?P<to>[ \t]*(?:to|through|\.\.|–)[ \t]*\d+)?(?![\w.:])"
-            % _RANGE,
+            r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
+            r"|over|for|size|elements?|-|=|:|is))*[ \t]*[:=]?[ \t]*(?P<range>%s)(?P<to>[ "
+            r"\t]*(?:to|through|\.\.|–)[ \t]*\d+)?(?![\w.:])" % _RANGE,
             re.I,
         ).match(text, word.end)
         ahead = re.compile(
@@ -137,7 +159,9 @@ def _arrays(line: Line, text: str) -> Iterator[Reading]:
         else:
             continue
         most = re.match(
-            r"[^.\n]{0,40}?\b(?:at most |max(?:imum)? |only |up to |no more than |running )?(?P<n>\d+|two|three|four|five|one) (?:at a time|at once|concurrently|simultaneously|in parallel|running)",
+            r"[^.\n]{0,40}?\b(?:at most |max(?:imum)? |only |up to |no more than |running "
+            r")?(?P<n>\d+|two|three|four|five|one) (?:at a time|at once|concurrently|simultaneously"
+            r"|in parallel|running)",
             text[end : end + 80],
             re.I,
         )

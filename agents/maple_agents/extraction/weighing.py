@@ -13,12 +13,17 @@ from .lexemes import Line
 from .reading import GPUS, OPEN, RANKS, SAID, WEAK, WISH, Reading
 
 _CORRECTS = re.compile(
-    r" (?:no ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit|update :|"
+    r" (?:no ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
+    r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
+    r"|update :|"
     r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
 )
 _AGAIN = (
-    r"(?:make (?:that|it|this)|i mean|i meant|actually|rather|correction|change (?:that|it|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with))"
-    r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for|and|account|in|on|$)|\s*$)"
+    r"(?:make (?:that|it|this)|i mean|i meant|actually|rather|correction|change (?:that|it"
+    r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with))"
+    r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
+    r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
+    r"|and|account|in|on|$)|\s*$)"
 )
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
@@ -84,7 +89,7 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
 
 
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
-    """Return the readings without those that a more exact one contains: "A100" beside "A100 80GB", srun around torchrun."""
+    """Return the readings without those that a more exact one contains: "A100" beside "A100 80GB"."""
     values = {str(one.value) for one in those}
     if name == "launcher" and values & {"torchrun", "accelerate", "deepspeed"}:
         return [one for one in those if one.value not in ("srun", "mpiexec", "ibrun")]

@@ -15,19 +15,22 @@ from .spelling import spelt
 
 NUMBER, WORD, NAME, SIGN, CLOCK = "number", "word", "name", "sign", "clock"
 _SIGNS = {
-    **dict.fromkeys("‘’‚′`´", "'"), **dict.fromkeys("“”„″«»", '"'), **dict.fromkeys("‐‑‒–—−", "-"), "×": "x", "✕": "x", "✖": "x",
-    "∗": "*", "：": ":", "，": ",", "；": ";", "＝": "=", "（": "(", "）": ")", "\t": " ", "\r": "\n", "\v": " ", "\f": " ",
+    **dict.fromkeys("‘’‚′`´", "'"),
+    **dict.fromkeys("“”„″«»", '"'),
+    **dict.fromkeys("‐‑‒–—−", "-"),
+    **dict.fromkeys("×✕✖", "x"),
+    **dict(zip("∗：，；＝（）\t\r\v\f", "*:,;=() \n  ", strict=True)),
     **{chr(0xFF10 + digit): str(digit) for digit in range(10)},
-    **{chr(0xFF21 + at): chr(97 + at) for at in range(26)}, **{chr(0xFF41 + at): chr(97 + at) for at in range(26)},
-    **{chr(65 + at): chr(97 + at) for at in range(26)},
-}  # fmt: skip
+    **{chr(first + at): chr(97 + at) for at in range(26) for first in (65, 0xFF21, 0xFF41)},
+}
 _PLAIN = str.maketrans(_SIGNS)
 _SYMBOL = re.compile(
     "[\u00a0\u2000-\u200f\u2028-\u202f\u205f-\u206f\u2190-\u2bff\u3000\ufe00-\ufe0f\ufeff\U0001f000-\U0001faff]"
 )
 _PIECE = re.compile(r"\n|[^\s,;()\[\]{}\"'|!?+&]+|,(?=\d{3}(?!\d))|'[a-z]{1,2}\b|[^\s]")
 _UNIT = (
-    "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|n|s|sec|secs|w|wk|week|weeks|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
+    "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|n|s|sec|secs|w|wk|week|weeks"
+    "|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
     "proc|procs|task|tasks|ppn|way"
 )
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)(-?)(%s)(?![a-z])" % _UNIT)
@@ -97,7 +100,9 @@ def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
             yield Token(NUMBER, one.group(1), one.group(1), at + one.start(1), at + one.end(1), glued)
             if one.group(2):
                 yield Token(SIGN, "-", "-", at + one.start(2), at + one.end(2), True)
-            yield _word({"n": "nodes"}.get(one.group(3), one.group(3)), at + one.start(3), True, one.end(3) - one.start(3))
+            yield _word(
+                {"n": "nodes"}.get(one.group(3), one.group(3)), at + one.start(3), True, one.end(3) - one.start(3)
+            )
             glued = True
     else:
         yield from _of_mixture(core, at, glued)
@@ -131,7 +136,7 @@ def _of_part(part: str, at: int, glued: bool, dashes: bool) -> Iterator[Token]:
 
 
 def _compound(core: str) -> bool:
-    """Tell whether a core is words put together: `4-node`, `four-gpu`, `2-4`, `gpus/node`, `gpus_per_node`, `x8`, `re-run`."""
+    """Tell whether a core is words put together: `4-node`, `four-gpu`, `2-4`, `gpus/node`, `gpus_per_node`, `x8`."""
     parts = re.split(r"[-_/]", core)
     if not all(parts) or not core.isascii():
         return bool(re.match(r"x\d+\Z|w/\Z", core))
@@ -152,11 +157,15 @@ def _joined(found: Sequence[Token]) -> list[Token]:
     """Put "1,024" together again, and mark what a dash glues to the word before."""
     joined: list[Token] = []
     for token in found:
-        before = joined[-2:]
-        if token.kind == NUMBER and len(before) == 2 and before[1].text == "," and len(token.text) == 3:
-            if before[0].kind == NUMBER and before[0].end == before[1].start and before[1].end == token.start:
-                text = before[0].text + token.text
-                joined[-2:] = [Token(NUMBER, text, text, before[0].start, token.end, before[0].glued)]
-                continue
-        joined.append(token)
+        if len(joined) > 1 and _thousands(joined[-2], joined[-1], token):
+            text = joined[-2].text + token.text
+            joined[-2:] = [Token(NUMBER, text, text, joined[-2].start, token.end, joined[-2].glued)]
+        else:
+            joined.append(token)
     return joined
+
+
+def _thousands(first: Token, comma: Token, last: Token) -> bool:
+    if comma.text != "," or first.kind != NUMBER or last.kind != NUMBER or len(last.text) != 3:
+        return False
+    return first.end == comma.start and comma.end == last.start
