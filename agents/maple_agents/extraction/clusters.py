@@ -129,9 +129,7 @@ def _longest(words: Sequence[Token], at: int, text: str, table: dict[str, str]) 
         hit = table.get(joined) or (("?" + joined) if joined in _ELSEWHERE else "")
         following = words[at + taken] if at + taken < len(words) else None
         number = (
-            word.kind == "number"
-            and following is not None
-            and following.lex in ("node", "gpu", "GPU", "hour", "x", "day", "DUR")
+            word.kind == "number" and following is not None and following.lex in ("node", "gpu", "hour", "x", "day")
         )
         if hit and not number and not _inside(words[at], word, text) and _stands(words, at, taken, joined, text, hit):
             best, site = taken, hit
@@ -194,7 +192,9 @@ def read(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:
 
 def _role(line: Line, at: int) -> str:
     before, after = line.before(at, 5), line.after(at, 3)
-    if _FROM.search(before):
+    if _FROM.search(before) and not re.match(r" (?:'s|nodes?|partition|queue|account|gpu)\b", after):
+        return FROM
+    if re.match(r" (?:\w+ )?(?:- )?(?:>|to|into|onto) (?:\w+ )?SITE ", line.after(at, 5)):
         return FROM
     if (
         _SCRIPT.match(after)

@@ -65,6 +65,9 @@ _GRAMMAR = r"""
 # 4 instead of 8 nodes: the first number counts the same thing
 <n> <not>\d+ <nodes> => n=nodes
 <n> <not>\d+ <gpus> => n=gpus
+# 2 of the 4 GPUs
+<n> of (?:its|the|their|my|our|those|these|all) <m> <gpus> => n=gpus m=-
+<n> of (?:its|the|their|my|our|those|these|all) <m> <nodes> => n=nodes m=-
 # nodes and the GPUs of each in one breath
 <n> (?:- )?<nodes> of <m> (?:x )?<gpus> => n=nodes m=gpus_per_node
 <n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node
@@ -80,6 +83,7 @@ _GRAMMAR = r"""
 <gpu> (?:per|/|a|each|on each|on every|in each) node<is> <n> => n=gpus_per_node!named
 (?:<gpu> number|number of <gpu>) per node<is> <n> => n=gpus_per_node!named
 per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
+(?<![a-z] )per node <n> <gpus> => n=gpus_per_node!named
 <gpu><is> <n> per node => n=gpus_per_node!named
 # the ranks of a node
 <n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node

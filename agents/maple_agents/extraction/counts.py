@@ -34,12 +34,15 @@ def _readings(line: Line, found: Found, groups: Groups, done: set[int]) -> Itera
         if not found.groups.get(group):
             continue
         first, last = line.group(found, group)
-        if done.intersection(range(first, last + 1)) or not (what.endswith("plural") or _countable(line, first)):
+        if done.intersection(range(first, last + 1)) or not (
+            what.endswith(("plural", "named")) or _countable(line, first)
+        ):
             continue
         if what.endswith("!plural") and not line.words[found.first].text.endswith("s"):
             continue  # "node 4" is one node, the fourth
         done.update(range(first, last + 1))
-        yield _reading(line, found, what, first)
+        if what != "-":  # that number is another's
+            yield _reading(line, found, what, first)
 
 
 def _reading(line: Line, found: Found, what: str, at: int) -> Reading:

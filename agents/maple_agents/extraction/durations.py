@@ -68,7 +68,7 @@ _FEW = listed(
     "ok at most up to now today thanks good it have total long limit more"
 )
 _JOBBISH = listed(
-    "run job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU "
+    "run use job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU "
     "§ submit script need needs request reserve walltime launch execute "
     "want give pretrain model program rank account partition queue"
 )

@@ -134,9 +134,7 @@ def flowing(words: Sequence[Token], text: str) -> list[Token]:
         for at, word in enumerate(words)
         if word.text != "\n" or _ends(words[at + 1] if at + 1 < len(words) else None, text, word.end)
     ]
-    return [
-        word for at, word in enumerate(kept) if word.text not in "*_`#>\"'" or word.text == "*" and _times(kept, at)
-    ]
+    return [word for at, word in enumerate(kept) if word.text not in "*_`#\"'" or word.text == "*" and _times(kept, at)]
 
 
 def _times(words: Sequence[Token], at: int) -> bool:

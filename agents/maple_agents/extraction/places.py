@@ -19,7 +19,7 @@ _SLOTS = {
     "qos": "qos",
 }
 _VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
-_HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`;|&<>\\{}]|\.\./)")
+_HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`|&<>\\{}]|;\S|\.\./)")
 _LINK = re.compile(
     r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will "
     r"be|should be|must be|would be)|"

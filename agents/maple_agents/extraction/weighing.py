@@ -44,6 +44,7 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     placed = sorted(((_place(line, one), one) for one in readings), key=lambda pair: (pair[0], pair[1].start))
     aside = asides(line)
     refused = denied(line, [place for place, _ in placed])
+    refused |= _outdone(line, [one for _, one in placed])
     elided = list(_elided(line, [one for _, one in placed], aside))
     meant = [one for at, (place, one) in enumerate(placed) if at not in refused and not aside[place[0]]]
     meant = sorted([*meant, *elided], key=lambda one: one.start)
@@ -148,6 +149,16 @@ def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
         or " no " in between
         and len(between.split()) < 6
     )
+
+
+def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:
+    """Return the counts of which only a part is wanted: "we have 8 nodes, but use 6 of them"."""
+    found: set[int] = set()
+    for part in line.find(_OF_THEM):
+        start = line.words[part.first].start
+        before = [at for at, one in enumerate(readings) if one.name in INTEGERS and one.end <= start]
+        found.update(before[-1:])
+    return found
 
 
 _OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
