@@ -164,9 +164,69 @@ def test_an_empty_answer_stops_and_nothing_is_written(tmp_path):
 
 def test_a_model_that_does_not_fit_is_asked_for_at_a_terminal(tmp_path):
     """The answer is the user's word, also where it is the same again."""
-    words = ["new", "fine-tune Llama-3.1-8B with DDP on 2 nodes, account a", "--site", "ncsa-delta"]
+    words = ["new", "fine-tune Llama-3.1-8B with DDP on 2 nodes, account abc", "--site", "ncsa-delta"]
     code, screen = terminal(words, ["zero3"], tmp_path)
     assert code == 0 and "about 128 GB a GPU" in screen and "ZeRO stage 3" in screen
     code, screen = terminal(words, ["magic", "ddp"], tmp_path)
     assert "no template trains by magic" in screen
     assert code == 0 and "data parallel (DDP); launch" in screen
+
+
+THEIRS = """\
+#!/bin/bash
+#SBATCH -A m1234_g
+#SBATCH -C gpu
+#SBATCH -q regular
+#SBATCH -N 2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=4
+#SBATCH -t 01:00:00
+module load pytorch
+echo "it begins"
+export MASTER_ADDR=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)
+srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-id=$SLURM_JOB_ID \\
+    --rdzv-endpoint=$MASTER_ADDR:29500 train.py --name 'a b' # mine
+"""
+
+
+def test_a_script_of_another_cluster_is_carried(maple, tmp_path, monkeypatch):
+    """What its own cluster alone understands is missing here; request and options win over it; stdin will do."""
+    (tmp_path / "theirs.sh").write_text(THEIRS)
+    open_ = json.loads(maple("new", "--from", "theirs.sh", "--site", "ncsa-delta", "--json").out)
+    assert (list(open_), open_["missing"]) == (KEYS, ["account"])
+    said = maple("new", "--from", "theirs.sh", "on 4 nodes of Delta, 2 hours", "--set", "account=abc")
+    assert said.code == 0, said.err
+    assert "#SBATCH --account=abc\n" in said.out and "#SBATCH --nodes=4\n" in said.out and "--time=02:00:00" in said.out
+    assert (
+        'echo "it begins"\n' in said.out and "train.py --name 'a b' # mine\n" in said.out and "m1234_g" not in said.out
+    )
+    with open(tmp_path / "theirs.sh") as file:
+        monkeypatch.setattr("sys.stdin", file)
+        piped = maple("new", "--from", "-", "--site", "ncsa-delta", "--set", "account=abc", "--json")
+    assert json.loads(piped.out)["script"].startswith("#!/bin/bash\n")
+
+
+@pytest.mark.parametrize("text", ["", "print(1)\n", "\0\1\2"])
+def test_a_script_that_cannot_be_read_is_one_line(maple, tmp_path, text):
+    """With its name."""
+    (tmp_path / "theirs.sh").write_text(text)
+    said = maple("new", "--from", "theirs.sh", "--site", "ncsa-delta", "-o", "job.sh")
+    assert (said.code, said.err.count("\n")) == (2, 1) and "theirs.sh: " in said.err
+    assert not (tmp_path / "job.sh").exists()
+
+
+@pytest.mark.parametrize(("result", "code"), [("passed", 0), ("failed", 1), ("unclear", 1)])
+def test_a_script_that_did_not_pass_is_not_handed_over(maple, tmp_path, monkeypatch, result, code):
+    """It is submitted with mini-apps first; why it did not pass is told."""
+    from maple_agents.verify import verifying
+    from maple_agents.verify.verdicts import Kind, Reason, Result, Verdict
+
+    asked = []
+    reasons = () if code == 0 else (Reason(next(iter(Kind)), "rank 3 never came", 1),)
+    done = verifying.Verified(Verdict(Result(result), reasons))
+    monkeypatch.setattr(verifying, "verify", lambda wanted, scheduler, tell: asked.append(wanted) or done)
+    monkeypatch.setattr("maple_agents.schedulers.choose", lambda name: None)
+    said = maple("new", REQUEST, "--verify", "-o", "job.sh")
+    assert said.code == code and (tmp_path / "job.sh").exists() == (code == 0)
+    assert b"train.py --lr 1e-4" in asked[0].submission.script
+    assert code == 0 or ("rank 3 never came" in said.err and "nothing was written" in said.err)

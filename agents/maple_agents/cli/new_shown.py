@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from typing import TYPE_CHECKING, Iterator, Optional, Sequence, Union
 
 import click
@@ -67,8 +68,10 @@ def lines(assumed: Sequence["Assumed"], advice: Sequence[str]) -> Iterator[str]:
     names = [CALLED.get(one.slot, one.slot) for one in assumed]
     left, middle = max(map(len, names), default=0), max((len(str(one.value)) for one in assumed), default=0)
     for name, one in zip(names, assumed):
-        value = printable(str(one.value))
-        yield "  %s  %s  %s" % (name.ljust(left), click.style(value.ljust(middle), fg="cyan"), printable(one.because))
+        value = click.style(printable(str(one.value)).ljust(middle), fg="cyan")
+        first, *more = _wrapped(printable(one.because), _width() - left - middle - 6)
+        yield "  %s  %s  %s" % (name.ljust(left), value, first)
+        yield from (" " * (left + middle + 6) + line for line in more)
     for said in advice:
         yield from _folded(click.style("note:", fg="yellow"), printable(said))
 
@@ -83,8 +86,16 @@ def missing(found: "Lacking") -> Iterator[str]:
 
 
 def _folded(mark: str, said: str) -> Iterator[str]:
+    for at, line in enumerate(_wrapped(said, _width() - 6)):
+        yield "%s %s" % (mark, line) if at == 0 else "      " + line
+
+
+def _wrapped(text: str, width: int) -> list[str]:
     import textwrap
 
-    width = max(40, shutil.get_terminal_size((100, 24)).columns - 6)
-    for at, line in enumerate(textwrap.wrap(said, width) or [""]):
-        yield "%s %s" % (mark, line) if at == 0 else "      " + line
+    return textwrap.wrap(text, max(30, width), break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _width() -> int:
+    """Return the columns of the terminal; where there is none, nothing is folded."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stderr.isatty() else 10_000
