@@ -44,7 +44,7 @@ class Form(NamedTuple):
 
     def words(self, messages: Sequence[Message], schema: Schema, limit: Limit) -> dict[str, Any]:
         """Return the members of the request that depend on the form; every text in *messages* is masked."""
-        shown = [{"role": one.role, "content": masked(one.text)} for one in messages]
+        shown = [{"role": one.role, "content": _text(masked(one.text))} for one in messages]
         bound = {"max_completion_tokens": limit.tokens} if self.new else {"max_tokens": limit.tokens, "temperature": 0}
         said: dict[str, Any] = {"messages": shown, **bound}
         if self.schema == "json_schema":
@@ -121,6 +121,11 @@ class HttpModel:
 
     def _error(self, wrong: str, remedy: str = "") -> ModelError:
         return ModelError(self.name, wrong, remedy)
+
+
+def _text(text: str) -> str:
+    """Return *text* as every server can read it: half of a surrogate pair is no text."""
+    return text.encode("utf-8", "replace").decode()
 
 
 def _content(body: bytes) -> str:

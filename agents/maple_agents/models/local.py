@@ -106,6 +106,7 @@ class LocalModel:
         """Return the tokens of *text*; without *control*, what looks like a control token is read as letters."""
         if not text:
             return []
+        text = text.encode("utf-8", "replace").decode()  # half of a surrogate pair is no text to a tokenizer
         found = self._tokenizer(text, add_special_tokens=False, split_special_tokens=not control)["input_ids"]
         return [int(one) for one in found]
 
