@@ -63,6 +63,8 @@ def _gpus(foreign: Foreign, cluster: Cluster, home: bool) -> Iterator[Slot]:
     meant = training is not None and _is_told(training) and not foreign.wrong
     if ranks and wanted and ranks < wanted and meant and (not most or ranks < most):
         yield Slot("ranks_per_node", ranks, _origin(foreign, "ranks_per_node"))
+        if used and used <= (most or used):
+            yield Slot("gpus_per_node", used, _origin(foreign, "gpus_per_node"))
 
 
 def _is_told(training: Launch) -> bool:

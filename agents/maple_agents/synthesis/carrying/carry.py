@@ -178,6 +178,14 @@ def _carriable(foreign: Foreign, plan: Plan) -> None:
         if remote:
             says = "line %d: the nodes are reached by %s, one by one: write it as one launch line over all of them"
             raise Refused(says % (launch.line, remote))
+        beside = any(step.background for step in launch.steps) and launch.outer is not None
+        if (
+            beside
+            and layouts.of_launch(launch, foreign, plan).nodes < plan.layout.nodes
+            and plan.launch.when.over != "srun"
+        ):
+            says = "line %d: several steps run beside each other, each on nodes of its own; %s cannot place them so"
+            raise Refused(says % (launch.line, plan.launch.when.over))
         single = launch.outer is not None and launch.agent is None and not launch.small
         if single and launch_lines.python_template(plan) is None:
             says = "line %d: it starts its ranks one by one, and nobody knows how they find their numbers on %s"

@@ -89,6 +89,8 @@ def _bare(program: tuple[bytes, ...]) -> list[bytes]:
 
 def _world(step: Step, layout: Layout) -> str:
     """Return what is wrong with the worlds of a step, "" where each rank is there once."""
+    if step.background and all(group.world_size == layout.ranks for group in step.groups):
+        return ""  # worlds of lines beside each other are told with the first of them
     if len(step.groups) != 1:
         return "its ranks form %d worlds" % len(step.groups)
     group = step.groups[0]

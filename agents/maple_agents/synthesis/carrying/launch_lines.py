@@ -23,6 +23,7 @@ _LAYOUT = {
                   "master-port", "launcher", "launcher-args", "force-multi", "no-ssh-check"),
 }  # fmt: skip
 _HARMLESS = {"srun": ("unbuffered", "label", "kill-on-bad-exit", "output", "error", "quiet", "wait"), "mpiexec": ()}
+_WHERE = ("nodelist", "exclusive", "exact", "overlap", "relative")  # of a step on some of the job's nodes
 _PREFIXES = (b"exec", b"time", b"command", b"builtin")
 _MODES = ("config-file", "use-fsdp", "use-deepspeed", "use-megatron-lm", "cpu")
 
@@ -84,7 +85,8 @@ def _outer(launch: Launch, foreign: Foreign, plan: Plan, whole: Layout) -> bytes
     link = _link(launch, launch.outer)
     if link is None or link.name != plan.launch.when.over:
         return made
-    kept = [text for name, text in _own(link, foreign) if name in _HARMLESS.get(link.name, ())]
+    harmless = _HARMLESS.get(link.name, ()) + (_WHERE if plan.layout.nodes < whole.nodes else ())
+    kept = [text for name, text in _own(link, foreign) if name in harmless]
     return b" ".join([made, *kept])
 
 
@@ -110,7 +112,7 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     kept = options_kept(link, _LAYOUT[words.name], foreign.source)
     if plan.launch.when.launcher != words.name:
         kept = _of_other(launch, words.name, kept, plan)
-    if launch.outer is None and plan.layout.nodes == 1:
+    if plan.layout.nodes == 1:
         made = _alone(words.name, plan.layout, link, kept)
     else:
         inner = launching.filled(plan.launch.launch[1], plan)

@@ -19,7 +19,7 @@ def without(foreign: Foreign, commands: list[Found]) -> list[Edit]:
     whole, parts = _going(foreign, commands)
     counts = Counter(one.group for one in whole if one.whole)
     emptied = {one.group: one for one in reversed(whole) if counts[one.group] == one.siblings and _is_nested(one)}
-    out = [Edit(each.span, b"", "another cluster's") for each in parts]
+    out = [Edit(_with_blanks(each.span, foreign.source), b"", "another cluster's") for each in parts]
     return [*out, *(_gone(one, foreign.source, emptied.get(one.group) is one) for one in whole)]
 
 
@@ -39,6 +39,11 @@ def _going(foreign: Foreign, commands: list[Found]) -> tuple[list[Found], list[R
 def _is_nested(one: Found) -> bool:
     """Tell whether the command stands in a function or a branch, which must not be empty."""
     return one.item.start != one.top.start
+
+
+def _with_blanks(span: Span, source: bytes) -> Span:
+    rest = source[span.end :]
+    return Span(span.start, span.end + len(rest) - len(rest.lstrip(b" \t")))
 
 
 def _in(span: Span, one: Found) -> bool:
