@@ -73,8 +73,8 @@ def _worded(case: Case, way: str, job: Job, chance: random.Random) -> Asked:
     if way == "complete":
         return Asked(case, way, job, (wording.complete(job, chance),), lacks=lacks, paradigms=wanted)
     left = _left(job, chance)
-    if left == ("qos",) and job.minutes <= 30:  # the site's default would do
-        job = job._replace(minutes=60)
+    if left == ("qos",):  # of what is neither debugging nor paid double only one takes it; short jobs fit the default
+        job = job._replace(place=job.where.places[0], minutes=max(60, job.minutes))
     words = wording.complete(job, chance, left)
     return Asked(case, way, job, (words,), None, _answers(job, wanted), "", wanted, left=left)
 

@@ -14,6 +14,7 @@ from tests.new567.answering import Made, answer_all, command
 from tests.new567.asked import WAYS, Asked
 from tests.new567.judging import reasons
 from tests.new567.running import Script, run
+from tests.reality.field import Ran
 
 
 class Result(NamedTuple):
@@ -29,13 +30,16 @@ def results(asked: Sequence[Asked], cache: str, labs: int = 3) -> list[Result]:
     """Ask, run and judge every one of them."""
     made = answer_all(asked, cache)
     runs = [number for number, one in enumerate(made) if one.script is not None and not one.exit]
-    ran = run([Script(f"{number}", asked[number].case.site, made[number].script or b"") for number in runs], labs)
-    done = dict(zip(runs, ran))
-    found = []
-    for number, one in enumerate(asked):
-        here = done.get(number)
-        found.append(Result(one, made[number], reasons(one, made[number], here), here.output if here else ""))
-    return found
+    found = dict(zip(range(len(asked)), (_judged(one, made[at], None) for at, one in enumerate(asked))))
+    for _ in range(2):  # what did not run right is run once more: a busy machine is no fault of a script
+        again = [at for at in runs if any(why.startswith("run:") for why in found[at].wrong)]
+        ran = run([Script(f"{at}", asked[at].case.site, made[at].script or b"") for at in again], labs)
+        found.update((at, _judged(asked[at], made[at], one)) for at, one in zip(again, ran))
+    return [found[at] for at in range(len(asked))]
+
+
+def _judged(one: Asked, made: Made, ran: Ran | None) -> Result:
+    return Result(one, made, reasons(one, made, ran), ran.output if ran else "")
 
 
 def table(found: Sequence[Result]) -> str:
