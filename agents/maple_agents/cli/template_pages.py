@@ -139,7 +139,8 @@ def _of_environment(name: str) -> Page:
         branch("first", ["%s: %s" % (row.line, row.why) for row in part.first]),
         branch("modules", list(_modules(one, part))),
         branch("then", ["%s: %s" % (row.line, row.why) for row in part.lines]),
-        branch("variables", list(_variables(one, part))),
+        branch("variables", list(_variables(one, part.variables))),
+        branch("variables where an agent starts the ranks", list(_variables(one, part.variables_of_agents or ()))),
         branch("on the launch line", list(_options(part))),
         branch("internet on a compute node", [part.internet or "not known"]),
     ]
@@ -163,8 +164,8 @@ def _modules(one: Described, part: Environment) -> Iterator[str]:
             yield "then: %s" % load.then
 
 
-def _variables(one: Described, part: Environment) -> Iterator[str]:
-    for path in part.variables:
+def _variables(one: Described, paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
         variable = fact(one.file, path)
         value = variable.value or ":".join([*variable.prepend, "$" + variable.name])
         yield "%s=%s (%s)" % (variable.name, value, path)

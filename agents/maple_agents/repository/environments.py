@@ -52,12 +52,14 @@ class Environment(Part):
 
     *modules*: key paths of `load` tables in the site file, in their order ("modules.pytorch.0"). *variables*: key
     paths of transport variables to export ("network.variables.2"). *first*, *lines*: before and behind the modules.
-    *directives*, *options*: as the classes say. *internet*: whether a compute node reaches the internet ("direct",
-    "proxy" by the site's [proxy] table, "none"), "" not known.
+    *variables_of_agents*: in their place where an agent (torchrun, accelerate, deepspeed) starts the ranks of a node;
+    None: the same. *directives*, *options*: as the classes say. *internet*: whether a compute node reaches the
+    internet ("direct", "proxy" by the site's [proxy] table, "none"), "" not known.
     """
 
     modules: list[str] = []
     variables: list[str] = []
+    variables_of_agents: list[str] | None = None
     first: list[Line] = []
     lines: list[Line] = []
     directives: list[Directive] = []

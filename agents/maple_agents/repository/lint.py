@@ -145,7 +145,7 @@ def _references(file: SiteFile, part: Environment) -> Iterator[str]:
     """Yield what is wrong with the key paths: each is there, of the kind that is meant, and nothing to avoid."""
     for at, path in enumerate(part.modules):
         yield from _of_kind(file, path, Load, "modules[%d]" % at)
-    for at, path in enumerate(part.variables):
+    for at, path in enumerate([*part.variables, *(part.variables_of_agents or ())]):
         yield from _of_kind(file, path, TransportVariable, "variables[%d]" % at)
         yield from _not_avoided(file, path, "variables[%d]" % at)
     told = [(key, one.fact) for key in ("first", "lines", "directives", "options") for one in getattr(part, key)]

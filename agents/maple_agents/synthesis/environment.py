@@ -68,7 +68,8 @@ def _variables(plan: Plan) -> list[str]:
     part, file = plan.cluster.environment, plan.cluster.file
     if part is None or file is None:
         return []
-    found: list[TransportVariable] = [fact(file, key) for key in part.variables]
+    agents = part.variables_of_agents if plan.launch.when.launcher != "python" else None
+    found: list[TransportVariable] = [fact(file, key) for key in (part.variables if agents is None else agents)]
     return [exported(one.name, _joined(one)) for one in found]
 
 

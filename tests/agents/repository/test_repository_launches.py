@@ -8,6 +8,7 @@ import pytest
 from maple_agents import templates
 from maple_agents.repository import catalogue, paradigms
 from maple_agents.repository.described import Described, described
+from maple_agents.repository.facts import fact
 from maple_agents.templates import LaunchFile
 from maple_submit_filter.launch import Group
 
@@ -132,6 +133,15 @@ def test_the_cores_of_an_aurora_node_go_to_twelve_ranks() -> None:
     assert catalogue.launch_words(made, one.environment, 8)[0].endswith(" --cpu-bind none")
     agent = launches("alcf-aurora")["torchrun-over-pals"]
     assert catalogue.launch_words(agent, one.environment, 12)[0].count("--cpu-bind") == 1
+
+
+def test_oneccl_is_told_who_starts_the_ranks_of_aurora() -> None:
+    """Those of an agent are unknown to PMIx, and joining it would fail."""
+    one = site("alcf-aurora")
+    assert one.environment is not None and one.environment.variables_of_agents is not None
+    for paths, launcher in ((one.environment.variables, "pmix"), (one.environment.variables_of_agents, "torchrun")):
+        told = {variable.name: variable.value for variable in (fact(one.file, path) for path in paths)}
+        assert told["CCL_PROCESS_LAUNCHER"] == launcher
 
 
 def test_slots_are_filled_and_other_braces_stay() -> None:
