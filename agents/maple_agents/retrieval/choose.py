@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 By = Literal["slots", "words", "words and meaning"]
 FEWEST = 2  # words that tell something; of fewer nothing is concluded
 ENOUGH = 0.85  # below this score nothing fits; of 75 held-out requests that describe no paradigm 1 got past it
-SURE = 0.97  # words alone that are so sure need no model, whose loading takes seconds
+SURE = 0.99  # words alone that are so sure need no model, whose loading takes seconds
 
 
 class Choice(NamedTuple):

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from .embedder import Floats
 
 DEEP = 50  # how far each ranking is read, at least
-# Fitted by tests/bench/retrieval_curves.py; a corpus of another kind brings its own.
+# Set by hand, not fitted: a corpus that must say "nothing fits" brings curves that were fitted on requests to it.
 CURVES = Curves(
     both=Curve({"words": 0.3, "meaning": 10.0}, -6.5),
     words=Curve({"words": 0.5}, -3.5),
