@@ -11,7 +11,7 @@ from .facts import fact
 from .values import Plan
 
 if TYPE_CHECKING:
-    from ..repository.environments import Line
+    from ..repository.environments import Environment, Line
     from ..sites.model import Load, Proxy, TransportVariable
 
 WIDTH = 100  # columns of a comment
@@ -71,6 +71,12 @@ def _variables(plan: Plan) -> list[str]:
     agents = part.variables_of_agents if plan.launch.when.launcher != "python" else None
     found: list[TransportVariable] = [fact(file, key) for key in (part.variables if agents is None else agents)]
     return [exported(one.name, _joined(one)) for one in found]
+
+
+def _meant(part: Environment, launcher: str) -> list[str]:
+    """Return the key paths of the variables to export where *launcher* starts the ranks; a kept part has no methods."""
+    others: list[str] | None = None if launcher == "python" else getattr(part, "variables_of_agents", None)
+    return part.variables if others is None else others
 
 
 def _joined(one: TransportVariable) -> str:
