@@ -34,5 +34,5 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1 || [ "$(head -n 1 "$stamp
     "$python" -m venv .venv
 fi
 echo "installing maple-hpc and its tools into .venv"
-.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore --editable '.[dev]'
+.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore --editable '.[daemon,dev]'
 state >"$stamp"
