@@ -19,8 +19,8 @@ _SAID = {"why", "sources", "says", "phrases", "described", "title", "around", "v
 def composition_revision(site: Site, paradigm: Paradigm, launch: LaunchFile, environment: Environment | None) -> str:
     """Return a hash of the contents of the parts and of the site's facts; another comment leaves it as it is.
 
-    The runs that a launch template was verified by are no part of the script, and reasons and sources neither. A key that
-    is left out counts as little as one that did not exist yet.
+    The runs that a launch template was verified by are no part of the script, and reasons and sources neither. A key
+    that is left out counts as little as one that did not exist yet.
     """
     parts = {
         "site": [site.id, site.revision],
