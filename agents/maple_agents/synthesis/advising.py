@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ..slots import Name
 from . import launchers
 from .values import Plan
 
@@ -13,6 +14,7 @@ def advice(plan: Plan) -> tuple[str, ...]:
         *(plan.model[0].around if plan.model is not None else ()),
         *_walltime(plan),
         *_caps(plan),
+        *_without_effect(plan),
     )
 
 
@@ -33,4 +35,17 @@ def _caps(plan: Plan) -> tuple[str, ...]:
     return (
         "A user can have %d GPUs at a time in %s, and this job wants %d: it may wait for ever."
         % (most, place.name, wanted),
+    )
+
+
+def _without_effect(plan: Plan) -> tuple[str, ...]:
+    """Return what was said and cannot be asked for there: nothing is left out unsaid."""
+    pbs = plan.cluster.site.scheduler == "pbs"
+    slots: tuple[Name, ...] = ("qos",) if pbs else ("filesystems",)
+    if not plan.cluster.site.kinds:
+        slots = (*slots, "gpu")
+    return tuple(
+        "%s %s was said, and there is no way to ask for it here: it is left out." % (slot, plan.said.text(slot))
+        for slot in slots
+        if slot in plan.said
     )

@@ -11,7 +11,7 @@ from maple_submit_filter.site import NodeKind, Partition
 from ..slots import Slots
 from . import times
 from .layouts import Fitted, Misfit, Numbers, fit
-from .values import Cluster
+from .values import Cluster, Refused
 
 if TYPE_CHECKING:
     from ..sites.model import PartitionTable
@@ -57,12 +57,16 @@ def selector(cluster: Cluster) -> Selector:
 
 
 def named(said: Slots, cluster: Cluster) -> str:
-    """Return the place that was said, "" where none was. People call a partition a queue, and a QOS as well."""
+    """Return the place that was said, "" where none was. People call a partition a queue, and a QOS as well.
+
+    Raises `Refused` where two are named.
+    """
     own = selector(cluster)
-    if said.text(own):
-        return said.text(own)
-    others: tuple[Selector, ...] = ("partition", "queue")  # a QOS beside a partition is one of its own
-    return next((said.text(name) for name in others if said.text(name)), "")
+    slots: tuple[Selector, ...] = (own, "partition", "queue")  # a QOS beside a partition is one of its own
+    names = list(dict.fromkeys(said.text(name) for name in slots if said.text(name)))
+    if len(names) > 1:
+        raise Refused("two places are named: %s; name one" % " and ".join(names))
+    return names[0] if names else ""
 
 
 def purpose(name: str) -> str:

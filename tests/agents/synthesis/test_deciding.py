@@ -123,6 +123,8 @@ def test_cards_that_are_several_devices():
         ("tacc-vista", {"gpus_per_node": 4, "nodes": 2}, "gh nodes have 1"),
         ("nersc-perlmutter", {"gpus_per_node": 3, "nodes": 2}, "whole nodes only"),
         ("ncsa-delta", {"gpu": "MI100x8", "nodes": 2}, "there are 1 MI100x8 nodes"),
+        ("ncsa-delta", {"partition": "gpuA100x4", "queue": "gpuA40x4"}, "two places are named"),
+        ("olcf-frontier", {"nodes": 1, "qos": "debug", "walltime": "04:00:00"}, "at most 02:00:00"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_refused_in_one_line(site, said, words):
@@ -199,3 +201,10 @@ def test_a_cluster_that_nobody_has_described():
     assert missing("generic-slurm", program="train.py") == ["gpus_per_node"]
     plan = decided("generic-slurm", program="train.py", gpus_per_node=4, nodes=2)
     assert isinstance(plan, Plan) and plan.layout.ranks == 8
+
+
+def test_what_has_no_effect_is_told():
+    """Nothing that was said is left out silently."""
+    assert any("filesystems home:eagle" in line for line in complete("ncsa-delta", filesystems="home:eagle").advice)
+    assert any("qos fast" in line for line in complete("alcf-aurora", nodes=2, qos="fast").advice)
+    assert not any("qos" in line for line in complete("olcf-frontier", nodes=1, qos="debug").advice)
