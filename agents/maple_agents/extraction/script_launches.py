@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
@@ -16,6 +17,10 @@ from .script_walk import Found, Text, bare, context, found
 
 AGENTS = ("torchrun", "accelerate", "deepspeed")
 OUTER = ("srun", "mpiexec", "ibrun")
+OF_TASK = re.compile(  # what only a task can say of itself
+    rb"SLURM_(?:PROCID|LOCALID|NODEID)|PALS_(?:RANKID|LOCAL_RANKID|NODEID|LOCAL_SIZE)|PMIX?_(?:RANK|LOCAL_RANK|SIZE|"
+    rb"LOCAL_SIZE)|OMPI_COMM_WORLD_(?:RANK|LOCAL_RANK|SIZE|LOCAL_SIZE)|MPI_LOCALN?RANK(?:ID|S)"
+)
 _BETWEEN = b" \t\n\\\"'"
 
 
@@ -54,7 +59,7 @@ def _launch(steps: tuple[Step, ...], body: Body) -> Launch:
     at = min((_top(start, body) for start in (step.span.start, *starts)), default=step.span.start)
     where = context(body.texts, program.start) if program is not None else None
     quote = where.quote if where is not None else b""
-    return Launch(steps, step.line, first, inner, program, quote, at, _is_small(step))
+    return Launch(steps, step.line, first, inner, program, quote, at, _is_small(step, body.source))
 
 
 def _top(offset: int, body: Body) -> int:
@@ -72,11 +77,13 @@ def _top(offset: int, body: Body) -> int:
     return min((top.start for top in holding), default=offset)
 
 
-def _is_small(step: Step) -> bool:
+def _is_small(step: Step, source: bytes) -> bool:
     """Tell whether one task does all, as its line says; an agent that is told no number of ranks may mean any."""
     agent = next((link for link in reversed(step.links) if link.name in AGENTS), None)
     if agent is None:
-        return step.tasks == 1 or not step.links
+        if not step.links:
+            return OF_TASK.search(source, *step.span) is None
+        return step.tasks == 1 and all((group.declared or 1) == 1 for group in step.groups)
     told = agent.option("nproc-per-node", "num-processes", "num-gpus") is not None
     return told and bool(step.groups) and step.nodes == 1 and all(group.declared == 1 for group in step.groups)
 

@@ -70,7 +70,9 @@ def _gpus(foreign: Foreign, cluster: Cluster, home: bool) -> Iterator[Slot]:
 def _is_told(training: Launch) -> bool:
     """Tell whether the line itself says how many ranks a node has: torchrun starts one where nobody does."""
     links = [link for link in training.steps[0].links if link.name in AGENTS]
-    return not links or links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file") is not None
+    if not links:
+        return training.outer is not None
+    return links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file") is not None
 
 
 def _whole(kinds: tuple[NodeKind, ...]) -> int | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from maple_submit_filter.edits import Conflict, Edit, Span, apply
 
 from ...extraction.script import at_site, job_of
-from ...extraction.script_launches import AGENTS
+from ...extraction.script_launches import AGENTS, OF_TASK
 from ...extraction.script_parts import Foreign, Launch
 from ...extraction.script_slots import main
 from ...extraction.script_walk import Found, found, given
@@ -72,7 +72,24 @@ def carry(
     plan = _decided(foreign, cluster, words, home)
     if isinstance(plan, Lacking):
         return plan._replace(advice=(*plan.advice, *foreign.notes))
-    return _first_right(foreign, _as_launched(foreign, plan), home)
+    plan = _as_launched(foreign, plan)
+    return _first_right(_with_outer(foreign, plan), plan, home)
+
+
+def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
+    """Return a script that lost what starts its tasks, and so reads as it was not meant, with that in its place."""
+    commands = found(foreign.source)
+    edits = []
+    for launch in foreign.launches:
+        start, end = launch.steps[0].span
+        if launch.outer is None and not launch.small and OF_TASK.search(foreign.source, start, end):
+            at = launch_lines.command_word(launch, commands)
+            layout = layouts.of_launch(launch, foreign, plan)
+            words = launching.filled(_template(launch, plan).launch[0], plan._replace(layout=layout))
+            edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))
+    if not edits or foreign.site != plan.cluster.site.id:
+        return foreign
+    return _again(apply(foreign.source, edits), foreign, plan.cluster) or foreign
 
 
 def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
@@ -127,7 +144,7 @@ def _uncrossed(foreign: Foreign, cluster: Cluster) -> Foreign:
 def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
     """Return the plan with the template of the training's own kind of launcher, and its tasks."""
     training = main(foreign.launches)
-    if training is None or training.outer is None and training.agent is None:
+    if training is None or training.small:
         return plan
     launch = _template(training, plan)
     layout = plan.layout
@@ -203,7 +220,7 @@ def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, li
     at = len(foreign.source)
     for launch in foreign.launches:
         layout = layouts.of_launch(launch, foreign, plan)
-        stays = launch.outer is None and launch.agent is None
+        stays = launch.outer is None and launch.agent is None and launch.small
         wanted.append(None if stays else layout)
         if stays:
             continue

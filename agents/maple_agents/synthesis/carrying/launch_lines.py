@@ -40,13 +40,13 @@ def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands
     if launch.outer is not None:
         found += _alone_at_last(launch, foreign) if _without_outer(launch, one) else _put(
             launch.outer, _outer(launch, foreign, one, plan.layout), because)  # fmt: skip
-    elif launch.agent is not None and layout.nodes > 1:
-        start = _command_word(launch, commands)
+    elif layout.nodes > 1 or (launch.agent is None and not launch.small):
+        start = command_word(launch, commands)
         found.append(Edit(Span(start, start), _outer(launch, foreign, one, plan.layout) + b" ", because))
     return found
 
 
-def _command_word(launch: Launch, commands: list[Found]) -> int:
+def command_word(launch: Launch, commands: list[Found]) -> int:
     """Return where the command that starts the agent begins: in front of its wrappers, behind its assignments."""
     start = launch.steps[0].span.start
     holding = [one.command for one in commands if one.command.span.start <= start < one.command.span.end]

@@ -14,7 +14,7 @@ def of_launch(launch: Launch, foreign: Foreign, plan: Plan) -> Layout:
     whole = plan.layout
     if launch.small:
         return Layout(1, min(1, whole.gpus_per_node), 1, 1, whole.cpus_per_task)
-    nodes, ranks = _nodes(launch), _ranks(launch)
+    nodes, ranks = (_nodes(launch), _ranks(launch)) if launch.outer is not None else (None, None)
     had = foreign.plan.allocation.nodes
     each = whole.ranks_per_node
     if nodes is None or had is None or nodes >= had or foreign.wrong:

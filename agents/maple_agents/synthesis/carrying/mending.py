@@ -10,7 +10,7 @@ from ...extraction.script_launches import AGENTS
 from ...extraction.script_parts import Foreign
 from ...slots import Slots
 from ..values import Cluster
-from . import judged
+from . import judged, variables
 
 
 def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> bytes | None:
@@ -29,26 +29,37 @@ def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> 
     if made is None or made.script is None:
         return None
     after = judged.state_of(made.script, foreign, cluster)
-    right = after is not None and not after.proven() and not after.job.script.refused and _as_meant(after, foreign)
-    return made.script if right else None
+    if after is None or after.proven() or after.job.script.refused or not _as_meant(after, foreign):
+        return None
+    return made.script if after.plan.allocation.nodes == state.plan.allocation.nodes else None
 
 
 def _as_meant(state: State, foreign: Foreign) -> bool:
     """Tell whether the training is what its request speaks of: on all its nodes, in one world that is known, and with
     more than the one rank that torchrun starts where nobody says how many.
     """
-    worlds = [one for one in foreign.launches if not one.small]
-    steps = [
-        step
-        for step in state.plan.steps
-        if step.links and len(step.program) > 0 and (step.tasks or 2) > 1 or _agent(step)
-    ]
-    for step in steps:
+    given = state.plan.allocation
+    if variables.uncrossed(foreign.source, foreign.scheduler, given) != foreign.source:
+        return False
+    alone = sum(not one.small for one in foreign.launches) == 1
+    for step in (one for one in state.plan.steps if one.links):
         if _agent(step) and (not _whole(step) or _forgot(step, state)):
             return False
-        if len(worlds) == 1 and len(steps) == 1 and step.nodes and step.nodes < (state.plan.allocation.nodes or 1):
+        if step.tasks is None or (alone and not _on_all(step, given.nodes)):
             return False
-    return True
+    return not any(one.outer is None and one.agent is None and not one.small for one in foreign.launches)
+
+
+def _on_all(step: Step, nodes: int | None) -> bool:
+    """Tell whether a step that trains does so on all nodes of the job; a small one need not."""
+    single = step.tasks == 1 and all((group.declared or 1) == 1 for group in step.groups)
+    if nodes is None or single:
+        return True
+    if step.nodes is not None and step.nodes < nodes:
+        return False
+    if len(step.groups) > 1:
+        return step.links[-1].option("standalone") is not None  # an ensemble
+    return all(group.nodes is None or group.nodes == nodes for group in step.groups)
 
 
 def _agent(step: Step) -> bool:

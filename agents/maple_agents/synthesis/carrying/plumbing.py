@@ -11,6 +11,7 @@ from maple_submit_filter.launchers.srun_options import TABLE
 from maple_submit_filter.rank_words import first_node
 from maple_submit_filter.text import plain
 
+from ...extraction.script_launches import OF_TASK
 from ...extraction.script_parts import Foreign
 from ...extraction.script_walk import Found, Given, Text, bare, found, given, texts
 from ...templates import LaunchFile
@@ -19,10 +20,6 @@ from ..values import Layout, Plan
 from . import templates_of
 
 RANK_NAMES = (b"RANK", b"LOCAL_RANK", b"WORLD_SIZE", b"NODE_RANK", b"WORLD_RANK", b"GROUP_RANK", b"LOCAL_WORLD_SIZE")
-OF_TASK = re.compile(
-    rb"SLURM_(?:PROCID|LOCALID|NODEID)|PALS_(?:RANKID|LOCAL_RANKID|NODEID|LOCAL_SIZE)|PMIX?_(?:RANK|LOCAL_RANK|SIZE|"
-    rb"LOCAL_SIZE)|OMPI_COMM_WORLD_(?:RANK|LOCAL_RANK|SIZE|LOCAL_SIZE)|MPI_LOCALN?RANK(?:ID|S)"
-)
 _MEANS = (
     (re.compile(rb".*LOCAL(?:_WORLD)?_?(?:SIZE|NRANKS)|MPI_LOCALNRANKS"), "LOCAL_WORLD_SIZE"),
     (re.compile(rb".*LOCAL_?(?:RANK)?(?:ID)?"), "LOCAL_RANK"),
