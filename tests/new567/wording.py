@@ -50,13 +50,18 @@ AFTER = (
 def complete(job: Job, chance: random.Random, leave: Collection[str] = ()) -> str:
     """Return a request that says everything, save the slots in *leave*, in whole sentences."""
     said = _Said(job, chance, leave)
-    form = chance.choice((_imperative, _need, _listing, _lines))
+    form = chance.choice((_imperative, _need, _listing, _lines, _question, _report))
     return form(said)
 
 
 def terse(job: Job, chance: random.Random, leave: Collection[str] = ()) -> str:
     """Return the same in as few words as a tired user types."""
     said = _Said(job, chance, leave)
+    return chance.choice((_keywords, _keywords, _semicolons))(said)
+
+
+def _keywords(said: _Said) -> str:
+    job, chance, leave = said.job, said.chance, said.leave
     place = f"{said.word} {job.place.name}" if said.word == "qos" or chance.random() < 0.5 else f"-p {job.place.name}"
     place = f"queue {job.place.name}" if said.word == "queue" else place
     parts = [
@@ -76,6 +81,11 @@ def terse(job: Job, chance: random.Random, leave: Collection[str] = ()) -> str:
 def wordy(job: Job, chance: random.Random, leave: Collection[str] = ()) -> str:
     """Return a long letter with numbers in it that do not matter."""
     said = _Said(job, chance, leave)
+    return chance.choice((_letter, _chat))(said)
+
+
+def _letter(said: _Said) -> str:
+    job, chance, leave = said.job, said.chance, said.leave
     count = COUNTS[job.nodes] if chance.random() < 0.6 else str(job.nodes)
     nodes = f"{count} node" + ("s" if job.nodes > 1 else "")
     amid = chance.sample(AMID, 2)
@@ -160,6 +170,65 @@ def _lines(said: _Said) -> str:
         f"command: {job.program}",
     ]
     return "\n".join(one for one in parts if one)
+
+
+def _question(said: _Said) -> str:
+    job, chance = said.job, said.chance
+    parts = [
+        f"Could you prepare a submission script that lets me {said.task()}{said.at()}{said.how(', distributed by ')}?",
+        said.nodes(" I have {} in mind"),
+        "" if "walltime" in said.leave else f" and {_time(job, chance)} should be plenty",
+        "." if {"nodes", "walltime"} - set(said.leave) else "",
+        said.paid(" Please bill {}."),
+        said.goes(" Send it to the {0} {1}{2}."),
+        said.files(" File systems in use: {}."),
+    ]
+    return "".join(parts) + f"\n\n    {job.program}\n"
+
+
+def _report(said: _Said) -> str:
+    job, chance = said.job, said.chance
+    task = said.task().replace("start our", "do a").replace("run a", "do a")
+    parts = [
+        f"We {task}{said.how(' by ')}{said.nodes(' over {}')}{said.at()}.",
+        "" if "walltime" in said.leave else f" It takes {_time(job, chance)}.",
+        said.paid(" The account is {}."),
+        said.goes(" The {0} is {1}{2}."),
+        said.files(" The filesystems are {}."),
+    ]
+    return "".join(parts) + f" It is started as `{job.program}`."
+
+
+def _semicolons(said: _Said) -> str:
+    job, chance = said.job, said.chance
+    parts = [
+        f"{said.site() or 'here'} {'' if 'nodes' in said.leave else f'{job.nodes} nodes'}".strip(),
+        said.how(""),
+        said.model(),
+        "" if "walltime" in said.leave else f"max {_time(job, chance)}",
+        said.goes("{0}={1}{2}"),
+        said.paid("project={}"),
+        said.files("fs={}"),
+    ]
+    return "; ".join(one for one in parts if one) + f"; run {job.program}"
+
+
+def _chat(said: _Said) -> str:
+    job, chance = said.job, said.chance
+    amid = chance.sample(AMID, 2)
+    lines = [
+        f"Hey! Quick one{said.at()}: I am supposed to {said.task()}{said.how(' and the group insists on ')}.",
+        amid[0],
+        "" if "nodes" in said.leave else f"We were given {job.nodes} node{'s' if job.nodes > 1 else ''} to play with.",
+        "" if "walltime" in said.leave else f"The scheduler may kill it after {_time(job, chance)}.",
+        amid[1],
+        said.paid("It goes on the books of {}."),
+        said.goes("Last time I used the {1} {0}{2}, same again please."),
+        said.files("It reads and writes on {}, so mention these filesystems."),
+        f"The line is\n`{job.program}`\n",
+        chance.choice(AFTER),
+    ]
+    return " ".join(one for one in lines if one)
 
 
 class _Said:
