@@ -34,10 +34,8 @@ def _undescribed(job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[Assumed
     """A cluster that nobody has described: the GPUs of a node are the user's to say."""
     numbers = job.numbers
     each = numbers.gpus_per_node or numbers.ranks_per_node
-    if each is None and numbers.gpus_total is not None and numbers.nodes is None:
-        each = numbers.gpus_total  # one node, unless it is said how many a node has
     if each is None:
-        says = "say how many GPUs a node has: nothing is known of this cluster"
+        says = "nothing is known of this cluster: say how many GPUs a node has, or name the cluster (--site)"
         return None, (), (Missing("gpus_per_node", says),)
     return Spot(None, (), _fit(job, each, None, cluster)), (), ()
 
