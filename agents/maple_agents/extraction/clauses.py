@@ -73,8 +73,10 @@ def asides(line: Line) -> list[bool]:
     An earlier job lasts until a word of now ("but this time", "please") or the end of the sentence.
     """
     size = len(line.words)
-    past, kept, now = _marks(line, _PAST), _marks(line, _NOT_PAST), _marks(line, _NOW)
-    elsewhere = _marks(line, _ELSEWHERE)
+    past, elsewhere = _marks(line, _PAST), _marks(line, _ELSEWHERE)
+    if not any(past) and not any(elsewhere):
+        return [False] * size
+    kept, now = _marks(line, _NOT_PAST), _marks(line, _NOW)
     found, state = [False] * size, False
     for first, last in _clauses(line):
         inside = range(first, last + 1)

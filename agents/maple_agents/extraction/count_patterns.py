@@ -18,6 +18,7 @@ accelerated|multi gpu|slurm|pbs|batch|worker|the|those|these
 _KINDS = """
 GPU|nvidia|amd|intel|SIZE|physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
 """
+Groups = tuple[tuple[str, str], ...]
 _PARTS = {
     "n": r"(?P<n>\d+(?:\.\d+)?)",
     "m": r"(?P<m>\d+)",
@@ -114,13 +115,37 @@ world size<is> <n> => n=ranks!named
 """
 
 
+_NEEDS = (
+    ("<gpu", ("gpu", "GPU", "tile", "gcd")),
+    ("<ranks>", ("rank", "task")),
+    ("ppn", ("ppn",)),
+    ("world", ("world",)),
+)
+
+
+def of(text: str) -> tuple[tuple[str, Groups], ...]:
+    """Return the patterns that may match a line of lexemes: what it does not speak of is not looked for."""
+    return tuple(
+        (pattern, groups)
+        for pattern, groups, needs in patterns()
+        if all(any(" %s " % word in text for word in one) for one in needs)
+    )
+
+
 @cache
-def patterns() -> tuple[tuple[str, tuple[tuple[str, str], ...]], ...]:
-    """Return each pattern with what its groups count, in the order in which they are tried."""
+def patterns() -> tuple[tuple[str, Groups, tuple[tuple[str, ...], ...]], ...]:
+    """Return each pattern, what its groups count, and words of which it needs one; in the order of their trial."""
     lines = [line for line in _GRAMMAR.strip().splitlines() if not line.startswith("#")]
     found = []
     for line in lines:
         pattern, _, names = line.rpartition("=>")
         groups = tuple((part.partition("=")[0], part.partition("=")[2]) for part in names.split())
-        found.append((re.sub(r"(?<!\(\?P)<([a-z: ]+)>", lambda part: _PARTS[part.group(1)], pattern.strip()), groups))
+        needs = tuple(
+            words
+            for part, words in _NEEDS
+            if part in pattern and "|<gpu" not in pattern and "(?:<nodes>" not in pattern
+        )
+        found.append(
+            (re.sub(r"(?<!\(\?P)<([a-z: ]+)>", lambda part: _PARTS[part.group(1)], pattern.strip()), groups, needs)
+        )
     return tuple(found)

@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .count_patterns import patterns
+from .count_patterns import Groups, of
 from .lexemes import Found, Line
 from .reading import NAMED, OPEN, SAID, WEAK, Reading
 
-Groups = tuple[tuple[str, str], ...]
 _MORE_THAN = re.compile(
     r" (?:(?<!no )(?<!not )(?:more|less|fewer|greater|larger|over and above)(?: \w+)? than"
     r"|(?:with|have|of) only half|another|every|node|gpu|rank|version|python|cuda|number|top"
@@ -21,7 +20,7 @@ _MORE_THAN = re.compile(
 def read(line: Line) -> Iterator[Reading]:
     """Yield the counts of a request; a number that is open ("2 to 4 nodes") comes out as a complaint."""
     done: set[int] = set()
-    for pattern, groups in patterns():
+    for pattern, groups in of(line.text):
         for found in line.find(pattern):
             yield from _readings(line, found, groups, done)
             if not groups:

@@ -83,6 +83,9 @@ _MODEL_WORDS = listed("model llm transformer network lm parameter parameters par
 _HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
 
 
+_BY_LIBRARY = listed("with via using through by hf face huggingface use : = under + and of , ddp") | {""}
+
+
 class Phrase(NamedTuple):
     """What a phrase names. *name*: "model", "paradigm", "launcher" or `WISH`."""
 
@@ -176,7 +179,8 @@ def _longest(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
             joined += "x" if word.text == "x" and joined[-1:].isdigit() else ""
             listed = listed or word.text not in "-_"
             continue
-        joined += squeezed(word.text.rpartition("/")[2] if taken == 1 and _HUB.match(word.text) else word.text)
+        hub = taken == 1 and _HUB.match(word.text) and _named(squeezed(word.text)) is None
+        joined += squeezed(word.text.rpartition("/")[2] if hub else word.text)
         if len(joined) > longest + 24 or taken == 1 and word.kind == WORD and not _begins(joined, beginnings):
             break
         hit = _named(joined)
@@ -216,27 +220,8 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
     before = words[at - 1].lex if at else ""
     if squeezed(spelling) == "3d" and "D" not in spelling:
         return following in ("parallel", "parallelism")
-    if hit.name == "paradigm" and hit.strength == WEAK and spelling == "accelerate":
-        return before in (
-            "with",
-            "via",
-            "using",
-            "through",
-            "by",
-            "hf",
-            "face",
-            "huggingface",
-            "use",
-            ":",
-            "=",
-            "under",
-            "+",
-            "and",
-            "of",
-            ",",
-            "ddp",
-            "",
-        ) or following in ("ddp", "fsdp", ",", ".")
+    if hit.name == "paradigm" and hit.strength == WEAK and _may_be_verb(spelling, before):
+        return before in _BY_LIBRARY or following in ("ddp", "fsdp", ",", ".")
     if (
         hit.name == WISH
         and spelling.lower() in ("debug", "development", "interactive", "preempt", "preemptable")
@@ -246,6 +231,11 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
     if hit.name == WISH and spelling.lower() == "debugging":
         return before in ("for", "a", "quick", "short")
     return not (hit.name == "model" and taken == 1 and last.kind == WORD and spelling.islower() and len(spelling) < 4)
+
+
+def _may_be_verb(spelling: str, before: str) -> bool:
+    """Tell whether "accelerate" may be what somebody wants to do; with a capital in a sentence it is the library."""
+    return spelling.lower() == "accelerate" and (spelling != "Accelerate" or before in ("", ".", ":"))
 
 
 def _is_place(words: Sequence[Token], after: int, before: str) -> bool:
@@ -260,7 +250,7 @@ def _of_kind(name: str) -> bool:
     """Tell whether a name is put together of a GPU's and what goes with it: "gpu-a100-80", "gpu-h100"."""
     parts = re.split("[-_]", name)
     return any(_GPU.match(part) for part in parts) and all(
-        _GPU.match(part) or part == "gpu" or part.isdigit() or part.startswith("sxm") for part in parts
+        _GPU.match(part) or part == "gpu" or re.fullmatch(r"\d+s?", part) or part.startswith("sxm") for part in parts
     )
 
 
@@ -271,7 +261,7 @@ def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
     if word.kind != NAME:
         return 0, Phrase("", "")
     if _of_kind(word.text):
-        return 1, Phrase("gpu", spelling)
+        return 1, Phrase("gpu", spelling.rstrip("s"))
     before = " ".join(one.lex for one in words[max(0, at - 3) : at])
     after = words[at + 1].lex if at + 1 < len(words) else ""
     return (1, Phrase("model", spelling)) if _is_model(word.text, before, after) else (0, Phrase("", ""))

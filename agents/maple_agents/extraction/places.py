@@ -104,7 +104,11 @@ def _behind(text: str, word: Token, slot: str, key: str, used: bool) -> Reading 
         return None
     if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
         return None
-    if not (signed or quoted or _shaped(value, key, text, end, used or bool(link and link.group("is")))):
+    if not (
+        signed
+        or quoted
+        or _shaped(value, key, text, end, used and slot == "account" or bool(link and link.group("is")))
+    ):
         return None
     return Reading(slot, value, match.start("value"), end, NAMED if named and signed else SAID)
 

@@ -36,7 +36,7 @@ _STOP = listed(
     "launched started there here now today tonight overnight"
 )
 _KEYED = re.compile(
-    r"(?:^|[\n,;(]|(?<=[\s\"']))\s*[\"'*_-]*(?:program|command|cmd|executable|entry ?point"
+    r"(?:^|[\n,;(]|(?<=[\s\"']))[ \t]{0,8}[\"'*_-]{0,6}(?:program|command|cmd|executable|entry ?point"
     r"|run command|script|training script|run|main script|code|main)[\"'*_]*\s*(?::|=>|=)\s*(?P<value>[^\n]+)",
     re.I,
 )

@@ -43,8 +43,8 @@ array: a, J
 resources: l
 """)
 _OPTION = re.compile(
-    r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]+(?P<long_value>[^\s;\"'`]+))?"
-    r"|-(?P<short>[a-zA-Z])(?P<glue> ?=? ?)(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
+    r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`]+))?"
+    r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
     re.I,
 )
 _SHAPES = {

@@ -5,21 +5,22 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from .late import Late
 from .lexemes import Line
 from .reading import NAMED, SAID, Reading
 from .vocabulary import listed
 
-_SYSTEMS = re.compile(
+_SYSTEMS = Late(
     r"file ?systems?[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|used\b|should be\b|will be\b"
     r"|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ "
     r"\t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ "
     r"\t]+(?:nodes?|hours?|with)))*)",
-    re.I,
+    "file",
 )
-_SYSTEMS_AHEAD = re.compile(
+_SYSTEMS_AHEAD = Late(
     r"(?P<names>\b[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ "
     r"\t]+)(?:the )?[a-z][a-z_]{2,20}){0,6})[\"'`]*[ \t]+file ?systems?\b",
-    re.I,
+    "file",
 )
 _LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|please\b|for\b|with\b|in\b)")
 _NO_SYSTEM = listed(
@@ -29,46 +30,59 @@ _NO_SYSTEM = listed(
     "its it your their home-like be over quota full should have has must "
     "two three one same other different job jobs data dataset required following directive option slot"
 )
-_IMAGE = re.compile(
+_IMAGE = Late(
     r"(?<![\w/.-])(?P<image>(?:docker|library|oras|shub|https?|podman)://[\w./:@+-]+|(?:[~$.]?/"
     r"|\$\{?\w+\}?/)?[\w./${}~+-]*\w\.(?:sif|simg|sqsh|img)\b|(?:nvcr\.io|ghcr\.io|docker\.io"
-    r"|quay\.io|registry\.[\w.-]+)/[\w./:@+-]+[\w])"
+    r"|quay\.io|registry\.[\w.-]+)/[\w./:@+-]+[\w])",
+    "://",
+    ".sif",
+    ".simg",
+    ".sqsh",
+    ".img",
+    ".io/",
+    "registry.",
 )
-_IMAGE_KEYED = re.compile(
+_IMAGE_KEYED = Late(
     r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*(?:\s*[:=]\s"
     r"*|\s+(?:is |called |named )?)[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
     r".-]+)?)(?![\w/])",
-    re.I,
+    "container",
+    "image",
+    "apptainer",
+    "singularity",
 )
-_CONDA = re.compile(
+_CONDA = Late(
     r"\b(?:conda|mamba|micromamba|anaconda|miniconda)(?:[ \t-]+(?:activate|env(?:ironment)?"
     r"|environment|my|the|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
-    re.I,
+    "conda",
+    "mamba",
 )
-_CONDA_AHEAD = re.compile(
+_CONDA_AHEAD = Late(
     r"(?:(?<=\s)|^|(?<=[\"'`]))(?P<name>[~/$]?[\w./+-]*\w)[\"'`]?\s+(?:conda|mamba)\s+env(?:ironment)?\b(?!\s*("
     r"?:called|named|[:=]))",
-    re.I,
+    "conda",
+    "mamba",
 )
-_ENV_NAMED = re.compile(
+_ENV_NAMED = Late(
     r"\b(?:env|environment)[ \t]+(?:called|named)[ \t]+[\"'`]?(?P<name>[\w.+-]*\w)|\b(?:env"
     r"|environment)[\"'*]*[ \t]*[:=][ \t]*[\"'`]?(?P<keyed>[\w.+-]*\w)(?![\w/(])",
-    re.I,
+    "env",
 )
-_VENV = re.compile(
+_VENV = Late(
     r"\b(?:venv|virtualenv|virtual env(?:ironment)?|uv env(?:ironment)?|python env(?:ironment)?)(?:[ "
     r"\t]+(?:in|at|is|under|path|called|named|from|located|lives|my|the))*[ \t:=]+[\"'`]?(?P<path>[~/$.][\w./${"
     r"}+-]*\w|\.venv|[\w.-]*(?:env|venv)[\w.-]*)",
-    re.I,
+    "env",
 )
-_ACTIVATE = re.compile(r"(?P<path>[~/$.]?[\w./${}~+-]*)/bin/activate\b")
-_MODULES = re.compile(
+_ACTIVATE = Late(r"(?P<path>[~/$.]?[\w./${}~+-]*)/bin/activate\b", "activate")
+_MODULES = Late(
     r"\b(?:module|ml)[ \t]+(?:load|use|add)[ \t]+(?P<names>[\w./+-]*\w(?:[ \t]+(?!and\b|then\b"
     r"|on\b|with\b|for\b|before\b|first\b|please\b|in\b|to\b)[\w+-]*[\d/][\w./+-]*)*)|\b(?:load"
     r"|loads|loading|use|using) (?:the )?[\"'`]?(?P<ahead>[\w+-]+(?:/[\w.+-]*\w)?)[\"'`]? "
     r"module\b|\bmodules?[\"'*]*[ \t]*[:=][ \t]*(?P<keyed>[\w./+-]*\w(?:(?:,[ \t]*|[ \t]+)[\w+-]*[\d/][\w./+-]*"
     r")*)|\bmodules?[ \t]+(?P<behind>[\w+-]+/[\w.+-]*\w)",
-    re.I,
+    "module",
+    "ml ",
 )
 _NOT_A_NAME = listed(
     "use using activate my load env environment activate the a an my our is in on with and "
@@ -162,7 +176,7 @@ def _arrays(line: Line, text: str) -> Iterator[Reading]:
             r"[^.\n]{0,40}?\b(?:at most |max(?:imum)? |only |up to |no more than |running "
             r")?(?P<n>\d+|two|three|four|five|one) (?:at a time|at once|concurrently|simultaneously"
             r"|in parallel|running)",
-            text[end : end + 80],
+            re.sub(r" +", " ", text[end : end + 120]),
             re.I,
         )
         if value.isdigit():

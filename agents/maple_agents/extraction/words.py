@@ -96,6 +96,12 @@ def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
         yield _word(core, at, glued)
     elif _CLOCK.match(core) and not re.match(r"\d+-\d+\Z", core):
         yield Token(CLOCK, core, core, at, at + len(core), glued)
+    elif re.match(r"\d{1,3}h\d\d\Z", core):  # 2h30
+        hours, minutes = core.split("h")
+        yield from _of_core(hours + "h", at, glued)
+        end = at + len(core)
+        yield Token(NUMBER, minutes, minutes, end - 2, end, True)
+        yield Token(WORD, "min", "minute", end, end, True)
     elif _UNITS.match(core):
         for one in _WITH_UNIT.finditer(core):
             yield Token(NUMBER, one.group(1), one.group(1), at + one.start(1), at + one.end(1), glued)
