@@ -13,8 +13,9 @@ STATES = (
 class Part(NamedTuple):
     """A piece of a job whose content is known by its hash, so that what was read of it holds while the hash does.
 
-    *kind*: "directives", "environment", "setup", "launch", "after" (of the script), "program", "config" or
-    "requirements" (files). *name*: of the file, "" for a piece of the script. *lines*: first and last, 1-based.
+    *kind*: "directives", "environment", "setup", "launch", "after" (of the script), "argv", "variables" (of the submit
+    command: those that the job depends on), "program", "config" or "requirements" (files). *name*: of the file, "" for
+    a piece of the script. *lines*: first and last, 1-based.
     """
 
     kind: str
@@ -41,8 +42,9 @@ class Value(NamedTuple):
 class Version(NamedTuple):
     """One state of a job. *parent*: the version it was made from, "" for the first of its lineage.
 
-    *script* and *argv* have their secrets masked; *script_hash* is of the bytes as they came.
-    Times: seconds since 1970.
+    *script* and *argv* have their secrets masked; *script_hash* is of the bytes as the job would run them as written
+    (of a `--wrap` command: with the head that sbatch puts before it). *name*, *cwd*: the job's name and work dir, as
+    the scheduler will say them. *reader*: hash of the code that read the values. Times: seconds since 1970.
     """
 
     id: str
@@ -59,6 +61,7 @@ class Version(NamedTuple):
     script_hash: str
     parts: Tuple[Part, ...] = ()
     values: Tuple[Value, ...] = ()
+    reader: str = ""
 
 
 class Outcome(NamedTuple):
@@ -88,7 +91,8 @@ class Record(NamedTuple):
     *verdict*: of the decision; *codes*: its rules. *how*: "memory", "decided", "helper", "late" or "off".
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
     (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,
-    and the stored script's hash), "" not known.
+    and the stored script's hash), "" not known. *decision*: the key under which the store has what was decided, secrets
+    masked, "" where nothing was found.
     """
 
     id: str
@@ -106,3 +110,5 @@ class Record(NamedTuple):
     job: str = ""
     joined: str = ""
     outcome: Optional[Outcome] = None
+    offered_hash: str = ""  # of the script that would be handed over if the user says yes, "" for none
+    decision: str = ""

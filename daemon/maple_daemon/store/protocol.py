@@ -52,6 +52,9 @@ class Store(Protocol):
     def keep_version(self, version: Version) -> None:
         """Remember a version; one of the same id is left as it is."""
 
+    def renew_version(self, version: Version) -> bool:
+        """Put what is known of a version now in place of what was; False: this uid has none of that id."""
+
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
         """Return a user's versions, the newest first, of one lineage or of all."""
 
@@ -60,6 +63,9 @@ class Store(Protocol):
 
     def keep_record(self, record: Record) -> None:
         """Remember a submission."""
+
+    def move_record(self, record: str, uid: int, version: str) -> bool:
+        """Say that a submission was of another version; False: there is no such record of this uid."""
 
     def records(self, uid: int, version: str = "", job: str = "", limit: int = 100) -> list[Record]:
         """Return a user's submissions with their outcomes, the newest first."""

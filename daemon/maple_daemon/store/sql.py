@@ -67,6 +67,15 @@ class SqlStore:
         self._insert("versions", "id, uid, lineage, at, told, script", [rows.of_version(version)])
         self._insert("part_values", "uid, part, told", [rows.of_value(one, version.uid) for one in version.values])
 
+    def renew_version(self, version: Version) -> bool:
+        """Put what is known of a version now in place of what was."""
+        told = rows.of_version(version)
+        change = "UPDATE versions SET told = ? WHERE id = ? AND uid = ?"
+        if self._run.change(change, [(told[4], version.id, version.uid)]) != 1:
+            return False
+        self._insert("part_values", "uid, part, told", [rows.of_value(one, version.uid) for one in version.values])
+        return True
+
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
         """Return a user's versions, the newest first."""
         where, values = ("AND lineage = ?", (uid, lineage, limit)) if lineage else ("", (uid, limit))
@@ -85,6 +94,16 @@ class SqlStore:
     def keep_record(self, record: Record) -> None:
         """Remember a submission."""
         self._insert("records", "id, uid, version, at, job, told", [rows.of_record(record)])
+
+    def move_record(self, record: str, uid: int, version: str) -> bool:
+        """Say that a submission was of another version."""
+        found = self._run.rows("SELECT told, job, NULL FROM records WHERE id = ? AND uid = ?", (record, uid))
+        made = rows.record(found[0]) if found else None
+        if made is None:
+            return False
+        told = rows.of_record(made._replace(version=version))[-1]
+        change = "UPDATE records SET version = ?, told = ? WHERE id = ? AND uid = ?"
+        return self._run.change(change, [(version, told, record, uid)]) == 1
 
     def records(self, uid: int, version: str = "", job: str = "", limit: int = 100) -> list[Record]:
         """Return a user's submissions, the newest first."""
