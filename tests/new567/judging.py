@@ -30,7 +30,7 @@ def reasons(one: Asked, made: Made, ran: Ran | None) -> list[str]:
         return list(_lacking(one, made))
     if made.exit or made.script is None:
         return [f"new: exit {made.exit}: {_short(made)}"]
-    found = [*_slots(one, made.document), *_text(one, made.script), *_rules(one, made.script)]
+    found = [*_slots(one, made.document), *_paradigm(one, made), *_text(one, made.script), *_rules(one, made.script)]
     if ran is None:
         return [*found, "run: it was not run"]
     return [*found, *_ran(one, made.script, ran)]
@@ -67,6 +67,23 @@ def _slots(one: Asked, document: Mapping[str, Any]) -> Iterator[str]:
         yield f"slots: the model is {slots.get('model')!r}"
     if one.job.paradigm and one.script is None and slots.get("paradigm") != one.job.paradigm:
         yield f"slots: the paradigm is {slots.get('paradigm')!r}, not {one.job.paradigm!r}"
+
+
+TITLES = {"ddp": b"(DDP)", "fsdp": b"(FSDP)", "zero3": b"ZeRO", "3d": b"(3D)", "accelerate-ddp": b"Accelerate"}
+
+
+def _paradigm(one: Asked, made: Made) -> Iterator[str]:
+    """What was said or taken has to be one that the model fits in; at a terminal the script's own comment tells."""
+    if not one.paradigms or made.script is None:
+        return
+    if not made.document:
+        if not any(TITLES[name] in made.script for name in one.paradigms):
+            yield f"script: its comment names none of {one.paradigms}"
+        return
+    taken = {entry["slot"]: entry["value"] for entry in made.document.get("assumed", ())}
+    value = made.document.get("slots", {}).get("paradigm", taken.get("paradigm"))
+    if value not in one.paradigms:
+        yield f"slots: the paradigm is {value!r}, not one of {one.paradigms}"
 
 
 def _same(value: int | str) -> int | str:

@@ -66,6 +66,13 @@ def test_no_script_is_wrong_unless_something_has_to_be_missing() -> None:
     assert reasons(refused, Made(0, b"#!/bin/bash\n", {}, "", 0), None) != []
 
 
+def test_a_model_that_does_not_fit_has_to_be_sharded() -> None:
+    here = request(Case("model", "llama-3.1-8b", "ncsa-delta"), "complete", 567)
+    for value, wrong in (("ddp", True), ("fsdp", False), ("zero3", False)):
+        made = Made(0, b"#!/bin/bash\n", {"assumed": [{"slot": "paradigm", "value": value}]}, "", 0)
+        assert any("the paradigm is" in reason for reason in reasons(here, made, None)) is wrong
+
+
 @pytest.mark.parametrize("slot", ("nodes", "walltime", "account", "program"))
 def test_a_wrong_value_in_a_slot_is_worse_than_none(slot: str) -> None:
     here = request(Case("strategy", "ddp", "ncsa-delta"), "complete", 567)
