@@ -76,11 +76,11 @@ def asides(line: Line) -> list[bool]:
     past, elsewhere = _marks(line, _PAST), _marks(line, _ELSEWHERE)
     if not any(past) and not any(elsewhere):
         return [False] * size
-    kept, now = _marks(line, _NOT_PAST), _marks(line, _NOW)
+    past, now = _marks(line, _PAST, _marks(line, _NOT_PAST)), _marks(line, _NOW)
     found, state = [False] * size, False
     for first, last in _clauses(line):
         inside = range(first, last + 1)
-        marked = [at for at in inside if past[at] and not kept[at]]
+        marked = [at for at in inside if past[at]]
         nows = [at for at in inside if now[at]]
         if line.words[first].lex in (".", ";", "but"):
             state = False
@@ -98,17 +98,32 @@ def asides(line: Line) -> list[bool]:
         if other:
             ends = next((at for at in nows if at > other[-1]), last + 1)
             _mark(found, first if not nows or nows[0] > other[0] else other[0], ends)
+    for again in line.find(_AGAIN):
+        _mark(found, _sentence(line, again.first), again.last + 1, False)
     return found
 
 
-def _mark(found: list[bool], begins: int, ends: int) -> None:
-    found[begins:ends] = [True] * (ends - begins)
+_AGAIN = (
+    r"same again|(?:the )?same (?:thing |one |place |setup )?(?:please|now|here|this time)|again "
+    r"please|once more please"
+)
 
 
-def _marks(line: Line, pattern: str) -> list[bool]:
+def _sentence(line: Line, at: int) -> int:
+    """Return the first word of the sentence that a word stands in."""
+    return next((before + 1 for before in range(at - 1, -1, -1) if line.words[before].lex == "."), 0)
+
+
+def _mark(found: list[bool], begins: int, ends: int, how: bool = True) -> None:
+    found[begins:ends] = [how] * (ends - begins)
+
+
+def _marks(line: Line, pattern: str, unless: Sequence[bool] = ()) -> list[bool]:
+    """Mark the words of every match, but for those of which a word is marked in *unless*."""
     marks = [False] * len(line.words)
     for found in line.find(pattern):
-        _mark(marks, found.first, found.last + 1)
+        if not any(unless[found.first : found.last + 1]):
+            _mark(marks, found.first, found.last + 1)
     return marks
 
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .lexemes import Line
-from .reading import NAMED, OPEN, SAID, WEAK, Reading
+from .reading import FAINT, NAMED, OPEN, SAID, WEAK, Reading
 from .vocabulary import listed
 from .words import CLOCK, NAME, NUMBER, Token
 
@@ -177,7 +177,7 @@ def read(line: Line) -> Iterator[Reading]:
         if at in taken or word.kind not in (DURATION, CLOCK):
             continue
         seconds = int(word.text) if word.kind == DURATION else of_clock(word.text)
-        if seconds and _meant(line, at, word):
+        if seconds and (_meant(line, at, word) or _taken(line, at)):
             yield Reading("walltime", clock(seconds), word.start, word.end, _how(line, at))
 
 
@@ -195,14 +195,38 @@ def _named(word: Token, start: int, before: str, after: str) -> Iterator[Reading
 
 def _how(line: Line, at: int) -> int:
     after, before = line.after(at, 3), line.before(at, 4)
+    if _taken(line, at):
+        return FAINT
+    if re.search(_KILLED, before):
+        return SAID
     named = re.match(r" (?:of )?(?:%s|limit|maximum|long|total)\b" % _NAMES, after) or re.search(
         r"(?:%s) (?:of )?(?:about )?$" % _MOST, before
     )
     return SAID if named else WEAK
 
 
+_KILLED = (
+    r" (?:kill|stop|end|cancel|terminate|abort|cut|finish) (?:(?:it|this|that|the|job|run|off) "
+    r"){0,3}(?:after|at|within) $"
+)
+_TAKES = (
+    r" (?:it|job|run|training|this|that|script|program|everything|all|whole) (?:\w+ ){0,2}(?:take"
+    r"|takes|needs|lasts|runs)(?: (?:for|about|around|up to|some))? $"
+)
+
+
+def _taken(line: Line, at: int) -> bool:
+    """Tell whether somebody says how long the job takes ("it takes 6 hours"): the walltime, where no other is said."""
+    ends = re.match(r" (?:[.,;:)]|$|and |so |on |with )|\s*$", line.after(at, 2))
+    return bool(
+        ends and re.search(_TAKES, line.before(at, 7)) and not re.search(r"\bepoch|\bstep|\bevery", line.before(at, 7))
+    )
+
+
 def _meant(line: Line, at: int, word: Token) -> bool:
     before, after = line.before(at, 4), line.after(at, 4)
+    if re.search(_KILLED, before):
+        return True
     if re.search(r" (?:%s) $" % _MOST, before):
         return not re.match(r" (?:of|interval|timeout)\b", after)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):

@@ -83,7 +83,10 @@ _MODEL_WORDS = listed("model llm transformer network lm parameter parameters par
 _HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
 
 
-_BY_LIBRARY = listed("with via using through by hf face huggingface use : = under + and of , ddp") | {""}
+_ACTS = listed("to can will could should would may might must i we it which that they help 't please")
+_ACTED_ON = listed(
+    "my the our your this that it training train a an its their things convergence learning model models these research"
+)
 
 
 class Phrase(NamedTuple):
@@ -220,8 +223,8 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
     before = words[at - 1].lex if at else ""
     if squeezed(spelling) == "3d" and "D" not in spelling:
         return following in ("parallel", "parallelism")
-    if hit.name == "paradigm" and hit.strength == WEAK and _may_be_verb(spelling, before):
-        return before in _BY_LIBRARY or following in ("ddp", "fsdp", ",", ".")
+    if squeezed(spelling) == "accelerate":
+        return not (before in _ACTS or following in _ACTED_ON)
     if (
         hit.name == WISH
         and spelling.lower() in ("debug", "development", "interactive", "preempt", "preemptable")
@@ -231,11 +234,6 @@ def _stands(words: Sequence[Token], at: int, taken: int, hit: Phrase, text: str)
     if hit.name == WISH and spelling.lower() == "debugging":
         return before in ("for", "a", "quick", "short")
     return not (hit.name == "model" and taken == 1 and last.kind == WORD and spelling.islower() and len(spelling) < 4)
-
-
-def _may_be_verb(spelling: str, before: str) -> bool:
-    """Tell whether "accelerate" may be what somebody wants to do; with a capital in a sentence it is the library."""
-    return spelling.lower() == "accelerate" and (spelling != "Accelerate" or before in ("", ".", ":"))
 
 
 def _is_place(words: Sequence[Token], after: int, before: str) -> bool:

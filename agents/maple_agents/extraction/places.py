@@ -66,9 +66,15 @@ _TELLS = listed("the in on to a our their : using with use via into at this for 
 
 def read(line: Line, text: str) -> Iterator[Reading]:
     """Yield the places of a request. *text* as written: names keep their case."""
-    for found in line.find(r"(?:account|project|allocation|partition|queue|qos|quality of service|charge|bill|budget)"):
+    for found in line.find(
+        r"(?:account|project|allocation|partition|queue|qos|quality of service|charge|bill"
+        r"|budget|books of|paid (?:by|from|with|out of)|funded by)"
+    ):
         word = line.words[found.first]
         key = "qos" if word.lex == "quality" else word.lex
+        if key in ("books", "paid", "funded"):
+            yield from _paid(line, text, found.last)
+            continue
         if key in ("charge", "bill", "budget"):
             yield from _charged(line, text, found.first)
             continue
@@ -197,6 +203,15 @@ def _dashed(text: str, word: Token) -> tuple[str, int]:
     return text[start : word.end].lstrip("-._"), start + len(text[start : word.end]) - len(
         text[start : word.end].lstrip("-._")
     )
+
+
+def _paid(line: Line, text: str, at: int) -> Iterator[Reading]:
+    """Yield the account of "on the books of m1234", "paid by m1234"."""
+    match = re.compile(r"[ \t]+(?:(?:the|my|our|account|project|allocation)[ \t]+){0,2}(?P<value>[\w][\w.-]*\w)").match(
+        text, line.words[at].end
+    )
+    if match and _is_code(match.group("value"), text, match.end()):
+        yield Reading("account", match.group("value"), match.start("value"), match.end("value"))
 
 
 def _is_code(value: str, text: str, end: int) -> bool:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-WEAK, SAID, NAMED = 1, 2, 3  # by its shape alone; by its words; by its key ("nodes: 4", --nodes=4)
+FAINT, WEAK, SAID, NAMED = 0, 1, 2, 3  # perhaps; by its shape alone; by its words; by its key ("nodes: 4", --nodes=4)
 OPEN = "open"  # the name of a reading whose value is a complaint: what stands there cannot be one value
 WISH = "wish"
 RANKS = "ranks"  # of the whole job: no slot, but it has to agree with the others

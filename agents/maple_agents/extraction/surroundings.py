@@ -11,7 +11,8 @@ from .reading import NAMED, SAID, Reading
 from .vocabulary import listed
 
 _SYSTEMS = Late(
-    r"file ?systems?[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|used\b|should be\b|will be\b"
+    r"(?:file ?systems?|\bfs(?=[ \t]*[:=]))[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|in "
+    r"use\b|used\b|should be\b|will be\b"
     r"|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ "
     r"\t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ "
     r"\t]+(?:nodes?|hours?|with)))*)",
@@ -29,6 +30,10 @@ _NO_SYSTEM = listed(
     "fast slow scratch-like project node account walltime please mounted on in to of system "
     "its it your their home-like be over quota full should have has must "
     "two three one same other different job jobs data dataset required following directive option slot"
+)
+_SYSTEMS_ALONE = Late(
+    r"(?<![\w:/.@-])(?:home(?::[a-z][a-z_]{2,20}){1,3}|[a-z][a-z_]{2,20}(?::[a-z][a-z_]{2,20}){0,2}:home)(?![\w:/.@-])",
+    "home",
 )
 _IMAGE = Late(
     r"(?<![\w/.-])(?P<image>(?:docker|library|oras|shub|https?|podman)://[\w./:@+-]+|(?:[~$.]?/"
@@ -95,6 +100,7 @@ _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)
 def read(line: Line, text: str) -> Iterator[Reading]:
     """Yield what stands around the job. *text* as written."""
     yield from _filesystems(text)
+    yield from _filesystems_alone(text)
     yield from _images(text)
     yield from _environments(text)
     yield from _arrays(line, text)
@@ -110,6 +116,12 @@ def _filesystems(text: str) -> Iterator[Reading]:
             if names and not _NO_SYSTEM.intersection(names):
                 value = ":".join(sorted(set(names)))
                 yield Reading("filesystems", value, match.start(), match.end(), SAID)
+
+
+def _filesystems_alone(text: str) -> Iterator[Reading]:
+    """Yield "home:eagle": nothing else is written so."""
+    for match in _SYSTEMS_ALONE.finditer(text):
+        yield Reading("filesystems", ":".join(sorted(match.group().lower().split(":"))), match.start(), match.end())
 
 
 def _images(text: str) -> Iterator[Reading]:

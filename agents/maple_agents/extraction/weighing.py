@@ -10,7 +10,7 @@ from ..slots import INTEGERS
 from .clauses import asides, denied
 from .durations import clock
 from .lexemes import Line
-from .reading import GPUS, OPEN, RANKS, SAID, WEAK, WISH, Reading
+from .reading import GPUS, OPEN, RANKS, SAID, WISH, Reading
 
 _CORRECTS = re.compile(
     r" (?:no ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
@@ -72,8 +72,7 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     """Return the reading that stands, or why none can."""
     those = _narrowed(name, those)
     most = max(one.strength for one in those)
-    if most > WEAK:
-        those = [one for one in those if one.strength > WEAK]
+    those = [one for one in those if one.strength >= min(most, SAID)]
     if name == "environment":
         return _together(those), ""
     stands = those[0]
