@@ -12,6 +12,8 @@ import sys
 import time
 
 import pytest
+from maple_agents.cli import new_output
+from maple_agents.cli.complaint import Complaint
 
 KEYS = ["site", "slots", "missing", "script", "template", "assumed", "advice", "asks"]
 REQUEST = "train.py --lr 1e-4 with ZeRO-3 on 2 nodes of Delta, 4 hours, account abc-delta-gpu"
@@ -101,6 +103,16 @@ def test_a_file_is_written_whole_and_never_over_another(maple, tmp_path):
     assert maple("new", REQUEST, "-o", "link.sh").code == 2 and not (tmp_path / "elsewhere").exists()
     assert maple("new", REQUEST, "-o", "no/such/folder.sh").code == 2
     assert sorted(os.listdir(tmp_path)) == sorted({"job.sh", "link.sh", "cache", "state"} & set(os.listdir(tmp_path)))
+
+
+def test_a_file_that_appears_meanwhile_is_not_overwritten(tmp_path, monkeypatch):
+    """Between looking and writing somebody else may have taken the name."""
+    path = tmp_path / "job.sh"
+    path.write_bytes(b"theirs")
+    monkeypatch.setattr(new_output, "free", lambda path: None)
+    with pytest.raises(Complaint, match="is there already"):
+        new_output.put(b"ours", str(path))
+    assert path.read_bytes() == b"theirs" and os.listdir(tmp_path) == ["job.sh"]
 
 
 def test_what_was_said_is_the_default_of_the_next_question_alone(maple, tmp_path):
