@@ -233,6 +233,8 @@ def _made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, li
     edits += _rendezvous(foreign, plan, wanted, commands, way, home)
     edits += list(plumbing.node_lists(foreign, plan, commands))
     edits += [] if home else site_lines.without(foreign, commands)
+    if foreign.scheduler != plan.cluster.site.scheduler:
+        edits = [*site_lines.native(foreign, plan.cluster.site.scheduler, commands), *edits]
     edits = [*_before(foreign, commands, list(lines), at), *edits]
     return _assembled(foreign, plan, home, edits, request.lines, advice), advice, wanted
 

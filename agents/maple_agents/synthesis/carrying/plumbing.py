@@ -38,7 +38,7 @@ class Numbers:
 
     def __init__(self, plan: Plan, layout: Layout, one: LaunchFile | None) -> None:
         """*one*: the template that starts programs rank by rank."""
-        laid = plan._replace(layout=layout)
+        laid = plan._replace(layout=layout._replace(tasks_per_node=layout.ranks_per_node))
         own = {name: launching.filled(word, laid) for name, word in templates_of.ranks(one).items()} if one else {}
         node = templates_of.node_rank(_with_node_rank(plan))
         size, each = "%d" % layout.ranks, "%d" % layout.ranks_per_node

@@ -7,7 +7,7 @@ from collections import Counter
 from maple_submit_filter.edits import Edit, Span
 
 from ...extraction.script_parts import Foreign, Region
-from ...extraction.script_walk import Found
+from ...extraction.script_walk import DECLARING, Found, bare, given
 
 
 def without(foreign: Foreign, commands: list[Found]) -> list[Edit]:
@@ -21,6 +21,32 @@ def without(foreign: Foreign, commands: list[Found]) -> list[Edit]:
     emptied = {one.group: one for one in reversed(whole) if counts[one.group] == one.siblings and _is_nested(one)}
     out = [Edit(_with_blanks(each.span, foreign.source), b"", "another cluster's") for each in parts]
     return [*out, *(_gone(one, foreign.source, emptied.get(one.group) is one) for one in whole)]
+
+
+def native(foreign: Foreign, scheduler: str, commands: list[Found]) -> list[Edit]:
+    """Return the edits that take away what stood in for variables of *scheduler*: there they are its own.
+
+    Such lines stand in a script that was carried from there before.
+    """
+    prefix = b"PBS_" if scheduler == "pbs" else b"SLURM_"
+    out = []
+    for one in commands:
+        names = [each.name for each in given(foreign.source, [one]) if not each.span.start < one.command.span.start]
+        targets = [each.target for each in one.command.redirects if each.target is not None]
+        into = any(b"$PBS_NODEFILE" in foreign.source[word.span.start : word.span.end] for word in targets)
+        sets = bool(names) and all(name.startswith(prefix) for name in names) and not _runs(one, foreign.source)
+        if sets or (into and scheduler == "pbs" and _writes(one)):
+            out.append(_gone(one, foreign.source, one.siblings == 1 and _is_nested(one)))
+    return out
+
+
+def _runs(one: Found, source: bytes) -> bool:
+    """Tell whether a command does more than set variables."""
+    return bool(one.command.words) and bare(source, one.command.words[0]) not in DECLARING
+
+
+def _writes(one: Found) -> bool:
+    return any(each.op in (b">", b">>") for each in one.command.redirects)
 
 
 def _going(foreign: Foreign, commands: list[Found]) -> tuple[list[Found], list[Region]]:
