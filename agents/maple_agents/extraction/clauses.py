@@ -21,7 +21,7 @@ _PAST = (
     r"(?:used|needed|asked|requested|submitted|started|worked|trained|got|launched|reported|wanted|set|chose|picked)|"
     r"used to|so far|until now|up to now|back then|originally|formerly|last (?:monday|tuesday"
     r"|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|autumn|fall)|"
-    r"(?:on|like|as|from) (?:before|last time)|job \d{4,}"
+    r"(?:on|like|as|from) (?:before|last time)|out of memory|ooms?|crashes|hangs|too slow"
 )
 _NOT_PAST = (
     r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded"
@@ -37,7 +37,8 @@ _NOW = (
     r"|ask for|request|reserve|submit|rerun|re run|increase|bump"
 )
 _ELSEWHERE = (
-    r"laptop|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend"
+    r"in (?:my|our|the) (?:lab|office|basement|department|group|institute)|access to|laptop"
+    r"|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend"
     r"|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
     r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)"
     r"|paper|labmates|another (?:group|team|user|lab)|"
@@ -82,7 +83,7 @@ def asides(line: Line) -> list[bool]:
         inside = range(first, last + 1)
         marked = [at for at in inside if past[at]]
         nows = [at for at in inside if now[at]]
-        if line.words[first].lex in (".", ";", "but"):
+        if line.words[first].lex in (".", ";", "but", "so"):
             state = False
         if marked:
             begins = marked[0] if nows and nows[0] < marked[0] else first

@@ -69,6 +69,7 @@ _GRAMMAR = r"""
 # 2 of the 4 GPUs
 <n> of (?:its|the|their|my|our|those|these|all) <m> <gpus> => n=gpus m=-
 <n> of (?:its|the|their|my|our|those|these|all) <m> <nodes> => n=nodes m=-
+(?:its|their) (?:own )?<n> <gpus> => n=gpus_per_node
 # nodes and the GPUs of each in one breath
 <n> (?:- )?<nodes> of <m> (?:x )?<gpus> => n=nodes m=gpus_per_node
 <n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node

@@ -95,7 +95,7 @@ def timed(words: Sequence[Token]) -> list[Token]:
     found: list[Token] = []
     at = 0
     while at < len(words):
-        seconds, taken = _duration(words, at)
+        seconds, taken = _clocked(words, at) or _duration(words, at)
         if taken:
             last = words[at + taken - 1]
             found.append(Token(DURATION, str(seconds), DURATION, words[at].start, last.end, words[at].glued))
@@ -104,6 +104,20 @@ def timed(words: Sequence[Token]) -> list[Token]:
             found.append(words[at])
             at += 1
     return found
+
+
+def _clocked(words: Sequence[Token], at: int) -> tuple[int, int] | None:
+    """Return the seconds of "3:30 hours" and its two words; None for anything else."""
+    parts = words[at].text.split(":")
+    if (
+        words[at].kind != CLOCK
+        or len(parts) != 2
+        or "-" in parts[0]
+        or at + 1 == len(words)
+        or words[at + 1].lex != "hour"
+    ):
+        return None
+    return int(parts[0]) * 3600 + int(parts[1]) * 60, 2
 
 
 def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:

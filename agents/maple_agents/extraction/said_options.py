@@ -48,7 +48,7 @@ _OPTION = re.compile(
     re.I,
 )
 _SHAPES = {
-    "nodes": r"\d{1,8}",
+    "nodes": r"\d{1,8}(?:-\d{1,8})?",
     RANKS: r"\d{1,8}",
     GPUS: r"(?:[\w.-]+:)?\d{1,8}",
     "gpus_per_node": r"(?:[\w.-]+:)?\d{1,4}",
@@ -128,6 +128,8 @@ def _readings(option: Option) -> Iterator[Reading]:
         seconds = values.seconds(value.encode())
         if seconds:
             yield Reading("walltime", clock(seconds), start, end, NAMED)
+    elif name == "nodes" and "-" in value:
+        yield Reading(OPEN, "nodes %s leaves the number open; say one" % value, start, end)
     elif name == "ranks_per_node" and value == "1":
         return  # one task a node is what starts an agent there, and no number of ranks
     elif name == "constraint":

@@ -20,7 +20,7 @@ _CORRECTS = re.compile(
 )
 _AGAIN = (
     r"(?:make (?:that|it|this)|i mean|i meant|actually|rather|correction|change (?:that|it"
-    r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with))"
+    r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with)|want|need)"
     r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
     r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
     r"|and|account|in|on|$)|\s*$)"
@@ -186,7 +186,8 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
             if unit:
                 yield Reading("walltime", clock(value * unit), word.start, word.end, like.strength)
         elif value:
-            yield Reading(like.name, value, word.start, word.end, like.strength)
+            name = GPUS if "of" in found.match.group().split() and like.name == "gpus_per_node" else like.name
+            yield Reading(name, value, word.start, word.end, like.strength)
 
 
 def _launcher_of_library(chosen: dict[str, Reading], meant: Sequence[Reading]) -> None:

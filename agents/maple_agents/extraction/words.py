@@ -90,7 +90,10 @@ def _of_piece(piece: str, at: int) -> Iterator[Token]:
 
 
 def _of_core(core: str, at: int, glued: bool) -> Iterator[Token]:
-    if _NUMBER.match(core):
+    if core.startswith("w/") and len(core) > 2:
+        yield _word("w", at, glued, 2)
+        yield from _of_core(core[2:], at + 2, True)
+    elif _NUMBER.match(core):
         yield Token(NUMBER, core, core, at, at + len(core), glued)
     elif core.isascii() and core.isalpha():
         yield _word(core, at, glued)
