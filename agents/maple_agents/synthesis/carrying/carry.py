@@ -159,14 +159,16 @@ def _decided(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Pl
     kinds: tuple[str, ...] = ()
     if words.gpu_kinds and "gpu" not in words.said:
         slots, kinds = Slots(slot for name, slot in slots.items() if name != "gpu"), words.gpu_kinds
-    try:
-        return decide_plan(slots, cluster, words.wishes, words.earlier, words.ranks, kinds)
-    except Refused:
-        loose = [name for name in ("gpus_per_node", "ranks_per_node", "gpu", "launcher") if name not in words.said]
+    loose: tuple[str, ...] = ()
+    refused: Refused | None = None
+    for more in ((), ("gpus_per_node",), ("ranks_per_node",), ("gpu", "launcher")):
+        loose += tuple(name for name in more if name not in words.said)
         fewer = Slots(slot for name, slot in slots.items() if name not in loose)
-        if len(fewer) == len(slots):
-            raise
-        return decide_plan(fewer, cluster, words.wishes, words.earlier, words.ranks, kinds)
+        try:
+            return decide_plan(fewer, cluster, words.wishes, words.earlier, words.ranks, kinds)
+        except Refused as error:
+            refused = refused or error
+    raise refused or Refused("the script asks for what cannot be had")
 
 
 def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:

@@ -28,8 +28,8 @@ def of_launch(launch: Launch, foreign: Foreign, plan: Plan) -> Layout:
 def _nodes(launch: Launch) -> int | None:
     groups = [group for step in launch.steps for group in step.groups]
     counts = {group.nodes for group in groups}
-    step = launch.steps[0].nodes
-    return counts.pop() if len(counts) == 1 else step
+    step = launch.steps[0]
+    return counts.pop() if len(step.groups) == 1 and len(counts) == 1 else step.nodes
 
 
 def _ranks(launch: Launch) -> int | None:

@@ -1,0 +1,231 @@
+"""Scripts are carried to other clusters by edits: the user's lines stay, and every world forms there."""
+
+from __future__ import annotations
+
+import functools
+import glob
+import os
+import random
+
+import pytest
+from maple_agents.extraction.script import at_site, read
+from maple_agents.extraction.script_parts import Foreign
+from maple_agents.slots import Origin, Slot, Slots
+from maple_agents.synthesis.carrying import judged
+from maple_agents.synthesis.carrying.carry import carry
+from maple_agents.synthesis.carrying.values import Carried
+from maple_agents.synthesis.clusters import cluster
+from maple_agents.synthesis.values import Cluster, Lacking, Refused
+
+CASES = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "cases"))
+RIGHT = sorted(
+    path
+    for kind in ("right", os.path.join("pbs", "right"))
+    for path in glob.glob(os.path.join(CASES, kind, "*", "*.sh"))
+    if not os.path.basename(os.path.dirname(path)).startswith("generic")
+)
+# What a user would say beside a script, where the cluster leaves several to choose from.
+BESIDE: dict[str, dict[str, str]] = {
+    "tacc-lonestar6": {"partition": "gpu-a100"}, "tacc-stampede3": {"partition": "h100"},
+    "tacc-vista": {"partition": "gh"},
+    "nersc-perlmutter": {"qos": "regular"}, "alcf-aurora": {"filesystems": "flare"},
+    "alcf-polaris": {"filesystems": "eagle"}, "ncsa-delta": {"partition": "gpuA100x4"}, "ncsa-deltaai": {},
+    "purdue-anvil": {"partition": "gpu"}, "psc-bridges2": {"partition": "GPU", "gpu": "v100-32"}, "olcf-frontier": {},
+    "sdsc-expanse": {"partition": "gpu"},
+}  # fmt: skip
+NOT_THERE = {  # (script, cluster): why nobody can carry it there
+    ("mpi4py-program.sh", "alcf-aurora"): "nccl",
+    ("two-stages-long.sh", "tacc-lonestar6"): "world",
+    ("two-stages-long.sh", "tacc-stampede3"): "world",
+}
+HEAD = b"#!/bin/bash\n#SBATCH -A m1234_g\n#SBATCH -C gpu\n#SBATCH -q regular\n#SBATCH -N 2\n#SBATCH -t 1:00:00\n"
+HEAD += b"#SBATCH --gpus-per-node=4\n#SBATCH --ntasks-per-node=1\n"
+
+
+@functools.cache
+def _cluster(site_id: str) -> Cluster:
+    return cluster(site_id)
+
+
+def _said(**values: str) -> Slots:
+    return Slots(Slot(name, value, Origin("option")) for name, value in values.items())  # type: ignore[arg-type]
+
+
+def _foreign(path: str) -> Foreign:
+    with open(path, "rb") as file:
+        return read(file.read(), path=path.encode())
+
+
+def _home(foreign: Foreign, site_id: str) -> Foreign:
+    return foreign if foreign.site == site_id else at_site(foreign.job, _cluster(site_id).site, site_id)
+
+
+def _carried(foreign: Foreign, site_id: str, **more: str) -> Carried:
+    said = _said(account="abc", walltime="00:20:00", **{**BESIDE[site_id], **more})
+    made = carry(foreign, _cluster(site_id), said)
+    assert not isinstance(made, Lacking), made.missing
+    return made
+
+
+def _worlds(script: bytes, foreign: Foreign, site_id: str) -> list[tuple[object, ...]]:
+    state = judged.state_of(script, foreign, _cluster(site_id))
+    assert state is not None
+    groups = [group for step in state.plan.steps for group in step.groups]
+    return [(group.nodes, group.world_size, group.launcher) for group in groups]
+
+
+def _id(path: str) -> str:
+    return "/".join(path.split(os.sep)[-2:])
+
+
+@pytest.mark.parametrize("path", RIGHT, ids=_id)
+def test_a_right_script_stays_as_it_is_at_home(path: str) -> None:
+    """Where nothing else is said, not a byte of a right script changes on its own cluster."""
+    site_id = os.path.basename(os.path.dirname(path))
+    made = carry(_home(_foreign(path), site_id), _cluster(site_id))
+    with open(path, "rb") as file:
+        assert isinstance(made, Carried) and made.script == file.read()
+    assert made.unchanged
+
+
+def _pairs() -> list[tuple[str, str]]:
+    chance = random.Random(20)
+    return [
+        (path, chance.choice([one for one in BESIDE if one != os.path.basename(os.path.dirname(path))]))
+        for path in RIGHT
+    ]
+
+
+@pytest.mark.parametrize(("path", "there"), _pairs(), ids=lambda value: _id(value) if "/" in value else value)
+def test_the_users_lines_go_along(path: str, there: str) -> None:
+    """On another cluster each line that is not the old cluster's is there, in its order, and every world forms."""
+    foreign = _foreign(path)
+    if (os.path.basename(path), there) in NOT_THERE:
+        with pytest.raises(Refused, match=NOT_THERE[(os.path.basename(path), there)]):
+            _carried(foreign, there)
+        return
+    made = _carried(foreign, there)
+    after = iter(made.script.split(b"\n"))
+    lost = [line for line in _own_lines(foreign) if line not in after]
+    assert lost == []
+    state = judged.state_of(made.script, foreign, _cluster(there))
+    assert state is not None and not state.proven() and state.job.script.refused == ""
+    other = b"#PBS" if _cluster(there).site.scheduler == "slurm" else b"#SBATCH"
+    assert not any(line.startswith(other) for line in made.script.split(b"\n"))
+
+
+def _own_lines(foreign: Foreign) -> list[bytes]:
+    """Return the lines that hold nothing of the cluster: no directive, launcher, module, plumbing, rank variable."""
+    taken = {number for region in foreign.regions for number in _numbers(foreign, region.span)}
+    words = (b"RANK", b"WORLD_SIZE", b"scontrol", b"PBS_", b"SLURM_", b"PALS_", b"#!")
+    lines = foreign.source.split(b"\n")
+    return [line for number, line in enumerate(lines, 1) if number not in taken and not any(w in line for w in words)]
+
+
+def _numbers(foreign: Foreign, span: tuple[int, int]) -> range:
+    first = foreign.source.count(b"\n", 0, span[0]) + 1
+    return range(first, foreign.source.count(b"\n", 0, span[1]) + 2)
+
+
+@pytest.mark.parametrize(
+    ("path", "there"), random.Random(3).sample(_pairs(), 24), ids=lambda v: _id(v) if "/" in v else v
+)
+def test_there_and_back_the_worlds_are_the_same(path: str, there: str) -> None:
+    """Carried to another cluster and back, a script that used whole nodes starts the same worlds as before."""
+    here = os.path.basename(os.path.dirname(path))
+    foreign = _home(_foreign(path), here)
+    if not _uses_whole_nodes(foreign) or (os.path.basename(path), there) in NOT_THERE:
+        return
+    out = _carried(foreign, there)
+    again = _home(read(out.script, path=path.encode()), there)
+    names = {name: foreign.slots.text(name) for name in ("partition", "queue", "qos", "gpu") if name in foreign.slots}
+    back = _carried(again, here, **names)
+    assert _worlds(back.script, foreign, here) == _worlds(foreign.source, foreign, here)
+
+
+def _uses_whole_nodes(foreign: Foreign) -> bool:
+    kinds = {kind.gpus for kind in foreign.plan.allocation.node_kinds}
+    ranks = foreign.slots.number("ranks_per_node")
+    several = (foreign.slots.number("nodes") or 1) > 1
+    return ranks is not None and kinds == {ranks} and several
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        b"srun torchrun --nnodes=3 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
+        b"srun torchrun --nnodes=2 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
+        b"srun torchrun --nproc_per_node=4 train.py --a 'b c'",
+        b"torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
+        b"srun torchrun --nnodes=2 --nproc_per_node=8 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
+        b"srun torchrun --nnodes=2 --nproc_per_node=4 --master_addr=localhost --node_rank=0 train.py --a 'b c'",
+        b"ibrun torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
+        b"srun -n8 torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
+        b"srun torchrun --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_NODEID --master_addr=$H train.py --a 'b c'",
+        b"bash -c 'torchrun --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_NODEID --master_addr=$H train.py'",
+    ],
+)
+def test_one_mistake_of_a_launch_line_is_mended_at_home(line: bytes) -> None:
+    """Whatever the one mistake is, the training has its eight ranks in one world, and its arguments."""
+    script = HEAD + b"H=$(scontrol show hostnames | head -n 1)\nexport H\n" + line + b"\n"
+    foreign = read(script)
+    made = carry(foreign, _cluster("nersc-perlmutter"))
+    assert isinstance(made, Carried) and not made.unchanged
+    assert [world[:2] for world in _worlds(made.script, foreign, "nersc-perlmutter")] == [(2, 8)]
+    assert line[line.index(b"train.py") :] in made.script
+    assert b"-A m1234_g" in made.script or b"--account=m1234_g" in made.script
+
+
+def _many(there: str) -> Carried:
+    with open(os.path.join(CASES, "carry", "many.sh"), "rb") as file:
+        return _carried(read(file.read()), there)
+
+
+def test_variables_of_the_old_scheduler_mean_the_same() -> None:
+    """What kept lines use is set from the new scheduler's; what only a task knows is set in the task."""
+    lines = _many("alcf-polaris").script.split(b"\n")
+    assert b'SLURM_JOB_ID="${PBS_JOBID%%.*}"' in lines and b"SLURM_NNODES=2" in lines
+    assert any(b"SLURM_PROCID=\\$PALS_RANKID; export RANK=\\$PALS_RANKID" in line for line in lines)
+    assert b"python eval.py --nodes $SLURM_NNODES" in b"\n".join(lines)
+
+
+def test_what_is_left_out_is_said_with_its_line() -> None:
+    """Nothing that the user asked of the scheduler goes in silence."""
+    advice = "\n".join(_many("alcf-polaris").advice)
+    for says in (
+        "line 6: --dependency",
+        "line 7: --signal",
+        "line 12: --reservation",
+        "line 26: squeue",
+        "/pscratch/sd",
+    ):
+        assert says in advice
+    kept = _many("ncsa-delta").script
+    assert b"#SBATCH --signal=B:USR1@120" in kept and b"friday" not in kept
+
+
+def test_a_configuration_keeps_its_bytes() -> None:
+    """A here-document that no shell of a task reads goes along as it is."""
+    assert b'cat > ds.json <<\'J\'\n{"zero_optimization": {"stage": 3}}\nJ\n' in _many("alcf-polaris").script
+
+
+def test_names_of_places_are_never_taken_over() -> None:
+    """Account, QOS and partition of another cluster are asked for, not kept."""
+    made = carry(read(HEAD + b"srun torchrun --nproc_per_node=4 a.py\n"), _cluster("purdue-anvil"))
+    assert isinstance(made, Lacking) and "partition" in {one.slot for one in made.missing}
+    out = _carried(read(HEAD + b"srun -N1 -n1 torchrun --nproc_per_node=4 a.py\n"), "ncsa-delta")
+    assert b"m1234" not in out.script and b"regular" not in out.script
+
+
+@pytest.mark.parametrize(
+    ("body", "says"),
+    [
+        (b'for h in $(cat $PBS_NODEFILE); do ssh $h "torchrun --nnodes=2 --nproc_per_node=4 t.py" & done\nwait\n',
+         "one by one"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_carried_is_refused_with_its_line(body: bytes, says: str) -> None:
+    """Nothing is guessed: one line says where and why."""
+    with pytest.raises(Refused) as refused:
+        _carried(read(b"#!/bin/bash\n#PBS -l select=2:ngpus=4\n" + body), "ncsa-delta")
+    assert says in str(refused.value) and "line 3" in str(refused.value) and "\n" not in str(refused.value)
