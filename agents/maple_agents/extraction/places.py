@@ -61,7 +61,9 @@ _COMMON_BEFORE = listed(
 
 
 _USES = listed("use using under with to charge charging from against bill allocation via")
-_TELLS = listed("the in on to a our their : using with use via into at this for queue , . ( under from SITE") | {""}
+_TELLS = listed("the in on to a our their : using with use via into at this for queue , . ( under from SITE node") | {
+    ""
+}
 
 
 def read(line: Line, text: str) -> Iterator[Reading]:
