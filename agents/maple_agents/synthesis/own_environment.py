@@ -18,11 +18,13 @@ def lines(plan: Plan) -> list[str]:
     """Return the lines that bring the environment that was said, [] where none was.
 
     It is a line (`module load x`, `source path/bin/activate`), a conda environment (`conda env x`, a bare name), or the
-    path of a venv. Raises `Refused` where it is neither.
+    path of a venv; several stand between semicolons. Raises `Refused` where it is neither.
     """
-    text = plan.said.text("environment").strip()
-    if not text:
-        return []
+    parts = [part.strip() for part in plan.said.text("environment").split(";")]
+    return [line for part in parts if part for line in _checked(part)]
+
+
+def _checked(text: str) -> list[str]:
     if not _PLAIN.match(text):
         raise Refused("environment %r: say conda env NAME, the path of a venv, or module load NAME" % text)
     return _lines(text)
@@ -36,7 +38,7 @@ def _lines(text: str) -> list[str]:
         return [text]
     found = _VENV.match(text)
     path = found[1] if found else text
-    if "/" in path or found:
+    if found or "/" in path and (path[0] in "/~$." or " " not in path):
         return ["source %s" % _path(path if path.endswith("/activate") else path.rstrip("/") + "/bin/activate")]
     if _NAME.match(path):
         return _conda(path)

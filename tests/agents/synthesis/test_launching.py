@@ -135,6 +135,7 @@ def test_a_container_stands_around_what_starts_the_ranks(site, words):
         ("/scratch/me/venv", b"\nsource /scratch/me/venv/bin/activate\n"),
         ("venv ~/env", b"\nsource ~/env/bin/activate\n"),
         ("module load x/1", b"\nmodule load x/1\n"),
+        ("module load x; conda activate y", b'\nmodule load x\nsource "$(conda info --base)/etc/profile.d/conda.sh"\n'),
         ("/scratch/my venv", b"\nsource '/scratch/my venv/bin/activate'\n"),
     ],
 )
