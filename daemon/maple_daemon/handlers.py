@@ -50,6 +50,7 @@ class Handler:
         self.kept: Callable[[bytes, int], Awaitable[bytes | None]] = _no_store
         self.keep: Callable[[bytes, int, bytes], None] = lambda key, uid, data: None
         self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
+        self.over: Callable[[bytes, bytes], None] = lambda nonce, taught: None  # a conversation, and what it taught
 
     async def answer(self, request: Request, frame: bytes, peer: Peer) -> Handled:
         """Return the reply, or None when it would come too late. Raises `Forged`, `Busy` and `ValueError`."""

@@ -35,8 +35,16 @@ class Metrics:
         self.waiting = Gauge("maple_waiting_submissions", "Submissions that wait for a worker", registry=self.registry)
         self.open = Gauge("maple_open_connections", "Connections that are open", registry=self.registry)
         self.store_errors = Counter("maple_store_errors", "What the store could not do", registry=self.registry)
+        self.kept = Counter(
+            "maple_remembered", "Submissions, versions and parts of jobs by what was done", ["what"],
+            registry=self.registry,
+        )  # fmt: skip
         self.changed = Counter("maple_decisions", "Decisions by verdict", ["verdict"], registry=self.registry)
         self.rules = Counter("maple_findings", "Findings by rule", ["code"], registry=self.registry)
+
+    def remembered(self, what: str, number: int) -> None:
+        """Count: a "repeat", a new "version", one that is "unversioned", parts "reused" and "read"."""
+        self.kept.labels(what).inc(number)
 
     def page(self) -> bytes:
         """Return the page as a scraper reads it."""

@@ -9,6 +9,7 @@ from collections.abc import Callable
 
 from maple_submit_filter import frames
 
+from . import queries
 from .handlers import Forged, Handled, Handler
 from .limits import Busy, Limits
 from .peers import Peer, Stranger, peer_of
@@ -26,6 +27,7 @@ class Server:
         self._handler, self._limits, self._count = handler, limits, count
         self._open: set[asyncio.Task[None]] = set()
         self._server: asyncio.Server | None = None
+        self.questions: queries.Questions | None = None
 
     async def start(self, listening: socket.socket) -> None:
         """Accept on a socket that is bound already."""
@@ -77,6 +79,8 @@ class Server:
         self._limits.ask(peer.uid)
         async with asyncio.timeout(READ_SECONDS):
             head = await reader.readexactly(8)
+        if self.questions is not None and head[:4] in queries.KINDS:
+            return await self._question(reader, writer, head, peer)
         size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
         with self._limits.holding(size):
             async with asyncio.timeout(READ_SECONDS):
@@ -86,18 +90,38 @@ class Server:
             del frame
         if handled.reply is None:
             return handled.how
-        writer.write(frames.pack_reply(handled.reply))
-        async with asyncio.timeout(SEND_SECONDS):
-            await writer.drain()
-        with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
-            if await self._learn(reader, request.nonce, peer.uid, handled):
-                self._count("learnt")
+        taught = b""
+        try:
+            writer.write(frames.pack_reply(handled.reply))
+            async with asyncio.timeout(SEND_SECONDS):
+                await writer.drain()
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                taught = await self._learn(reader, request.nonce, peer.uid, handled)
+        finally:
+            self._handler.over(request.nonce, taught)
+        if taught:
+            self._count("learnt")
         return handled.how
 
-    async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, uid: int, handled: Handled) -> bool:
+    async def _question(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes, peer: Peer
+    ) -> str:
+        """Answer what a user asks about himself."""
+        assert self.questions is not None
+        size = frames.size_of(head, head[:4], queries.MOST_ASKED)
+        with self._limits.holding(size):
+            async with asyncio.timeout(READ_SECONDS):
+                body = await reader.readexactly(size)
+            answer = await self.questions.answer(head[:4], body, peer.uid)
+        writer.write(answer)
+        async with asyncio.timeout(SEND_SECONDS):
+            await writer.drain()
+        return "question"
+
+    async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, uid: int, handled: Handled) -> bytes:
         """The front hangs up at once, or sends what its helper learnt of the files that this needs."""
         if not handled.key:
-            return False
+            return b""
         try:
             async with asyncio.timeout(LEARN_SECONDS):
                 head = await reader.readexactly(8)
@@ -105,5 +129,5 @@ class Server:
                 with self._limits.holding(size):
                     about, data = frames.unpack_learnt(head + await reader.readexactly(size))
         except TimeoutError:
-            return False
-        return about == nonce and self._handler.learn(handled.key, uid, data)
+            return b""
+        return data if about == nonce and self._handler.learn(handled.key, uid, data) else b""

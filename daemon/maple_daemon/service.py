@@ -13,17 +13,20 @@ from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
 
 from . import metrics, rules_in_force, sockets
+from .described import is_clean
 from .exact import Memory
 from .handlers import Handled, Handler
 from .limits import Limits
 from .log import log
 from .notify import notify
 from .peers import Peer
+from .queries import Questions
+from .recording import Recorder
 from .remembering import Keeper
 from .server import Server
 from .settings import Settings
+from .store.opening import open_store
 from .store.protocol import Store
-from .store.sqlite import open_sqlite
 from .workers import Workers
 
 STORE_SECONDS = 0.02  # that an answer may wait for the store
@@ -45,6 +48,13 @@ class Service:
         if self.keepers:
             self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
+        self.recorder: Recorder | None = None
+        if self.keepers:
+            self.recorder = Recorder(
+                self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered
+            )
+            self.handler.over = self.recorder.over
+            self.server.questions = Questions(self.keepers[0], self.recorder)
         self._page: asyncio.Server | None = None
 
     async def run(self, listening: socket.socket) -> None:
@@ -54,6 +64,8 @@ class Service:
             loop.add_signal_handler(number, stopped.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(self.reload()))
         await self.workers.start()
+        if self.recorder is not None:
+            await self.recorder.start()
         if self.settings.metrics:
             self._page = await metrics.serve(self.metrics, self.settings.metrics)
         await self.server.start(listening)
@@ -70,13 +82,15 @@ class Service:
         """End everything that was started."""
         await self.server.stop()
         await self.workers.stop()
+        if self.recorder is not None:
+            await self.recorder.stop()
         for keeper in self.keepers:
             keeper.close()
         if self._page is not None:
             self._page.close()
 
     def _open_store(self) -> Store:
-        return open_sqlite(self.settings.store)
+        return open_store(self.settings.store, self._complain)
 
     def _complain(self, why: str) -> None:
         self.metrics.store_errors.inc()
@@ -87,8 +101,14 @@ class Service:
         return await self.keepers[0].ask(lambda store: store.decision(key, uid), STORE_SECONDS)
 
     def _keep(self, key: bytes, uid: int, learnt: bytes) -> None:
+        """What holds a secret is kept in memory alone, and worked out again after the service has ended."""
         at = time.time()
-        self.keepers[1].do(lambda store: store.keep_decision(key, uid, learnt, at))
+
+        def keep(store: Store) -> None:
+            if is_clean(learnt):
+                store.keep_decision(key, uid, learnt, at)
+
+        self.keepers[1].do(keep)
 
     async def reload(self) -> None:
         """Read site, policy and rules anew; what cannot be read leaves the old ones in force."""
@@ -109,10 +129,14 @@ class Service:
         if new.facts != old.facts:
             self.memory.clear()
         await workers.stop()
+        if self.recorder is not None:
+            await self.recorder.renew()
         log().info("reloaded", site=new.site.id, changed=new.facts != old.facts)
 
     def _heard(self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
         self.metrics.seconds.labels(handled.how).observe(seconds)
+        if self.recorder is not None:
+            self.recorder.heard(request, peer, handled, decision, seconds)
         if decision is None:
             return
         self.metrics.changed.labels(decision.verdict).inc()

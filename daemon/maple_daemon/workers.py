@@ -31,8 +31,9 @@ class Decided(NamedTuple):
 class Workers:
     """So many processes, each with one submission at a time."""
 
-    def __init__(self, count: int, snapshot: str, seconds: float = 30.0) -> None:
-        self._count, self._snapshot, self._seconds = count, snapshot, seconds
+    def __init__(self, count: int, snapshot: str, seconds: float = 30.0, program: tuple[str, ...] = ()) -> None:
+        self._count, self._seconds = count, seconds
+        self._program = program or ("-IS", _WORKER, snapshot, _LIBRARY)
         self._waiting: OrderedDict[int, deque[tuple[bytes, asyncio.Future[Decided]]]] = OrderedDict()
         self._more = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -83,7 +84,7 @@ class Workers:
         """Keep one process, and give it one submission after the other."""
         while True:
             process = await asyncio.create_subprocess_exec(
-                sys.executable, "-IS", _WORKER, self._snapshot, _LIBRARY,
+                sys.executable, *self._program,
                 stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
                 env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/",
             )  # fmt: skip

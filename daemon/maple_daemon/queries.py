@@ -1,0 +1,172 @@
+"""What a user asks about himself over the same socket: frames of JSON, answered for the uid that the kernel names.
+
+"MPH1" asks: {"ask": "versions" | "records" | "decision", …}. "MPA1" tells what the user's own process has read of his
+files: {"record", "parts", "values"} as `maple_submit_filter.job_records` has them, each part and value a list.
+"MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable
+from typing import Any, Protocol
+
+from maple_agents.models.masking import masked
+from maple_submit_filter.job_records import Part, Value, Version
+
+from .remembering import Keeper
+from .store.protocol import Store
+from .versions import FILES
+
+ASK, TELL, ANSWER = b"MPH1", b"MPA1", b"MPJ1"
+KINDS = (ASK, TELL)
+MOST_ASKED = 512 << 10  # bytes
+MOST_ANSWER = 16 << 20
+MOST_ROWS = 500
+MOST_SCRIPTS = 50  # versions with their scripts in one answer
+MOST_PARTS, MOST_VALUES, MOST_TEXT = 64, 1000, 1000
+SECONDS = 2.0
+Told = dict[str, Any]
+
+
+class Learner(Protocol):
+    """Who is told what was read of a user's files."""
+
+    def analysed(self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:
+        """Keep it; return whether there is such a record of this uid."""
+
+
+class Wrong(ValueError):
+    """What was asked cannot be answered: one line."""
+
+
+class Questions:
+    """Answers from the store, and hands on what is told."""
+
+    def __init__(self, read: Keeper, learner: Learner) -> None:
+        self._read, self._learner = read, learner
+
+    async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
+        """Return the frame that answers. Raises nothing that a question could cause."""
+        try:
+            told = _object(body)
+            found = self._told(told, uid) if kind == TELL else await self._asked(told, uid)
+            text = json.dumps({"found": found}).encode()
+            if len(text) > MOST_ANSWER:
+                raise Wrong("the answer is too long; ask for fewer versions")
+        except Wrong as error:
+            text = json.dumps({"wrong": str(error)}).encode()
+        return ANSWER + len(text).to_bytes(4, "big") + text
+
+    async def _asked(self, told: Told, uid: int) -> Any:
+        question = _QUESTIONS.get(_text(told, "ask"))
+        if question is None:
+            raise Wrong("unknown question; known are %s" % ", ".join(_QUESTIONS))
+        found = await self._read.ask(lambda store: {"is": question(store, uid, told)}, SECONDS)
+        if found is None:
+            raise Wrong("the memory does not answer now; ask again later")
+        return found["is"]
+
+    def _told(self, told: Told, uid: int) -> bool:
+        parts = tuple(_part(one) for one in _list(told, "parts", MOST_PARTS))
+        values = tuple(_value(one) for one in _list(told, "values", MOST_VALUES))
+        return self._learner.analysed(uid, _text(told, "record"), parts, values)
+
+
+def _versions(store: Store, uid: int, told: Told) -> list[Told]:
+    """Of one lineage, or of all; with "scripts" true with their scripts."""
+    scripts = told.get("scripts") is True
+    most = _number(told, MOST_SCRIPTS if scripts else MOST_ROWS)
+    found = store.versions(uid, _text(told, "lineage"), most)
+    return [_version(one, scripts) for one in found]
+
+
+def _records(store: Store, uid: int, told: Told) -> list[Told]:
+    """Of one version, of one job, or all."""
+    found = store.records(uid, _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS))
+    return [{**one._asdict(), "outcome": one.outcome._asdict() if one.outcome else None} for one in found]
+
+
+def _decision(store: Store, uid: int, told: Told) -> Any:
+    """As `maple check --json` has it, None where it is gone."""
+    try:
+        kept = store.decision(bytes.fromhex(_text(told, "decision")), uid)
+        return json.loads(zlib.decompressobj().decompress(kept, MOST_ANSWER)) if kept else None
+    except (ValueError, zlib.error):
+        return None
+
+
+_QUESTIONS: dict[str, Callable[[Store, int, Told], Any]] = {
+    "versions": _versions,
+    "records": _records,
+    "decision": _decision,
+}
+
+
+def _version(one: Version, script: bool) -> Told:
+    made = {**one._asdict(), "script": one.script.decode("utf-8", "surrogateescape") if script else None}
+    return {
+        **made,
+        "parts": [part._asdict() for part in one.parts],
+        "values": [value._asdict() for value in one.values],
+    }
+
+
+def _object(body: bytes) -> Told:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Wrong("not JSON") from None
+    if not isinstance(told, dict):
+        raise Wrong("not an object")
+    return told
+
+
+def _text(told: Told, key: str) -> str:
+    value = told.get(key, "")
+    if not isinstance(value, str) or len(value) > MOST_TEXT or "\0" in value:
+        raise Wrong("%s: not a text of at most %d characters" % (key, MOST_TEXT))
+    return value
+
+
+def _number(told: Told, most: int) -> int:
+    value = told.get("limit", min(100, most))
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise Wrong("limit: not a number from 1")
+    return min(value, most)
+
+
+def _list(told: Told, key: str, most: int) -> list[list[Any]]:
+    value = told.get(key, [])
+    if not isinstance(value, list) or len(value) > most or not all(isinstance(one, list) for one in value):
+        raise Wrong("%s: not a list of at most %d lists" % (key, most))
+    return value
+
+
+def _part(one: list[Any]) -> Part:
+    try:
+        kind, name, digest, (first, last) = one
+    except (ValueError, TypeError):
+        raise Wrong("a part is kind, name, hash, lines") from None
+    texts = _texts((kind, name, digest))
+    if kind not in FILES or not all(_is_line(line) for line in (first, last)):
+        raise Wrong("a part of this kind, or its lines, cannot be told")
+    return Part(texts[0], texts[1], texts[2], (first, last))
+
+
+def _value(one: list[Any]) -> Value:
+    if len(one) != 6 or not _is_line(one[3]):
+        raise Wrong("a value is name, value, file, line, part, by")
+    name, value, file, part, by = _texts((*one[:3], *one[4:]))
+    return Value(name, masked(value), file, one[3], part, by)
+
+
+def _texts(found: tuple[Any, ...]) -> list[str]:
+    if not all(isinstance(one, str) and len(one) <= MOST_TEXT for one in found):
+        raise Wrong("not texts of at most %d characters" % MOST_TEXT)
+    return list(found)
+
+
+def _is_line(line: Any) -> bool:
+    return isinstance(line, int) and not isinstance(line, bool) and 0 <= line < 1 << 31

@@ -1,0 +1,91 @@
+"""A process that reads what a submission is: `python3 -I reader.py SNAPSHOT FOLDER…`, questions on fd 0.
+
+It opens no file of a user's and holds nobody's state. Text that took the parser too long, or what breaks it, costs this
+process alone. Secrets are masked here, before anything is kept.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import signal
+import struct
+import sys
+from typing import Any, NamedTuple, Optional
+
+MEMORY = 1024 << 20  # bytes of address space
+SECONDS = 15.0
+MOST_QUESTION = 64 << 20
+_HEAD = struct.Struct(">BI")  # as `worker` answers: a zero, bytes that follow
+_SIZES = struct.Struct(">III")  # of the request, of the decision, and of the list of parts
+
+
+class Question(NamedTuple):
+    """*decision*: as `learnt` packs it, b"" for none. *wanted*: hashes of parts to read, None: tell what it is."""
+
+    frame: bytes
+    decision: bytes = b""
+    wanted: Optional[tuple[str, ...]] = None
+
+
+def pack(question: Question) -> bytes:
+    """Return the question as bytes."""
+    wanted = json.dumps(question.wanted).encode()
+    sizes = _SIZES.pack(len(question.frame), len(question.decision), len(wanted))
+    return sizes + question.frame + question.decision + wanted
+
+
+def main(snapshot: str) -> None:
+    """Answer questions until there are no more."""
+    from maple_submit_filter import settled
+
+    from maple_daemon import described
+
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    os.nice(5)
+    site = settled.site({"snapshot": snapshot} if snapshot else {})
+    while True:
+        sizes = _SIZES.unpack(_receive(_SIZES.size))
+        if sum(sizes) > MOST_QUESTION:
+            return
+        question = Question(_receive(sizes[0]), _receive(sizes[1]), _wanted(_receive(sizes[2])))
+        signal.setitimer(signal.ITIMER_REAL, SECONDS)
+        try:
+            made = json.dumps(described.answer(question, site)).encode()
+        except Exception as error:  # nothing is known of this submission, and the next one counts
+            os.write(2, ("maple: reader: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
+            made = b""
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        _send(_HEAD.pack(0, len(made)) + made)
+
+
+def _wanted(text: bytes) -> Optional[tuple[str, ...]]:
+    told: Any = json.loads(text)
+    return None if told is None else tuple(told)
+
+
+def _receive(size: int) -> bytes:
+    parts = []
+    while size > 0:
+        part = os.read(0, min(size, 1 << 20))
+        if not part:
+            raise EOFError
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _send(data: bytes) -> None:
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(1, rest) :]
+
+
+if __name__ == "__main__":
+    sys.path[:0] = sys.argv[2:]
+    try:
+        main(sys.argv[1])
+    except EOFError:
+        os._exit(0)

@@ -1,0 +1,208 @@
+"""Versions of a job: the lineage of a submission, what it was made from, and what of it need not be read again.
+
+Values in, values out. A lineage is one job of one user's through all its edits; every version in it but the first has
+one parent. Arrays and sweeps (one script, other words or variables) are one lineage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.job_records import Part, Value, Version
+
+LIKE = 0.6  # of the lines of both scripts: from here on one is taken for a copy of the other
+FILES = ("program", "config", "requirements")
+AROUND = ("argv", "variables")  # of the submit command
+OVERALL = ("plan", "model")  # who says so looked at everything
+
+
+class Told(NamedTuple):
+    """A submission as it may be kept: secrets masked, hashes of what came.
+
+    *named*: the user gave the job its name. *partition*: as said, "" for none. *reader*: hash of the code that reads.
+    """
+
+    uid: int
+    scheduler: str
+    path: str
+    name: str
+    named: bool
+    cwd: str
+    argv: tuple[str, ...]
+    script: bytes
+    script_hash: str
+    parts: tuple[Part, ...]
+    partition: str = ""
+    reader: str = ""
+
+
+class Known(NamedTuple):
+    """A version without its script. *lines*: hashes of the script's lines; *above*: of all down to a part's end."""
+
+    version: Version
+    lines: frozenset[int]
+    above: Mapping[str, bytes]
+
+
+class Reuse(NamedTuple):
+    """*values* of parts that need not be read again; *same*: those parts; *again*: the parts to read."""
+
+    values: tuple[Value, ...]
+    same: tuple[Part, ...]
+    again: tuple[Part, ...]
+
+
+def version_id(told: Told) -> str:
+    """Return the id of a state of a job: of the user, the scheduler, the content, the words and the variables."""
+    made = hashlib.sha256()
+    words = [one.hash for one in told.parts if one.kind in AROUND]
+    for word in (str(told.uid), told.scheduler, told.script_hash, *words):
+        made.update(b"%d:%s" % (len(word), word.encode()))
+    return made.hexdigest()[:32]
+
+
+def id_with_files(version: str, parts: Iterable[Part]) -> str:
+    """Return the id of a version whose files are these, where it had others before."""
+    files = sorted("%s %s %s" % (one.kind, one.name, one.hash) for one in parts if one.kind in FILES)
+    return hashlib.sha256("\n".join((version, *files)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def version_of(told: Told, known: Sequence[Known], at: float) -> Version:
+    """Return the version that a submission is: one that is known, or a new one of a known lineage or of its own.
+
+    *known*: of the same user, the newest first.
+    """
+    own = version_id(told)
+    mine = [one for one in known if one.version.uid == told.uid and one.version.scheduler == told.scheduler]
+    for one in mine:
+        if one.version.id == own:
+            return one.version._replace(script=told.script)
+    parent = parent_of(told, mine)
+    return Version(
+        own, parent.lineage if parent else own, parent.id if parent else "", told.uid, at, told.scheduler, told.path,
+        told.name, told.cwd, told.argv, told.script, told.script_hash, told.parts, (), told.reader,
+    )  # fmt: skip
+
+
+def parent_of(told: Told, known: Sequence[Known]) -> Version | None:
+    """Return the version that a submission was made from, None where it is the first of its job.
+
+    Of the first of these that there are: the same script, path and name, name and work dir, similar scripts. Of several
+    the most similar one, and of those the newest.
+    """
+    lines = lines_of(told.script)
+    for is_one in (_same_script, _same_path, _same_place):
+        found = [one for one in known if is_one(told, one.version)]
+        if found:
+            lineage = _nearest(lines, found).version.lineage
+            return _nearest(lines, [one for one in known if one.version.lineage == lineage]).version
+    nearest = _nearest(lines, known) if known and lines else None
+    return nearest.version if nearest and similarity(lines, nearest.lines) >= LIKE else None
+
+
+def _same_script(told: Told, version: Version) -> bool:
+    return told.script_hash == version.script_hash
+
+
+def _same_path(told: Told, version: Version) -> bool:
+    return bool(told.path) and (told.path, told.name) == (version.path, version.name)
+
+
+def _same_place(told: Told, version: Version) -> bool:
+    """A name that the scheduler made up says nothing: every job that came by `--wrap` is called wrap."""
+    return told.named and (told.name, told.cwd) == (version.name, version.cwd)
+
+
+def _nearest(lines: frozenset[int], known: Sequence[Known]) -> Known:
+    return max(known, key=lambda one: (similarity(lines, one.lines), one.version.at))
+
+
+def known_of(version: Version) -> Known:
+    """Return a version as it is compared with others."""
+    return Known(version._replace(script=b""), lines_of(version.script), above(version.script, version.parts))
+
+
+def lines_of(script: bytes) -> frozenset[int]:
+    """Return the lines that say something, by their hashes; these hold in this process only."""
+    lines = (line.strip() for line in script.split(b"\n"))
+    return frozenset(hash(line) for line in lines if line and not (line.startswith(b"#") and line[:2] == b"#!"))
+
+
+def similarity(one: frozenset[int], other: frozenset[int]) -> float:
+    """Return the share of lines that both have: 0 none, 1 all."""
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def reuse(told: Told, known: Iterable[Known]) -> Reuse:
+    """Return what earlier versions of the user tell of parts that are as they were, and which parts to read.
+
+    What the same code read of the same content holds. Of a piece of the script it holds only if everything above it,
+    the words and the variables of the submit command are the same too: bash has seen those before.
+    """
+    same, again, values = [], [], []  # type: tuple[list[Part], list[Part], list[Value]]
+    over = above(told.script, told.parts)
+    candidates = [one for one in known if one.version.reader == told.reader and one.version.uid == told.uid]
+    for part in told.parts:
+        before = next((one for one in candidates if _holds(part, told, over, one)), None)
+        (again if before is None else same).append(part)
+        values += [one for one in before.version.values if is_from(one, part)] if before is not None else []
+    return Reuse(tuple(values), tuple(same), tuple(again))
+
+
+def is_from(value: Value, part: Part) -> bool:
+    """Return whether a value was read of that part alone, and not of the job as a whole."""
+    return value.part == part.hash and value.by not in OVERALL
+
+
+def _holds(part: Part, told: Told, over: Mapping[str, bytes], known: Known) -> bool:
+    if (part.kind, part.name, part.hash) not in _content(known.version.parts, (part.kind,)):
+        return False
+    if part.kind in FILES:
+        return True
+    if part.kind in AROUND and told.script_hash != known.version.script_hash:
+        return False  # what a word means, the script says
+    around = _content(told.parts, AROUND) == _content(known.version.parts, AROUND)
+    return around and over.get(part.hash) == known.above.get(part.hash)
+
+
+def _content(parts: Sequence[Part], kinds: Sequence[str]) -> set[tuple[str, str, str]]:
+    return {(one.kind, one.name, one.hash) for one in parts if one.kind in kinds}
+
+
+def above(script: bytes, parts: Iterable[Part]) -> Mapping[str, bytes]:
+    """Return the hash of the script's beginning down to the last line of each of its parts, by the part's hash."""
+    lines = script.split(b"\n")
+    found = {}
+    for one in parts:
+        if one.kind not in FILES and one.kind not in AROUND:
+            found[one.hash] = hashlib.sha256(b"\n".join(lines[: one.lines[1]])).digest()
+    return found
+
+
+def with_files(version: Version, base: str, parts: Iterable[Part], values: Iterable[Value], at: float) -> Version:
+    """Return the version with what was read of the user's files: a new one if it had others. *base*: its first id."""
+    files = tuple(one for one in parts if one.kind in FILES)
+    before = tuple(one for one in version.parts if one.kind in FILES)
+    if _content(files, FILES) == _content(before, FILES):
+        return version
+    own = tuple(one for one in version.parts if one.kind not in FILES)
+    hashes = {one.hash for one in (*own, *files)}
+    kept = [one for one in version.values if one.part in {part.hash for part in own}]
+    merged = tuple(dict.fromkeys((*kept, *(one for one in values if one.part in hashes))))
+    if not before:
+        return version._replace(parts=own + files, values=merged)
+    made = id_with_files(base, files)
+    return version._replace(id=made, parent=version.id, at=at, parts=own + files, values=merged)
+
+
+def changes(version: Version, parent: Version | None) -> tuple[str, ...]:
+    """Return what is not as in the parent, by kind or file name; () where nothing is, or there is no parent."""
+    if parent is None:
+        return ()
+    was = {(one.kind, one.name): one.hash for one in parent.parts}
+    now = {(one.kind, one.name): one.hash for one in version.parts}
+    names = [name if name else kind for kind, name in (*now, *was) if was.get((kind, name)) != now.get((kind, name))]
+    return tuple(dict.fromkeys(os.path.basename(one) for one in names))
