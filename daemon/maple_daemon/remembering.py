@@ -4,24 +4,29 @@ from __future__ import annotations
 
 import asyncio
 import queue
+import random
 import threading
 import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from .store.protocol import Store, StoreError
+from .store.protocol import Caps, Gone, NotKept, Store, StoreError
 
 RETRY = 30.0  # seconds before a broken store is opened again
+PURGE = 3600.0  # seconds between two purges
 MOST_WAITING = 20_000  # changes; further ones are dropped, and counted
 Open = Callable[[], Store]
 Result = TypeVar("Result")
 
 
 class Keeper:
-    """One thread with one store. *complain* hears each time that something could not be done."""
+    """One thread with one store. *complain* hears each time that something could not be done.
 
-    def __init__(self, open_store: Open, complain: Callable[[str], None]) -> None:
-        self._open_store, self._complain = open_store, complain
+    *retry*: seconds before a broken store is opened again.
+    """
+
+    def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
+        self._open_store, self._complain, self._retry = open_store, complain, retry
         self._jobs: queue.Queue[Callable[[Store | None], None] | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._thread.start()
@@ -66,28 +71,49 @@ class Keeper:
 
     def _work(self) -> None:
         store: Store | None = None
-        broken = -RETRY
+        broken = -self._retry
         while (job := self._jobs.get()) is not None:
-            if store is None and time.monotonic() - broken >= RETRY:
+            if store is None and time.monotonic() - broken >= self._retry:
                 store = self._opened()
                 broken = time.monotonic()
-            try:
-                job(store)
-            except StoreError as error:
-                self._complain(str(error))
+            if not self._done(job, store):
                 broken = time.monotonic()
                 _close(store)
                 store = None
-            except RuntimeError:
-                pass  # the loop that asked is gone
         _close(store)
+
+    def _done(self, job: Callable[[Store | None], None], store: Store | None) -> bool:
+        """Return whether the store is well after it."""
+        try:
+            job(store)
+        except NotKept as error:
+            self._complain(str(error))
+        except StoreError as error:
+            self._complain(str(error))
+            return False
+        except RuntimeError:
+            pass  # the loop that asked is gone
+        except Exception as error:  # a mistake of ours costs what was asked, not the memory of everybody
+            self._complain("a change or question failed: %s: %s" % (type(error).__name__, error))
+        return True
 
     def _opened(self) -> Store | None:
         try:
             return self._open_store()
-        except StoreError as error:
-            self._complain(str(error))
+        except Exception as error:  # a missing library too: answers go on without memory
+            self._complain(str(error) or type(error).__name__)
             return None
+
+
+async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], every: float = PURGE) -> None:
+    """Remove what is too old or too much, soon after the start and then each hour, until cancelled.
+
+    Not to the second, so that the daemons of several login nodes do not do it at once.
+    """
+    await asyncio.sleep(every / 30 * random.uniform(0.5, 1.5))
+    while True:
+        keeper.do(lambda store: said(store.purge(time.time(), caps)))
+        await asyncio.sleep(every * random.uniform(0.9, 1.1))
 
 
 def _close(store: Store | None) -> None:

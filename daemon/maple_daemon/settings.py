@@ -10,6 +10,7 @@ from maple_submit_filter import places
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .limits import Bounds
+from .store.protocol import Caps
 
 Role = Literal["submissions", "events"]
 
@@ -28,10 +29,20 @@ class PerUser(Table):
     connections: Annotated[int, Field(ge=1)] = Bounds().open
 
 
+class Keep(Table):
+    """What the store keeps at most. *days*: since a version was last submitted; *mib*: of the whole store."""
+
+    days: Annotated[int, Field(ge=1)] = Caps().days
+    versions_of_user: Annotated[int, Field(ge=1)] = Caps().versions_of_user
+    records_of_user: Annotated[int, Field(ge=1)] = Caps().records_of_user
+    mib: Annotated[int, Field(ge=1)] = Caps().bytes >> 20
+
+
 class Settings(Table):
     """*conf*: the front's own file, which names site, policy and modes. *metrics*: a socket's path, or a loopback port.
 
-    *store*: the file of the memory that outlives the service, "" for none.
+    *store*: the file of the memory that outlives the service, or `postgresql://USER@HOST/DATABASE?passfile=FILE` where
+    several login nodes share one; "" for none.
     *memory_mib*: for decisions that are known. *workers*: processes that decide; 0: one for each two cores.
     """
 
@@ -43,6 +54,7 @@ class Settings(Table):
     connections: Annotated[int, Field(ge=1, le=65536)] = Bounds().all
     per_user: PerUser = PerUser()
     store: str = "/var/lib/maple/memory.db"
+    keep: Keep = Keep()
     metrics: str = ""
     log: Literal["json", "text"] = "json"
 
@@ -51,6 +63,12 @@ class Settings(Table):
         """What the server holds callers to."""
         user = self.per_user
         return Bounds(user.rate, user.burst, user.connections, self.connections)
+
+    @property
+    def caps(self) -> Caps:
+        """What a purge leaves."""
+        keep = self.keep
+        return Caps(keep.days, keep.versions_of_user, keep.records_of_user, keep.mib << 20)
 
     @property
     def worker_count(self) -> int:

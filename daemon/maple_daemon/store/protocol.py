@@ -12,6 +12,10 @@ class StoreError(Exception):
     """The store cannot be used now (locked, full, corrupt, gone): answers go on without memory. One line."""
 
 
+class NotKept(StoreError):
+    """This one thing cannot be kept (a text or number that the store has no form for); the store itself is well."""
+
+
 class Caps(NamedTuple):
     """What is kept at most. *days*: since a version was last submitted; *bytes*: of the whole store."""
 
@@ -56,10 +60,10 @@ class Store(Protocol):
         """Put what is known of a version now in place of what was; False: this uid has none of that id."""
 
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
-        """Return a user's versions, the newest first, of one lineage or of all."""
+        """Return a user's versions, the newest first, of one lineage or of all; what cannot be read is left out."""
 
     def values(self, uid: int, parts: Sequence[str]) -> list[Value]:
-        """Return what was read of parts with these hashes before, by this user."""
+        """Return what was read of parts with these hashes before, by this user, what was kept last first."""
 
     def keep_record(self, record: Record) -> None:
         """Remember a submission."""
@@ -74,13 +78,19 @@ class Store(Protocol):
         """Return submissions whose job is not known, oldest first; *uid* None: of all, for the service itself."""
 
     def join(self, record: str, uid: int, job: str, how: str) -> bool:
-        """Say which job a record became. False: there is no such record of this uid, or it is joined already."""
+        """Say which job a record became.
+
+        False: there is no such record of this uid, it is joined already, or the job belongs to another of his records.
+        """
 
     def keep_outcomes(self, outcomes: Iterable[Outcome]) -> int:
-        """Remember how jobs ended, also of jobs that no record is joined to yet; return how many were new."""
+        """Remember how jobs ended, also of jobs that no record is joined to yet; return how many jobs were new.
+
+        A later word about a job stands in place of an earlier one.
+        """
 
     def unended(self, limit: int = 1000) -> list[Record]:
-        """Return joined submissions whose outcome is not known, oldest first, for the service itself."""
+        """Return joined submissions that are not known to have ended, oldest first, for the service itself."""
 
     def count(self, rows: Iterable[Counted]) -> None:
         """Add to the site-wide numbers."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import zlib
 from collections.abc import Sequence
@@ -25,7 +26,10 @@ def version(row: Sequence[Any]) -> Version | None:
     """Return the version of a row (told, script), None where it cannot be read."""
     try:
         told = json.loads(row[0])
-        script = zlib.decompressobj().decompress(bytes(row[1]), MOST_SCRIPT)
+        unpacked = zlib.decompressobj()
+        script = unpacked.decompress(bytes(row[1]), MOST_SCRIPT)
+        if unpacked.unconsumed_tail or not unpacked.eof:
+            return None
         told["parts"] = tuple(Part(kind, name, digest, tuple(lines)) for kind, name, digest, lines in told["parts"])
         told["values"] = tuple(Value(*one) for one in told["values"])
         told["argv"] = tuple(told["argv"])
@@ -52,8 +56,8 @@ def record(row: Sequence[Any]) -> Record | None:
 
 
 def of_outcome(one: Outcome, now: float) -> tuple[object, ...]:
-    """Return job, uid, when, and all of it as JSON."""
-    return one.job, one.uid, one.ended or now, _json(one._asdict())
+    """Return job, uid, when, state, and all of it as JSON."""
+    return one.job, one.uid, one.ended or now, one.state, _json(one._asdict())
 
 
 def outcome(row: Sequence[Any]) -> Outcome | None:
@@ -64,9 +68,10 @@ def outcome(row: Sequence[Any]) -> Outcome | None:
         return None
 
 
-def of_value(value: Value, uid: int) -> tuple[object, ...]:
-    """Return uid, the part's hash, and all of it as JSON."""
-    return uid, value.part, _json(list(value))
+def of_value(value: Value, uid: int, at: float) -> tuple[object, ...]:
+    """Return uid, the part's hash, a hash of the rest as key, when, and all of it as JSON."""
+    told = _json(list(value))
+    return uid, value.part, hashlib.sha256(told.encode()).digest(), at, told
 
 
 def value(row: Sequence[Any]) -> Value | None:

@@ -6,6 +6,8 @@ later Maple adds needs no new column.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
     (
         "m001_first",
@@ -30,7 +32,34 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             " state TEXT NOT NULL, jobs {int} NOT NULL, PRIMARY KEY (day, code, place, verdict, state))",
         ),
     ),
+    (
+        "m002_what_grew",
+        (
+            # A value may be longer than PostgreSQL takes in an index (2.7 kB), so its hash is the key.
+            "DROP TABLE part_values",
+            "CREATE TABLE part_values (uid {int} NOT NULL, part TEXT NOT NULL, id {blob} NOT NULL, at {real} NOT NULL,"
+            " told TEXT NOT NULL, PRIMARY KEY (uid, part, id))",
+            "CREATE INDEX part_values_at ON part_values (at)",
+            "CREATE INDEX records_at ON records (at)",
+            "CREATE INDEX outcomes_at ON outcomes (at)",
+            # One job is one submission: two daemons at once cannot join it twice.
+            "CREATE UNIQUE INDEX records_one_job ON records (job, uid) WHERE job <> ''",
+            "ALTER TABLE outcomes ADD COLUMN state TEXT NOT NULL DEFAULT ''",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
+KEYS = {
+    "versions": "id, uid",
+    "records": "id, uid",
+    "decisions": "key",
+    "part_values": "uid, part, id",
+    "outcomes": "job, uid",
+}
 TABLES = ("decisions", "versions", "part_values", "records", "outcomes", "counts")
+
+
+def unknown(applied: Iterable[str]) -> list[str]:
+    """Return those of the applied migrations that this Maple does not know: a newer one wrote the store."""
+    return sorted(set(applied) - {name for name, _ in MIGRATIONS})

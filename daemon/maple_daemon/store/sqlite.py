@@ -5,51 +5,81 @@ from __future__ import annotations
 import contextlib
 import os
 import sqlite3
+import stat
+import threading
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import weakref
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from sqlite_utils import Database, Migrations
 
-from . import schema
-from .protocol import StoreError
+from . import broken, schema
+from .mounts import on_network
+from .protocol import NotKept, StoreError
+from .runner import Change
 from .sql import SqlStore
 
-# Names that statfs(2) has for file systems where a write-ahead log does not work: its memory is not shared there.
-NETWORK = frozenset(
-    ("nfs", "nfs4", "lustre", "gpfs", "beegfs", "ceph", "cifs", "smb3", "fuse.sshfs", "panfs", "9p", "afs")
-)
 WAIT = 2.0  # seconds for another writer
+_CORRUPT = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
+_AT_FAULT = (sqlite3.IntegrityError, sqlite3.DataError, sqlite3.InterfaceError, OverflowError, ValueError)
+Say = Callable[[str], None]
 
 
-def open_sqlite(path: str, clock: Callable[[], float] = time.time) -> SqlStore:
-    """Return the store at *path*, made and migrated where needed. Raises `StoreError`."""
-    return SqlStore(SqliteRunner(path), clock)
+class Corrupt(StoreError):
+    """The file is no database any more, or its pages contradict each other."""
+
+
+def open_sqlite(
+    path: str,
+    clock: Callable[[], float] = time.time,
+    *,
+    say: Say | None = None,
+    create: bool = True,
+    mounts: str = "/proc/self/mounts",
+) -> SqlStore:
+    """Return the store at *path*, made and migrated where needed. Raises `StoreError`.
+
+    *say*: hears that a corrupt one was laid aside; None: it is left where it is. *create*: else it has to be there.
+    """
+    try:
+        return SqlStore(SqliteRunner(path, create, say is not None, mounts), clock)
+    except Corrupt as error:
+        if say is None:
+            raise
+        say(str(error))
+        return SqlStore(SqliteRunner(path, create, True, mounts), clock)
 
 
 class SqliteRunner:
-    """One connection. Not for two threads at once."""
+    """One connection, for one thread at a time. *mends*: lays a corrupt database aside."""
 
-    def __init__(self, path: str) -> None:
-        self._path = path
+    def __init__(self, path: str, create: bool, mends: bool, mounts: str) -> None:
+        self.path, self._mends = path, mends
+        self._lock = threading.Lock()
         with _told(path):
-            _private(path)
+            self._file = _private(path, create)
             self._connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
-            self._connection.execute("PRAGMA journal_mode = %s" % ("DELETE" if on_network(path) else "WAL"))
-            self._connection.execute("PRAGMA synchronous = NORMAL")
-            self._connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
-            _migrations().apply(Database(self._connection, execute_plugins=False))
-            self._connection.commit()
+        try:
+            with self._working(first=True):
+                _set_up(self._connection, "DELETE" if on_network(path, mounts) else "WAL")
+                _migrate(self._connection, path)
+        except StoreError:
+            self._connection.close()
+            raise
+        with _REGISTER:
+            _OPEN.add(self)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Sequence[Any]]:
         """Return what a question comes to."""
-        with _told(self._path):
+        with self._working():
             return self._connection.execute(statement, tuple(values)).fetchall()
 
-    def change(self, statement: str, values: Iterable[Sequence[object]]) -> int:
-        """Make a change for each of the values in one transaction."""
-        with _told(self._path), self._connection:
-            return max(0, self._connection.executemany(statement, [tuple(one) for one in values]).rowcount)
+    def change(self, *changes: Change) -> list[int]:
+        """Make all of the changes in one transaction."""
+        with self._working(), self._connection:
+            made = (self._connection.executemany(one.statement, one.values) for one in changes)
+            return [max(0, cursor.rowcount) for cursor in made]
 
     def size(self) -> int:
         """Return the bytes that pages in use take."""
@@ -59,31 +89,98 @@ class SqliteRunner:
         return int((pages - free) * bytes_)
 
     def shrink(self) -> None:
-        """Give free pages back to the disk."""
-        with _told(self._path):
-            self._connection.execute("PRAGMA incremental_vacuum").fetchall()
-            self._connection.commit()
+        """Give free pages back to the disk, and empty the log, which may hold what was removed."""
+        with self._working():
+            self._connection.executescript("PRAGMA incremental_vacuum")  # `execute` takes one step, which is one page
+        self.rows("PRAGMA wal_checkpoint(TRUNCATE)")
 
     def check(self) -> list[str]:
         """Return what SQLite itself finds wrong, and tables that are missing."""
-        found = [row[0] for row in self.rows("PRAGMA integrity_check(20)")]
+        found = [" ".join(row[0].split()) for row in self.rows("PRAGMA integrity_check(20)")]
         there = {row[0] for row in self.rows("SELECT name FROM sqlite_master WHERE type = 'table'")}
         missing = ["table %s is missing" % table for table in schema.TABLES if table not in there]
         return ([] if found == ["ok"] else found) + missing
 
     def backup(self, path: str) -> None:
-        """Write a whole copy while others may write."""
-        if os.path.lexists(path):
-            raise StoreError("%s: is there already; name another file" % path)
+        """Write a whole copy while others may write; a copy that is not whole is removed."""
         with _told(path):
-            _private(path)
-            with contextlib.closing(sqlite3.connect(path)) as to:
+            _made(path)
+        try:
+            with self._working(), _told(path), contextlib.closing(sqlite3.connect(path)) as to:
                 self._connection.backup(to)
+        except BaseException:
+            os.unlink(path)
+            raise
 
     def close(self) -> None:
-        """Close the connection."""
-        with contextlib.suppress(sqlite3.Error):
+        """Close the connection, once a statement that runs has ended."""
+        with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.close()
+        with _REGISTER:
+            _OPEN.discard(self)
+
+    @contextlib.contextmanager
+    def _working(self, first: bool = False) -> Iterator[None]:
+        """Hold the connection; what goes wrong is a `StoreError`, and a file that is not ours any more is let go."""
+        try:
+            with self._lock, _told(self.path):
+                if not first and _identity(self.path) != self._file:
+                    raise _Replaced()
+                yield
+        except _Replaced:
+            _close_all(self.path)
+            raise StoreError("%s: was removed or replaced while it was open" % self.path) from None
+        except Corrupt as error:
+            raise (self._laid_aside(error) if self._mends else error) from None
+
+    def _laid_aside(self, error: Corrupt) -> StoreError:
+        """Let go of the database in this process, lay it aside unless somebody did, and return what to say."""
+        self.close()
+        _close_all(self.path)
+        with _REGISTER:
+            if _identity(self.path) != self._file:
+                return Corrupt("%s; it was laid aside" % error)
+            try:
+                return Corrupt("%s; it was laid aside as %s, a new one is made" % (error, broken.lay_aside(self.path)))
+            except OSError as failed:
+                return StoreError("%s; it cannot be laid aside: %s" % (error, failed.strerror))
+
+
+class _Replaced(Exception):
+    """There is another file now under the name, or none."""
+
+
+# SQLite removes a log by its name when the last connection to a database closes. A connection to a database that was
+# renamed would so take the log of its successor; therefore all that this process has open are closed before.
+_OPEN: weakref.WeakSet[SqliteRunner] = weakref.WeakSet()
+_REGISTER = threading.Lock()
+
+
+def _close_all(path: str) -> None:
+    with _REGISTER:
+        found = [one for one in _OPEN if one.path == path]
+    for one in found:
+        one.close()
+
+
+def _set_up(connection: sqlite3.Connection, journal: str) -> None:
+    """Make room given back (before the first table), removed rows overwritten, and writers wait for no reader."""
+    connection.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    connection.execute("PRAGMA secure_delete = ON")
+    connection.execute("PRAGMA journal_mode = %s" % journal).fetchall()
+    connection.execute("PRAGMA synchronous = NORMAL")
+
+
+def _migrate(connection: sqlite3.Connection, path: str) -> None:
+    """Bring the tables up to date; of two who open it at once, the second waits and finds nothing to do."""
+    migrations, db = _migrations(), Database(connection, execute_plugins=False)
+    newer = schema.unknown(one.name for one in migrations.applied(db))
+    if newer:
+        raise StoreError("%s: a newer Maple wrote it (%s); install that one, or name another file" % (path, newer[-1]))
+    if migrations.pending(db):
+        connection.execute("BEGIN IMMEDIATE")
+        migrations.apply(db)
+        connection.commit()
 
 
 def _migrations() -> Migrations:
@@ -100,24 +197,33 @@ def _migrations() -> Migrations:
     return found
 
 
-def _private(path: str) -> None:
-    """Make the file, and let nobody else read it."""
-    os.makedirs(os.path.dirname(path) or ".", 0o700, exist_ok=True)
-    fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-    os.close(fd)
+def _private(path: str, create: bool) -> tuple[int, int]:
+    """Make the file if it is not there, let nobody else read it, and return which file it is.
+
+    One that is there is not opened: closing it would drop the locks that this process holds on it.
+    """
+    if create:
+        os.makedirs(os.path.dirname(path) or ".", 0o700, exist_ok=True)
+        with contextlib.suppress(FileExistsError):
+            _made(path)
+    facts = os.lstat(path)
+    if not stat.S_ISREG(facts.st_mode):
+        raise StoreError("%s: is not a plain file; name another one" % path)
+    if facts.st_mode & 0o077:
+        os.chmod(path, 0o600)
+    return facts.st_dev, facts.st_ino
 
 
-def on_network(path: str, mounts: str = "/proc/self/mounts") -> bool:
-    """Return whether the folder of *path* lies on a network file system, as the longest mount point above it says."""
-    folder = os.path.realpath(os.path.dirname(path) or ".")
-    best, kind = "", ""
-    with contextlib.suppress(OSError), open(mounts, encoding="utf-8", errors="surrogateescape") as file:
-        for line in file:
-            words = line.split()
-            point = words[1].replace("\\040", " ") if len(words) > 2 else ""
-            if (folder + "/").startswith(point.rstrip("/") + "/") and len(point) >= len(best):
-                best, kind = point, words[2]
-    return kind in NETWORK
+def _made(path: str) -> None:
+    os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    try:
+        facts = os.lstat(path)
+    except OSError:
+        return None
+    return facts.st_dev, facts.st_ino
 
 
 @contextlib.contextmanager
@@ -125,5 +231,16 @@ def _told(path: str) -> Iterator[None]:
     """Raise what SQLite and the disk complain of as `StoreError`, in one line."""
     try:
         yield
-    except (sqlite3.Error, OSError) as error:
-        raise StoreError("%s: %s" % (path, " ".join(str(error).split()))) from error
+    except _AT_FAULT as error:
+        raise NotKept("%s: not kept: %s" % (path, _line(error))) from error
+    except sqlite3.DatabaseError as error:
+        corrupt = getattr(error, "sqlite_errorcode", 0) & 0xFF in _CORRUPT
+        raise (Corrupt if corrupt else StoreError)("%s: %s" % (path, _line(error))) from error
+    except sqlite3.Error as error:
+        raise StoreError("%s: %s" % (path, _line(error))) from error
+    except OSError as error:
+        raise StoreError("%s: %s" % (path, (error.strerror or str(error)).lower())) from error
+
+
+def _line(error: Exception) -> str:
+    return " ".join(str(error).split())[:300]

@@ -1,0 +1,31 @@
+"""Which store the settings name: a path is SQLite's, `postgresql://…` is a server's."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+
+from .protocol import Store
+
+SCHEMES = ("postgresql://", "postgres://")
+
+
+def open_store(
+    named: str,
+    say: Callable[[str], None] | None = None,
+    *,
+    create: bool = True,
+    clock: Callable[[], float] = time.time,
+) -> Store:
+    """Return the store, made and migrated where needed. Raises `StoreError`.
+
+    *say*: hears that a corrupt file was laid aside and a new one made; None: it is left where it is.
+    *create*: False where a store that is not there is a mistake, as for an administrator's command.
+    """
+    if named.startswith(SCHEMES):
+        from .postgresql import open_postgresql
+
+        return open_postgresql(named, clock, create=create)
+    from .sqlite import open_sqlite
+
+    return open_sqlite(named, clock, say=say, create=create)
