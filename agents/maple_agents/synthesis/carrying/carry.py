@@ -42,6 +42,7 @@ class Way(NamedTuple):
     in_front: bool  # each rank gets its numbers in front of its program
 
 
+_NOT_FOLLOWED = "nothing in it is wrong as far as it can be followed, so it was left as it is"
 _REMOTE = ("ssh", "rsh", "pbs_tmrsh", "pbsdsh")
 _GOES = re.compile(rb'^cd "?\$\{?PBS_O_WORKDIR\}?"?', re.MULTILINE)
 _WAYS = (Way(False, False), Way(True, False), Way(True, True))
@@ -68,6 +69,16 @@ def carry(
     mended = _mended(foreign, cluster, words) if home else None
     if mended is not None:
         return mended
+    try:
+        return _anew(foreign, cluster, words, home)
+    except Refused:
+        if home and not foreign.wrong and not mending.says_more(foreign, said) and not foreign.job.script.refused:
+            return Carried(foreign.source, None, (*foreign.notes, _NOT_FOLLOWED), True)
+        raise
+
+
+def _anew(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Carried | Lacking:
+    """Return the script made for the cluster by edits, or what is missing for that. Raises `Refused`."""
     foreign = _relaunched(_uncrossed(foreign, cluster), cluster) if home else foreign
     plan = _decided(foreign, cluster, words, home)
     if isinstance(plan, Lacking):

@@ -17,13 +17,13 @@ def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> 
     """Return the script as it should be, None where it has to be made anew: something else was said, or no small
     edit cures it. A script that is right comes back as it is.
     """
-    if _says_more(foreign, said):
+    if says_more(foreign, said):
         return None
     state = judged.state_of(original, foreign, cluster)
     if state is None or not _asks_for_gpus(foreign, cluster):
         return None
     if not state.proven() and not state.job.script.refused:
-        return original if _as_meant(state, foreign) else None
+        return None if _surely_not_meant(state, foreign) else original
     decision: Decision = decide(state.job.submission, cluster.site, state.job.read)
     made = decision.repaired or decision.offered
     if made is None or made.script is None:
@@ -32,6 +32,29 @@ def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> 
     if after is None or after.proven() or after.job.script.refused or not _as_meant(after, foreign):
         return None
     return made.script if after.plan.allocation.nodes == state.plan.allocation.nodes else None
+
+
+def _surely_not_meant(state: State, foreign: Foreign) -> bool:
+    """Tell whether a script that contradicts nothing still cannot be meant so. What is merely unknown, or uses less
+    than it may, is the user's business.
+    """
+    if variables.uncrossed(foreign.source, foreign.scheduler, state.plan.allocation) != foreign.source:
+        return True
+    if any(one.outer is None and one.agent is None and not one.small for one in foreign.launches):
+        return True
+    return any(_forgot(one, state) or _meets_nobody(one) or _apart(one) for one in state.plan.steps if _agent(one))
+
+
+def _apart(step: Step) -> bool:
+    """Tell whether torchrun is started on several nodes and told neither of the others nor to stand alone."""
+    link = step.links[-1]
+    told = link.option("nnodes", "standalone", "rdzv-endpoint", "master-addr") is not None
+    return link.name == "torchrun" and not told and not link.open and len(step.groups) > 1 and (step.nodes or 1) > 1
+
+
+def _meets_nobody(step: Step) -> bool:
+    """Tell whether deepspeed is started on each node by another launcher, and would itself reach for all of them."""
+    return step.links[-1].name == "deepspeed" and (step.tasks or 1) > 1 and step.links[-1].option("no-ssh") is None
 
 
 def _as_meant(state: State, foreign: Foreign) -> bool:
@@ -76,7 +99,7 @@ def _forgot(step: Step, state: State) -> bool:
     return said is None and step.workers_per_task == 1 and (state.plan.allocation.gpus_per_node or 1) > 1
 
 
-def _says_more(foreign: Foreign, said: Slots) -> bool:
+def says_more(foreign: Foreign, said: Slots) -> bool:
     """Tell whether something was said beside the script that it does not say itself."""
     return any(name not in foreign.slots or foreign.slots[name].value != slot.value for name, slot in said.items())
 

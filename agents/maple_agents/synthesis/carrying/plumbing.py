@@ -43,6 +43,7 @@ class Numbers:
         node = templates_of.node_rank(_with_node_rank(plan))
         size, each = "%d" % layout.ranks, "%d" % layout.ranks_per_node
         self.by_name = {"WORLD_SIZE": size, "LOCAL_WORLD_SIZE": each, "NODE_RANK": node, "GROUP_RANK": node, **own}
+        self.nodes = layout.nodes
         self.by_name["WORLD_RANK"] = self.by_name.get("RANK", "")
 
     def of(self, name: bytes) -> bytes:
@@ -67,8 +68,10 @@ def in_tasks(foreign: Foreign, numbers: Numbers) -> list[Edit]:
         escape = b"\\" if text.quote in (b'"', b"<") else b""
         masked = _MASK.search(foreign.source, *text.span) is not None
         for each in given_in(foreign.source, text):
-            new = numbers.named(each.name)
             old = foreign.source[each.value.start : each.value.end]
+            new = numbers.named(each.name)
+            if each.name == b"MASTER_ADDR" and numbers.nodes > 1 and old.strip(b"\"'") in _LOCAL:
+                new = b"$MASTER_ADDR"  # which the batch shell exports
             if not new or (each.name == b"LOCAL_RANK" and masked and old.strip(b"\"'") == b"0"):
                 continue
             found_edits.append(Edit(each.value, new.replace(b"$", escape + b"$"), "rank"))
@@ -94,7 +97,7 @@ def _is_script(text: Text, foreign: Foreign, programs: list[int]) -> bool:
 def given_in(source: bytes, text: Text) -> list[Given]:
     """Return the rank variables that a text gives a value; a here-document that is no script gives none."""
     commands = found(source, *text.span)
-    return [each for each in given(source, commands) if each.name in RANK_NAMES]
+    return [each for each in given(source, commands) if each.name in (*RANK_NAMES, b"MASTER_ADDR")]
 
 
 def other_numbers(foreign: Foreign, numbers: Numbers, taken: list[Edit]) -> list[Edit]:
