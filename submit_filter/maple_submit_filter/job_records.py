@@ -62,6 +62,7 @@ class Version(NamedTuple):
     parts: Tuple[Part, ...] = ()
     values: Tuple[Value, ...] = ()
     reader: str = ""
+    read: str = ""  # hashes of the parts that were read for it, between blanks; of others the values were known
 
 
 class Outcome(NamedTuple):
@@ -88,7 +89,8 @@ class Outcome(NamedTuple):
 class Record(NamedTuple):
     """One submission of a version.
 
-    *verdict*: of the decision; *codes*: its rules. *how*: "memory", "decided", "helper", "late" or "off".
+    *verdict*: "repaired" (so it was handed over), "would-repair", "findings", "clean" or "unread", "" not known;
+    *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known).
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
     (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,
     and the stored script's hash), "" not known. *decision*: the key under which the store has what was decided, secrets

@@ -1,0 +1,108 @@
+"""What was heard of one submission, before it is known which version of which job it is."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from maple_submit_filter import answer as answers
+from maple_submit_filter.decide import Decision
+from maple_submit_filter.frames import Change, Reply, Request
+from maple_submit_filter.job_records import Record
+from maple_submit_filter.records import read_audit
+from maple_submit_filter.schedulers.slurm import wrapped
+
+from .handlers import Handled
+from .peers import Peer
+from .rules_in_force import InForce
+
+_BESIDES = 4096  # bytes that a submission takes besides its script
+
+
+class Draft(NamedTuple):
+    """*verdict* and *codes* as the audit line has them. *at*: since 1970. *seconds*: from the request to the reply."""
+
+    request: Request
+    peer: Peer
+    how: str
+    key: bytes
+    decision: Decision | None
+    submitted_hash: str
+    offered_hash: str
+    verdict: str
+    codes: tuple[str, ...]
+    mode: str
+    at: float
+    seconds: float
+
+    @property
+    def id(self) -> str:
+        """The record's id, which the last line of a repaired script names too."""
+        return answers.record_id(self.request)
+
+    @property
+    def same(self) -> tuple[bytes, int]:
+        """What tells a submission and what was decided of it; the second changes with the user's files."""
+        return self.key, hash(self.decision)
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes while it waits."""
+        return len(self.request.submission.script or b"") + _BESIDES
+
+
+def draft_of(
+    request: Request, peer: Peer, handled: Handled, decision: Decision | None, in_force: InForce, at: float,
+    seconds: float,
+) -> Draft:  # fmt: skip
+    """Return what was heard."""
+    mode = answers.mode_of(request, in_force.policy, peer.gids)
+    empty = Draft(request, peer, handled.how, handled.key, decision, "", "", "", (), mode, at, seconds)
+    return _answered(empty, handled.reply, decision)
+
+
+def by_helper(draft: Draft, decision: Decision, in_force: InForce) -> Draft:
+    """Return the draft with what the caller's helper decided; its reply was the one that this decision comes to."""
+    reply = answers.answered(draft.request, in_force.site, in_force.policy, draft.mode, decision)
+    return _answered(draft._replace(how="helper", decision=decision), reply, decision)
+
+
+def record_of(draft: Draft, host: str, version: str, decision: str) -> Record:
+    """Return the draft as it is kept."""
+    return Record(
+        draft.id, version, draft.peer.uid, draft.at, host, draft.peer.pid, draft.peer.started, draft.mode,
+        draft.verdict, draft.codes, draft.how, draft.submitted_hash, offered_hash=draft.offered_hash, decision=decision,
+    )  # fmt: skip
+
+
+def told_of(draft: Draft) -> Iterable[tuple[str, object]]:
+    """Return what the journal says of it: no text of the user's."""
+    return (
+        ("record", draft.id), ("uid", draft.peer.uid), ("pid", draft.peer.pid), ("job", draft.request.hash.hex()),
+        ("verdict", draft.verdict), ("codes", list(draft.codes)), ("mode", draft.mode), ("how", draft.how),
+        ("change", draft.submitted_hash[:16]), ("ms", round(draft.seconds * 1000, 1)),
+    )  # fmt: skip
+
+
+def _answered(draft: Draft, reply: Reply | None, decision: Decision | None) -> Draft:
+    """Return the draft with what the reply hands over; there is no audit line where nothing was found."""
+    if reply is None:
+        return draft
+    line = reply.change.audit if reply.change else reply.audit
+    told = read_audit(line) if line else None
+    return draft._replace(
+        submitted_hash=_hash_of(reply.change, draft.request), offered_hash=_hash_of(reply.offer, draft.request),
+        verdict=told.verdict if told else decision.verdict if decision else "", codes=told.codes if told else (),
+    )  # fmt: skip
+
+
+def _hash_of(change: Change | None, request: Request) -> str:
+    """Return the hash of the script that a change hands over, "" where only words differ or nothing does."""
+    if change is None:
+        return ""
+    if change.script is not None:
+        return hashlib.sha256(change.script).hexdigest()
+    if request.submission.came == "wrap" and change.argv and request.word < len(change.argv):
+        return hashlib.sha256(wrapped(change.argv[request.word][request.offset :])).hexdigest()
+    return ""

@@ -1,0 +1,232 @@
+"""What is not a plain repeat is looked at: which version of which job it is, and what of it has to be read."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import hashlib
+import json
+import os
+import time
+import zlib
+from collections import OrderedDict, deque
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from maple_submit_filter import frames, learnt
+from maple_submit_filter.job_records import Part, Value, Version
+
+from . import described, reader, versions
+from .drafts import Draft
+from .limits import Busy
+from .log import log
+from .remembering import Keeper
+from .store.protocol import Store
+from .workers import Workers
+
+MOST_BRIEFS = 20_000  # submissions that are known to be repeats
+MOST_WAITING = 64 << 20  # bytes of submissions that wait to be looked at; further ones are recorded without a version
+MOST_USERS = 1024  # of whom versions are held
+MOST_KNOWN = 300  # versions of a user that a new one is compared with
+KNOWN_SECONDS = 5.0  # that they are held before the store is asked again: another login node may have written
+ASK_SECONDS = 5.0
+
+
+class Brief(NamedTuple):
+    """What a submission is recorded with. *base*: the version's id without regard to files; *decision*: its key."""
+
+    base: str
+    decision: str
+    partition: str
+
+
+class User:
+    """What is known of one user's versions, and what waits to be looked at."""
+
+    def __init__(self) -> None:
+        self.versions: dict[str, versions.Known] = {}
+        self.asked = -KNOWN_SECONDS
+        self.waiting: deque[Draft] = deque()
+
+
+class Looker:
+    """One submission of a user after the other, users in turn. *told* hears what was done, to be counted.
+
+    *read*, *write*: the store's threads. *snapshot*: the path of the site's facts in force.
+    """
+
+    def __init__(
+        self, read: Keeper, write: Keeper, snapshot: Callable[[], str], told: Callable[[str, int], None]
+    ) -> None:
+        self._read, self._write, self._snapshot, self._told = read, write, snapshot, told
+        self._workers: Workers | None = None
+        self._briefs: OrderedDict[tuple[bytes, int], Brief] = OrderedDict()
+        self._current: OrderedDict[tuple[int, str], str] = OrderedDict()  # base of a version → the one with its files
+        self._users: OrderedDict[int, User] = OrderedDict()
+        self._held = 0
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    async def start(self) -> None:
+        """Start the process that reads; one that is there already ends: the site may be another."""
+        old, self._workers = self._workers, Workers(1, "", reader.SECONDS + 5, _program(self._snapshot()))
+        await self._workers.start()
+        if old is not None:
+            await old.stop()
+
+    async def stop(self, seconds: float) -> list[Draft]:
+        """End what is being looked at after *seconds*, and return what waits still."""
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=seconds)
+        for task in list(self._tasks):
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._workers is not None:
+            await self._workers.stop()
+        return [draft for user in self._users.values() for draft in user.waiting]
+
+    def known(self, draft: Draft) -> Brief | None:
+        """Return what a repeat is recorded with, None for what has to be looked at."""
+        return self._briefs.get(draft.same)
+
+    def current(self, uid: int, base: str) -> str:
+        """Return the version that a base is with the files as they were last read."""
+        return self._current.get((uid, base), base)
+
+    def wait(self, draft: Draft, done: Callable[[Draft, Brief | None], None]) -> None:
+        """Look at a submission when its turn comes; *done* hears what was found, None where that cannot be said."""
+        if self._held + draft.size > MOST_WAITING or self._workers is None:
+            done(draft, None)
+            return
+        self._held += draft.size
+        user = self._users.setdefault(draft.peer.uid, User())
+        user.waiting.append(draft)
+        if len(user.waiting) == 1:
+            task = asyncio.get_running_loop().create_task(self._work(draft.peer.uid, user, done))
+            self._tasks.add(task)
+            task.add_done_callback(self._tasks.discard)
+
+    async def _work(self, uid: int, user: User, done: Callable[[Draft, Brief | None], None]) -> None:
+        while user.waiting:
+            draft, brief = user.waiting[0], None
+            try:
+                brief = await self._look(draft, user)
+            except Exception as error:  # nothing is known of this one, and the next one counts
+                log().error("not understood", record=draft.id, why="%s: %s" % (type(error).__name__, error))
+            user.waiting.popleft()
+            self._held -= draft.size
+            done(draft, brief)
+        self._users.move_to_end(uid)
+        while len(self._users) > MOST_USERS and not next(iter(self._users.values())).waiting:
+            self._users.popitem(last=False)
+
+    async def _look(self, draft: Draft, user: User) -> Brief | None:
+        """Return what the submission is recorded with; version and decision are written. None: it cannot be read."""
+        brief = self.known(draft)  # it was found out while this one waited
+        if brief is not None:
+            return brief
+        data = await self._ask(draft)
+        if data is None:
+            return None
+        told = described.read_told(data["told"])
+        brief = Brief(await self._version(draft, told, user), self._shown(draft, data["shown"]), told.partition)
+        put(self._briefs, draft.same, brief, MOST_BRIEFS)
+        return brief
+
+    async def _ask(self, draft: Draft, wanted: tuple[str, ...] | None = None) -> dict[str, Any] | None:
+        assert self._workers is not None
+        decision = learnt.pack(draft.decision) if draft.decision is not None and wanted is None else b""
+        question = reader.Question(frames.pack_request(draft.request), decision, wanted)
+        with contextlib.suppress(Busy, ValueError):
+            answer = await self._workers.decide(draft.peer.uid, reader.pack(question))
+            told: dict[str, Any] | None = json.loads(answer.learnt) if answer.learnt else None
+            return told
+        return None
+
+    async def _version(self, draft: Draft, told: versions.Told, user: User) -> str:
+        """Return the id of the version, written if it is new; only what changed is read."""
+        known = await self._known(draft.peer.uid, user)
+        version = versions.version_of(told, known, draft.at)
+        if version.id in user.versions:
+            return version.id
+        reuse = versions.reuse(told, known)
+        data = await self._ask(draft, tuple(one.hash for one in reuse.again))
+        fresh = [Value(*one) for one in data["values"]] if data else []
+        values = tuple(dict.fromkeys((*reuse.values, *fresh)))
+        version = version._replace(values=values, read=" ".join(one.hash for one in reuse.again))
+        version = version if data else version._replace(reader="")  # nothing is known of it that could be used again
+        for what, number in (("version", 1), ("reused", len(reuse.same)), ("read", len(reuse.again))):
+            self._told(what, number)
+        user.versions[version.id] = versions.known_of(version)
+        self._write.do(lambda store: store.keep_version(version))
+        return version.id
+
+    async def _known(self, uid: int, user: User) -> list[versions.Known]:
+        """Return the user's versions, the newest first."""
+        if time.monotonic() - user.asked >= KNOWN_SECONDS:
+            found = await self._read.ask(
+                lambda store: [versions.known_of(one) for one in store.versions(uid, limit=MOST_KNOWN)], ASK_SECONDS
+            )
+            for one in found or ():
+                user.versions.setdefault(one.version.id, one)
+            user.asked = time.monotonic()
+        ordered = sorted(user.versions.values(), key=lambda one: -one.version.at)
+        for one in ordered[MOST_KNOWN:]:
+            del user.versions[one.version.id]
+        return ordered[:MOST_KNOWN]
+
+    def _shown(self, draft: Draft, shown: dict[str, Any] | None) -> str:
+        """Keep what was decided as it may be shown, and return the key that it is found by."""
+        if not shown:
+            return ""
+        text = json.dumps(shown, separators=(",", ":"), sort_keys=True).encode()
+        uid, at, packed = draft.peer.uid, draft.at, zlib.compress(text)
+        key = hashlib.sha256(b"shown %d " % uid + text).digest()
+        self._write.do(lambda store: store.keep_decision(key, uid, packed, at))
+        return key.hex()
+
+    def files(self, uid: int, base: str, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:
+        """Keep what the user's own process has read of his files; other files than before make another version."""
+        user = self._users.get(uid)
+        now = user.versions.get(self.current(uid, base)) if user is not None else None
+        if user is None or now is None or not parts:
+            return False
+        version = versions.with_files(now.version, base, parts, values, time.time())
+        if version.id != now.version.id and version.id in user.versions:
+            version = user.versions[version.id].version
+        put(self._current, (uid, base), version.id, MOST_BRIEFS)
+        if version != now.version:
+            user.versions[version.id] = versions.Known(version, now.lines, now.above)
+            self._told("version", int(version.id != now.version.id))
+            self._write.do(lambda store: _keep_files(store, version, now.version.id))
+        if version.id != base:
+            self._write.do(lambda store: store.move_record(record, uid, version.id))
+        return True
+
+
+def _keep_files(store: Store, version: Version, before: str) -> None:
+    """Write a version with its files: in its own place, or as one made from the version *before*."""
+    if version.id == before:
+        store.renew_version(version)
+        return
+    kept = store.versions(version.uid, version.lineage, MOST_KNOWN)
+    script = next((one.script for one in kept if one.id == before), b"")
+    store.keep_version(version._replace(script=script))
+
+
+def _program(snapshot: str) -> tuple[str, ...]:
+    """Return the words that start the process that reads, behind the interpreter."""
+    import maple_agents
+    import maple_submit_filter
+
+    own = os.path.abspath(reader.__file__)
+    packages = (own, maple_agents.__file__, maple_submit_filter.__file__)
+    folders = dict.fromkeys(os.path.dirname(os.path.dirname(os.path.abspath(one or own))) for one in packages)
+    return ("-I", own, snapshot, *folders)
+
+
+def put(table: OrderedDict[Any, Any], key: Any, value: Any, most: int) -> None:
+    """Remember; the one that was put first goes where there are too many."""
+    table[key] = value
+    table.move_to_end(key)
+    if len(table) > most:
+        table.popitem(last=False)
