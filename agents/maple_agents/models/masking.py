@@ -26,7 +26,7 @@ def masked(text: str) -> str:
     text = shapes.URL.sub(_user, text)
     for pattern in (shapes.HEADER, shapes.SCHEME, shapes.LOGIN):
         text = pattern.sub(_behind, text)
-    for pattern in (shapes.NAMED, shapes.OPTION, shapes.SET):
+    for pattern in (shapes.NAMED, shapes.CALL, shapes.OPTION, shapes.SET):
         text = "".join(_named(text, pattern))
     text = shapes.XML.sub(_if_named, text)
     text = shapes.SAID.sub(_if_like_one, text)
@@ -43,13 +43,18 @@ def _named(text: str, head: re.Pattern[str]) -> Iterator[str]:
     """Yield the pieces of *text*, values of secret names masked; another value may hold names: `--export=A,TOKEN=…`."""
     done = 0
     for found in head.finditer(text):
-        if found.start() < done or not is_secret(found["name"]):
+        if found.start() < done or not is_secret(found["name"]) or _is_path(text, found):
             continue
         value = shapes.VALUE.match(text, found.end())
         if value is not None:
             yield text[done : found.end()] + _value(found["name"], value[0])
             done = value.end()
     yield text[done:]
+
+
+def _is_path(text: str, head: re.Match[str]) -> bool:
+    """Return whether a file is spoken of: `/etc/passwd: Permission denied`."""
+    return text[max(0, head.start() - 1) : head.start()] == "/" and "=" not in head[0]
 
 
 def _value(name: str, value: str) -> str:

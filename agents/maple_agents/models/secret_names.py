@@ -61,7 +61,7 @@ def is_secret(name: str) -> bool:
     """Return whether a value of this name is nobody's business: `HF_TOKEN`, `db.password`, `apiKey`."""
     words = [word.lower() for word in _WORD.findall(name)]
     words = [word for word in words if not word.isdigit()]
-    if not words:
+    if not words or words[0] == "no":  # --no-password
         return False
     joined, last, before = "".join(words), words[-1], words[-2] if len(words) > 1 else ""
     if joined.endswith(_ALWAYS) or (last in _ENDS and joined not in ("pwd", "oldpwd", "pass", "sig", "pat", "pw")):
@@ -72,7 +72,7 @@ def is_secret(name: str) -> bool:
         return before in _PRIVATE
     if last in ("key", "keys"):
         return before in _PRIVATE or (name.isupper() and last == "key" and "_" in name)
-    return name in ("pwd", "Pwd", "PWD", "pass", "PASS", "sig", "_auth", "_authToken") or joined.endswith("accesskeyid")
+    return name in ("pwd", "Pwd", "pass", "sig", "_auth", "_authToken") or joined.endswith("accesskeyid")
 
 
 def is_password(name: str) -> bool:
@@ -89,6 +89,8 @@ def is_harmless(name: str, value: str) -> bool:
     if not value or lower in _NO_SECRET or _REFERENCE.fullmatch(value) or lower == name.lower():
         return True
     last = words[-1] if words else ""
+    if words == ["pass"] and value.isdigit():  # "pass: 12, fail: 0"
+        return True
     if last in ("credential", "credentials", "cookie", "pwd", "key", "pass") and _PATH.fullmatch(value):
         return last != "key" or "ssh" in words or "private" in words
     if last.endswith("token") or last == "secret":

@@ -26,6 +26,8 @@ export HF_TOKEN=$HF_TOKEN WANDB_API_KEY=${WANDB_API_KEY:-} password=$(cat ~/.pw)
 token = os.environ["HF_TOKEN"]; password = getpass.getpass(); token=args.hf_token; api_key=cfg.api_key
 GOOGLE_APPLICATION_CREDENTIALS=/home/me/key.json SSH_KEY=~/.ssh/id_rsa PWD=/scratch/me OLDPWD=/home/me
 SyntaxError: unexpected token: foo; invalid token '<' at line 3; the password is required; the token is invalid
+cat: /etc/passwd: Permission denied; ls ~/.ssh/password: No such file; names = ["PASSWORD", "USER", "SECRET", "HOME"]
+["pg_dump", "--no-password", "--file=x"] PASS = 4 tests {"PWD": link, "HOME": home}
 key=value sort_key=name primary key: id, "keys": 5, KeyError: 'model.layers.0.self_attn.q_proj.weight'
 _ZN5torch8autograd6Engine17evaluate_functionERSt10shared_ptrINS0_9GraphTaskEEPNS0_4NodeERNS0_11InputBufferE
 ncclDevKernel_AllReduce_Sum_f32_RING_LL(ncclDevComm*, unsigned long, ncclWork*) sm90_xmma_gemm_bf16bf16_bf16f32
