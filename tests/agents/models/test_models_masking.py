@@ -120,6 +120,6 @@ def test_what_stands_around_a_secret_stays():
     + ["-----BEGIN PRIVATE KEY-----", "login x password ", "set -a ", "<aaa>", "hf_", "sk-", "aB1", "\n", "= ", "a.b-"]
     + ["Bearer ", "SG.", "nvapi-a", "A=1,", "mysql ", "docker login ", "authorization", "x-a-key", "glpat-"],
 )
-def test_a_megabyte_of_anything_takes_no_longer_than_its_length(piece):
+def test_half_a_megabyte_of_anything_takes_no_longer_than_its_length(piece):
     """Time that grew with the square of the length would not end before the test's own limit."""
-    masked(piece * (1_000_000 // len(piece)))
+    masked(piece * (500_000 // len(piece)))
