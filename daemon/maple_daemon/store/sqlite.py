@@ -58,7 +58,7 @@ class SqliteRunner:
         self.path, self._mends = path, mends
         self._lock = threading.Lock()
         with _told(path):
-            self._file = _private(path, create)
+            self.file = _private(path, create)
             self._connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
         try:
             with self._working(first=True):
@@ -124,11 +124,11 @@ class SqliteRunner:
         """Hold the connection; what goes wrong is a `StoreError`, and a file that is not ours any more is let go."""
         try:
             with self._lock, _told(self.path):
-                if not first and _identity(self.path) != self._file:
+                if not first and _identity(self.path) != self.file:
                     raise _Replaced()
                 yield
         except _Replaced:
-            _close_all(self.path)
+            _close_all(self.path, self.file)
             raise StoreError("%s: was removed or replaced while it was open" % self.path) from None
         except Corrupt as error:
             raise (self._laid_aside(error) if self._mends else error) from None
@@ -136,9 +136,9 @@ class SqliteRunner:
     def _laid_aside(self, error: Corrupt) -> StoreError:
         """Let go of the database in this process, lay it aside unless somebody did, and return what to say."""
         self.close()
-        _close_all(self.path)
+        _close_all(self.path, self.file)
         with _REGISTER:
-            if _identity(self.path) != self._file:
+            if _identity(self.path) != self.file:
                 return Corrupt("%s; it was laid aside" % error)
             try:
                 return Corrupt("%s; it was laid aside as %s, a new one is made" % (error, broken.lay_aside(self.path)))
@@ -151,14 +151,14 @@ class _Replaced(Exception):
 
 
 # SQLite removes a log by its name when the last connection to a database closes. A connection to a database that was
-# renamed would so take the log of its successor; therefore all that this process has open are closed before.
+# renamed or removed would so take its successor's log; therefore all that this process has open are closed before.
 _OPEN: weakref.WeakSet[SqliteRunner] = weakref.WeakSet()
 _REGISTER = threading.Lock()
 
 
-def _close_all(path: str) -> None:
+def _close_all(path: str, file: tuple[int, int]) -> None:
     with _REGISTER:
-        found = [one for one in _OPEN if one.path == path]
+        found = [one for one in _OPEN if (one.path, one.file) == (path, file)]
     for one in found:
         one.close()
 
