@@ -208,9 +208,8 @@ def _keep_files(store: Store, version: Version, before: str) -> None:
     if version.id == before:
         store.renew_version(version)
         return
-    kept = store.versions(version.uid, version.lineage, MOST_KNOWN)
-    script = next((one.script for one in kept if one.id == before), b"")
-    store.keep_version(version._replace(script=script))
+    made_from = store.version(version.uid, before)
+    store.keep_version(version._replace(script=made_from.script if made_from else b""))
 
 
 def _program(snapshot: str) -> tuple[str, ...]:

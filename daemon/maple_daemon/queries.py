@@ -1,7 +1,8 @@
 """What a user asks about himself over the same socket: frames of JSON, answered for the uid that the kernel names.
 
-"MPH1" asks: {"ask": "versions" | "records" | "decision", …}. "MPA1" tells what the user's own process has read of his
-files: {"record", "parts", "values"} as `maple_submit_filter.job_records` has them, each part and value a list.
+"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}. "MPA1" tells what the user's own process has
+read of his files: {"record", "parts", "values"} as `maple_submit_filter.job_records` has them, each part and value a
+list.
 "MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
 """
 
@@ -82,6 +83,12 @@ def _versions(store: Store, uid: int, told: Told) -> list[Told]:
     return [_version(one, scripts) for one in found]
 
 
+def _one_version(store: Store, uid: int, told: Told) -> Told | None:
+    """With its script; None where it is no longer kept."""
+    found = store.version(uid, _text(told, "version"))
+    return _version(found, True) if found else None
+
+
 def _records(store: Store, uid: int, told: Told) -> list[Told]:
     """Of one version, of one job, or all."""
     found = store.records(uid, _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS))
@@ -99,6 +106,7 @@ def _decision(store: Store, uid: int, told: Told) -> Any:
 
 _QUESTIONS: dict[str, Callable[[Store, int, Told], Any]] = {
     "versions": _versions,
+    "version": _one_version,
     "records": _records,
     "decision": _decision,
 }

@@ -59,6 +59,9 @@ class Store(Protocol):
     def renew_version(self, version: Version) -> bool:
         """Put what is known of a version now in place of what was; False: this uid has none of that id."""
 
+    def version(self, uid: int, version: str) -> Version | None:
+        """Return a user's version of that id."""
+
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
         """Return a user's versions, the newest first, of one lineage or of all; what cannot be read is left out."""
 

@@ -55,6 +55,11 @@ class SqlStore:
             return False
         return self._run.change(Change(change, [(told[4], *where)]), self._of_parts(version))[0] == 1
 
+    def version(self, uid: int, version: str) -> Version | None:
+        """Return a user's version of that id."""
+        found = self._run.rows("SELECT told, script FROM versions WHERE uid = ? AND id = ?", (uid, version))
+        return rows.version(found[0]) if found else None
+
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
         """Return a user's versions, the newest first."""
         where, values = ("AND lineage = ?", (uid, lineage, limit)) if lineage else ("", (uid, limit))
