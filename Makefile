@@ -58,7 +58,7 @@ docs: venv ## man pages and completions, from the commands themselves
 bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc tests
 
-bench-verify bench-miniapps bench-retrieval: miniapps-venv
+bench-verify bench-miniapps bench-retrieval bench-new: miniapps-venv
 
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
