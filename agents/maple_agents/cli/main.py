@@ -22,6 +22,8 @@ OWN = {
     "plan": ("maple_agents.cli.plan", "Draw which processes would start where."),
     "new": ("maple_agents.cli.new", "Write a batch script from words, or from another cluster's script."),
     "verify": ("maple_agents.cli.verify", "Run a script's launch lines with mini-apps; say what works."),
+    "history": ("maple_agents.cli.history", "Show the versions of a job: what changed, and how each ended."),
+    "show": ("maple_agents.cli.show_job", "Show what was really submitted, and what became of it."),
     "templates": ("maple_agents.cli.templates", "See, check and export what batch scripts are made of."),
     "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
 }

@@ -1,0 +1,78 @@
+"""`maple history`: the versions of one's jobs, what changed from one to the next, and how each ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Optional
+
+import click
+
+from .unanswered import asked_of_service
+
+if TYPE_CHECKING:
+    from maple_agents.memory.remembered import Job
+
+
+@click.command()
+@click.argument("job", metavar="[NAME|PATH]", default="")
+@click.option("--why", is_flag=True, help="Say what of each version was read again, and what was known.")
+@click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
+              help="Versions of a job, or jobs where none is named.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+def history(job: str, why: bool, limit: int, as_json: bool) -> int:
+    """Show the versions of a job: when, what changed, what Maple changed, the job's id, and how it ended.
+
+    NAME is the job's name, PATH its script; the beginning of a version's id will do too. Without it all of your jobs
+    are listed. Nobody else's are shown, and secrets in scripts are masked.
+
+    \b
+    Examples:
+      maple history
+      maple history train.sh
+      maple history --why --limit 3 train
+
+    Exit code: 0 shown, 1 nothing of that name is remembered, 2 usage, 3 the service does not answer.
+    """
+    with asked_of_service():
+        found = _found(job, limit, wide=bool(job) or why or as_json)
+    if as_json:
+        from .history_told import told
+
+        click.echo(json.dumps({"jobs": [told(one, limit) for one in found]}, indent=2))
+    elif job or why:
+        from .history_shown import show
+
+        for one in found:
+            show(one, limit, why)
+    else:
+        from .history_shown import listed
+
+        listed(found)
+    if not found and not as_json:
+        _nothing(job)
+    return 0 if found else 1
+
+
+def _found(job: str, limit: int, wide: bool) -> "list[Job]":
+    """Return the jobs that are meant; with their scripts where differences are shown."""
+    from maple_agents.memory.remembered import jobs, with_scripts
+
+    found = jobs(job, _absolute(job) or "")
+    if not job:
+        found = found[:limit]
+    return [with_scripts(one) for one in found[:5]] + found[5:] if wide else found
+
+
+def _absolute(path: str) -> Optional[str]:
+    try:
+        return os.path.abspath(path)
+    except OSError:  # the working directory is gone
+        return None
+
+
+def _nothing(job: str) -> None:
+    from maple_submit_filter.report import printable
+
+    what = "%s: no job of this name or path is remembered; maple history lists them" % printable(job)
+    click.echo("maple: %s" % (what if job else "no job of yours is remembered yet"), err=True)

@@ -1,0 +1,1 @@
+"""What the service remembers of one's own jobs, asked over its socket."""
