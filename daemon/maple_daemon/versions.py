@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.job_records import Part, Value, Version
 
-LIKE = 0.6  # of the lines of both scripts: from here on one is taken for a copy of the other
+LIKE = 0.5  # of the lines that either script has: if both have these, one is taken for a copy of the other
 FILES = ("program", "config", "requirements")
 AROUND = ("argv", "variables")  # of the submit command
 OVERALL = ("plan", "model")  # who says so looked at everything
