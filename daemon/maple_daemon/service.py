@@ -27,6 +27,7 @@ from .server import Server
 from .settings import Settings
 from .store.opening import open_store
 from .store.protocol import Store
+from .watching import Watching
 from .workers import Workers
 
 STORE_SECONDS = 0.02  # that an answer may wait for the store
@@ -55,6 +56,7 @@ class Service:
             )
             self.handler.over = self.recorder.over
             self.server.questions = Questions(self.keepers[0], self.recorder)
+        self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
         self._page: asyncio.Server | None = None
 
     async def run(self, listening: socket.socket) -> None:
@@ -66,6 +68,7 @@ class Service:
         await self.workers.start()
         if self.recorder is not None:
             await self.recorder.start()
+        await self.watching.start()
         if self.settings.metrics:
             self._page = await metrics.serve(self.metrics, self.settings.metrics)
         await self.server.start(listening)
@@ -84,6 +87,7 @@ class Service:
         await self.workers.stop()
         if self.recorder is not None:
             await self.recorder.stop()
+        await self.watching.stop()
         for keeper in self.keepers:
             keeper.close()
         if self._page is not None:

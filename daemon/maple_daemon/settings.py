@@ -43,6 +43,9 @@ class Settings(Table):
 
     *store*: the file of the memory that outlives the service, or `postgresql://USER@HOST/DATABASE?passfile=FILE` where
     several login nodes share one; "" for none.
+    *spool*: the folder (mode 1733) in which the scheduler's hooks leave events; *events_socket*: where role `events`
+    listens for them; *events_users*: whose word about the end of a job counts, besides root's and the service's own.
+    *polling_seconds*: between two questions to the scheduler where no hook tells; 0: it is never asked.
     *memory_mib*: for decisions that are known. *workers*: processes that decide; 0: one for each two cores.
     """
 
@@ -56,6 +59,10 @@ class Settings(Table):
     store: str = "/var/lib/maple/memory.db"
     keep: Keep = Keep()
     metrics: str = ""
+    spool: str = ""
+    events_socket: str = ""
+    events_users: list[str] = ["slurm"]
+    polling_seconds: Annotated[float, Field(ge=0)] = 0
     log: Literal["json", "text"] = "json"
 
     @property

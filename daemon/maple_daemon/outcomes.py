@@ -1,0 +1,142 @@
+"""From the scheduler's own words to an `Outcome`: one table for hooks, commands and libraries.
+
+The words are read by the schedulers' adapters (`slurm_jobs.ending`: the states of squeue(1), job state codes;
+`pbs_jobs.ending`: Exit_status and substate of PBS's job attributes); here stands what Maple calls them.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping
+
+from maple_agents.schedulers import pbs_jobs, slurm_jobs
+from maple_agents.schedulers.protocol import Ending, EndReason, Job, JobState
+from maple_submit_filter.job_records import Outcome
+
+from .events import Ended
+
+OF_REASON = {
+    EndReason.COMPLETED: "completed",
+    EndReason.EXITED: "failed",
+    EndReason.SIGNALLED: "failed",
+    EndReason.CANCELLED: "cancelled",
+    EndReason.WALLTIME: "timeout",
+    EndReason.MEMORY: "out-of-memory",
+    EndReason.LIMIT: "timeout",  # processor time, or Slurm's --deadline
+    EndReason.NODE: "node-failed",
+    EndReason.PREEMPTED: "preempted",
+    EndReason.NOT_STARTED: "failed",
+    EndReason.UNKNOWN: "unknown",
+}
+OF_STATE = {
+    JobState.QUEUED: "pending",
+    JobState.HELD: "pending",
+    JobState.RUNNING: "running",
+    JobState.EXITING: "running",
+}
+GOING_ON = frozenset(("pending", "running", "requeued"))
+_ENDS_OF_A_KILL = (9, 15)  # signals that scancel, a limit and a program may have sent: without a state word, who knows
+
+
+def of_event(event: Ended) -> Outcome:
+    """Return how the job ended, as its hook says."""
+    state, ending = _slurm(event) if event.scheduler == "slurm" else _pbs(event)
+    return Outcome(
+        event.job, state, event.uid, event.source, ending.exit_code, ending.signal, event.nodes, event.submitted,
+        event.started, event.ended if state not in GOING_ON else None, event.name, event.workdir, event.script_hash,
+        event.record, _path(event, event.stdout), _path(event, event.stderr),
+    )  # fmt: skip
+
+
+def of_job(job: Job, uid: int, source: str) -> Outcome | None:
+    """Return where a job is that the scheduler was asked about; None where it says a word that is not known."""
+    if job.state is JobState.UNKNOWN:
+        return None
+    ending = job.ending or Ending(EndReason.UNKNOWN)
+    state = OF_STATE.get(job.state) or OF_REASON[ending.reason]
+    return Outcome(
+        job.id, state, uid, source, ending.exit_code, ending.signal, ",".join(job.nodes), job.submitted, job.started,
+        job.ended, job.name, job.work_dir or "", output=job.stdout or "", error=job.stderr or "",
+    )  # fmt: skip
+
+
+def better(old: Outcome, new: Outcome) -> Outcome:
+    """Return which of two words about one job holds: an end over what goes on, a known end over an unknown one.
+
+    Hooks may arrive in another order than they were sent. A job that was put back into its queue goes on after an end.
+    """
+    if new.state == "requeued" and (old.ended or 0) <= (new.submitted or 0):
+        return new
+    if old.state not in GOING_ON and (new.state in GOING_ON or (new.state == "unknown" and old.state != "unknown")):
+        return old
+    return new
+
+
+def of_array(array: str, task: Outcome, before: Outcome | None) -> Outcome:
+    """Return what is known of a whole array when one of its tasks has ended: it failed as the first task that did.
+
+    While all went well it is running: nobody tells how many tasks there are.
+    """
+    if before is not None and before.state not in GOING_ON:
+        return before
+    whole = Outcome(array, "running", task.uid, task.source, None, None, "", task.submitted, task.started)
+    whole = whole._replace(name=task.name, workdir=task.workdir, script_hash=task.script_hash, record=task.record)
+    if task.state in GOING_ON or task.state == "completed":
+        return whole
+    return task._replace(job=array)
+
+
+def _slurm(event: Ended) -> tuple[str, Ending]:
+    """PENDING is what `jobcomp/script` says of a job that was put back into its queue (22.05)."""
+    word = event.state or _word(event.exit)
+    if slurm_jobs.state(word) is not JobState.FINISHED and word:
+        return ("requeued" if word.startswith("PENDING") or "REQUEUE" in word else "unknown"), Ending(EndReason.UNKNOWN)
+    ending = slurm_jobs.ending(word, event.exit)
+    return OF_REASON[ending.reason], ending
+
+
+def _word(code: str) -> str:
+    """Return a state for an exit code alone, as EpilogSlurmctld has it, "" where it may be one of several."""
+    found = re.fullmatch(r"(\d{1,3}):(\d{1,3})", code, re.ASCII)
+    if found is None or int(found[2]) in _ENDS_OF_A_KILL:
+        return ""
+    return "COMPLETED" if code == "0:0" else "FAILED"
+
+
+def _pbs(event: Ended) -> tuple[str, Ending]:
+    told = {"substate": event.state, "Exit_status": event.exit}
+    ending = pbs_jobs.ending({name: value for name, value in told.items() if value})
+    return OF_REASON[ending.reason], ending
+
+
+def _path(event: Ended, pattern: str) -> str:
+    """Return where output goes; Slurm's hooks give the pattern as it was asked for, PBS puts a host in front."""
+    if event.scheduler == "pbs":
+        return re.sub(r"^[A-Za-z0-9._-]+:(?=/)", "", pattern, flags=re.ASCII)
+    path = _expanded(pattern, _signs(event))
+    return os.path.join(event.workdir, path) if path and event.workdir else path
+
+
+def _signs(event: Ended) -> dict[str, str]:
+    """Return what sbatch(1), "filename pattern", calls the job's own facts; those of a node are not known here."""
+    array, underscore, task = event.job.partition("_")
+    signs = {"j": event.job, "A": event.array or event.job, "x": event.name, "u": event.owner, "%": "%"}
+    if underscore:
+        signs |= {"A": array, "a": task}
+        del signs["j"]  # the task's own number is not its id
+    return {sign: value for sign, value in signs.items() if value}
+
+
+def _expanded(pattern: str, signs: Mapping[str, str]) -> str:
+    """Return the path, "" where a sign in it is not known."""
+    unknown = False
+
+    def one(found: re.Match[str]) -> str:
+        nonlocal unknown
+        value = signs.get(found[2])
+        unknown = unknown or value is None
+        return (value or "").rjust(min(10, int(found[1] or 0)), "0") if found[2] in "jAa" else value or ""
+
+    path = re.sub(r"%(\d{0,2})([A-Za-z%])", one, pattern, flags=re.ASCII)
+    return "" if unknown else path
