@@ -123,6 +123,7 @@ class Looker:
         """Return what the submission is recorded with; version and decision are written. None: it cannot be read."""
         brief = self.known(draft)  # it was found out while this one waited
         if brief is not None:
+            self._told("repeat", 1)
             return brief
         data = await self._ask(draft)
         if data is None:
@@ -191,14 +192,16 @@ class Looker:
         if user is None or now is None or not parts:
             return False
         version = versions.with_files(now.version, base, parts, values, time.time())
-        if version.id != now.version.id and version.id in user.versions:
-            version = user.versions[version.id].version
+        for known in (user.versions.get(base), user.versions.get(version.id)):
+            if known is not None and versions.same_files(known.version.parts, parts):
+                version = known.version  # the files are again as they were
+                break
         put(self._current, (uid, base), version.id, MOST_BRIEFS)
         if version != now.version:
             user.versions[version.id] = versions.Known(version, now.lines, now.above)
             self._told("version", int(version.id != now.version.id))
             self._write.do(lambda store: _keep_files(store, version, now.version.id))
-        if version.id != base:
+        if version.id != now.version.id:  # of which the record was written
             self._write.do(lambda store: store.move_record(record, uid, version.id))
         return True
 

@@ -7,7 +7,6 @@ one parent. Arrays and sweeps (one script, other words or variables) are one lin
 from __future__ import annotations
 
 import hashlib
-import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -186,7 +185,7 @@ def with_files(version: Version, base: str, parts: Iterable[Part], values: Itera
     """Return the version with what was read of the user's files: a new one if it had others. *base*: its first id."""
     files = tuple(one for one in parts if one.kind in FILES)
     before = tuple(one for one in version.parts if one.kind in FILES)
-    if _content(files, FILES) == _content(before, FILES):
+    if same_files(files, before):
         return version
     own = tuple(one for one in version.parts if one.kind not in FILES)
     hashes = {one.hash for one in (*own, *files)}
@@ -198,11 +197,6 @@ def with_files(version: Version, base: str, parts: Iterable[Part], values: Itera
     return version._replace(id=made, parent=version.id, at=at, parts=own + files, values=merged)
 
 
-def changes(version: Version, parent: Version | None) -> tuple[str, ...]:
-    """Return what is not as in the parent, by kind or file name; () where nothing is, or there is no parent."""
-    if parent is None:
-        return ()
-    was = {(one.kind, one.name): one.hash for one in parent.parts}
-    now = {(one.kind, one.name): one.hash for one in version.parts}
-    names = [name if name else kind for kind, name in (*now, *was) if was.get((kind, name)) != now.get((kind, name))]
-    return tuple(dict.fromkeys(os.path.basename(one) for one in names))
+def same_files(one: Sequence[Part], other: Sequence[Part]) -> bool:
+    """Return whether both have the same files with the same content."""
+    return _content(one, FILES) == _content(other, FILES)
