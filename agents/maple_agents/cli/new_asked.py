@@ -109,22 +109,25 @@ def _read(text: str, model: str) -> "Asked":
 
 def _with_model(text: str, slots: Slots, named: str) -> Slots:
     """Return the slots with those that the model found; one that cannot answer is told of in one line."""
+    import click
+    from maple_submit_filter.report import printable
+
     from maple_agents.models.choosing import choose
     from maple_agents.models.protocol import ModelError
+
+    def tell(says: str) -> None:
+        click.echo(printable("maple: %s" % says), err=True)
 
     try:
         choice = choose(named)
     except ModelError as error:
-        raise Complaint("--model: %s" % error) from error
+        if named:
+            raise Complaint("--model: %s" % error) from error
+        tell("%s; going on without a model" % error)  # a setting of the site's that nobody asked for
+        return slots
     if choice is None:
         return slots
-    import click
-    from maple_submit_filter.report import printable
-
     from maple_agents.extraction.by_model import read
-
-    def tell(says: str) -> None:
-        click.echo(printable("maple: %s" % says), err=True)
 
     return read(text, choice.model, slots, limit=choice.limit, tell=tell)
 
