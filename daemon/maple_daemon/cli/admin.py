@@ -13,6 +13,7 @@ import click
 from maple_agents.cli.complaint import Complaint
 
 from ..install.refusals import Refused, absolute
+from .memory_admin import COMMANDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "MAPLE_PREFIX"
@@ -52,9 +53,14 @@ def admin() -> None:
       maple admin mode repair --prefix /opt/maple --partition gpuA100x4
       maple admin rollback --prefix /opt/maple
       maple admin uninstall --prefix /opt/maple
+      maple admin purge --user ann
 
     Works as root for everybody, and as a plain user for oneself with a prefix in the home folder.
     """
+
+
+for one in COMMANDS:  # those of the service's memory
+    admin.add_command(one)
 
 
 @admin.command()

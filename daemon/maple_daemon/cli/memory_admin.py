@@ -1,0 +1,156 @@
+"""`maple admin purge|backup|check`: the memory of the service, while it runs."""
+
+from __future__ import annotations
+
+import json
+import os
+import pwd
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+import click
+from maple_agents.cli.complaint import Complaint
+
+if TYPE_CHECKING:
+    from ..settings import Settings
+    from ..store.protocol import Store
+
+config_option = click.option(
+    "--config", "path", default="", metavar="FILE", help="Settings in place of /etc/maple/daemon.toml."
+)
+
+
+@click.command()
+@config_option
+@click.option("--user", metavar="NAME|UID", help="Remove everything of this user, and nothing else.")
+@click.option(
+    "--older-than",
+    "days",
+    type=click.IntRange(min=1),
+    metavar="DAYS",
+    help="Remove what was not submitted for so long.  [default: keep.days of the settings]",
+)
+def purge(path: str, user: str | None, days: int | None) -> None:
+    """Remove from the service's memory what is too old or too much, or all that is known of one user.
+
+    The service removes what is too old or too much by itself, each hour. What it holds of a user in its own memory it
+    forgets when it is restarted.
+
+    \b
+    Examples:
+      maple admin purge
+      maple admin purge --older-than 30
+      maple admin purge --user ann
+      maple admin purge --user 40123 --config /srv/maple/daemon.toml
+    """
+    if user is not None and days is not None:
+        raise Complaint("--user removes everything of the user, whatever its age", "leave --older-than out")
+    uid = _uid(user) if user is not None else None
+    settings = _settings(path)
+    caps = settings.caps if days is None else settings.caps._replace(days=days)
+    with _memory(settings) as store:
+        gone = store.purge(time.time(), caps, uid)
+    whose = " of uid %d" % uid if uid is not None else ""
+    click.echo(
+        "removed%s: versions %d, submissions %d, decisions %d" % (whose, gone.versions, gone.records, gone.decisions)
+    )
+    for one in _laid_aside(settings.store) if uid is not None else ():
+        click.echo(
+            "warning: %s was laid aside because it is corrupt, and may hold rows of his; remove it" % one, err=True
+        )
+
+
+@click.command()
+@config_option
+@click.argument("file", metavar="FILE", type=click.Path())
+def backup(path: str, file: str) -> None:
+    """Copy the service's memory into FILE, which must not exist, while the service runs.
+
+    To put it back, stop the service and copy FILE over the store that daemon.toml names. Of a PostgreSQL server the
+    copy is pg_dump's: put it back with pg_restore. FILE holds what users submitted, so only you can read it.
+
+    \b
+    Examples:
+      maple admin backup /var/backups/maple-memory.db
+      maple admin backup --config /srv/maple/daemon.toml memory-before-update.db
+    """
+    settings = _settings(path)
+    with _memory(settings) as store:
+        store.backup(os.path.abspath(file))
+    click.echo("copied to %s: %d bytes" % (file, os.path.getsize(file)))
+
+
+@click.command()
+@config_option
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def check(path: str, as_json: bool) -> None:
+    """Say whether the service's memory is sound; exit code 1 if it is not. Nothing is removed.
+
+    The service lays a corrupt memory aside by itself and begins a new one, so nothing has to be done at once.
+
+    \b
+    Examples:
+      maple admin check
+      maple admin check --json --config /srv/maple/daemon.toml
+    """
+    settings = _settings(path)
+    with _memory(settings) as store:
+        wrong = store.check()
+    aside = _laid_aside(settings.store)
+    if as_json:
+        click.echo(json.dumps({"store": settings.store, "wrong": wrong, "laid_aside": aside}, indent=1))
+    else:
+        for line in wrong or ["sound"]:
+            click.echo("%s: %s" % (settings.store, line))
+        for one in aside:
+            click.echo("%s: was laid aside because it is corrupt; remove it when nobody wants to look at it" % one)
+    if wrong:
+        raise click.exceptions.Exit(1)
+
+
+COMMANDS = (purge, backup, check)
+
+
+def _settings(path: str) -> Settings:
+    from ..settings import Wrong, load
+
+    try:
+        settings = load(path)
+    except Wrong as error:
+        raise Complaint("; ".join(str(error).splitlines())) from None
+    if not settings.store:
+        raise Complaint("the settings name no store, so nothing outlives the service", "set `store` in daemon.toml")
+    return settings
+
+
+@contextmanager
+def _memory(settings: Settings) -> Iterator[Store]:
+    """Give the store that the settings name; what goes wrong with it is a complaint."""
+    from ..store.opening import open_store
+    from ..store.protocol import StoreError
+
+    try:
+        store = open_store(settings.store, create=False)
+        try:
+            yield store
+        finally:
+            store.close()
+    except StoreError as error:
+        raise Complaint(str(error)) from None
+
+
+def _uid(user: str) -> int:
+    if user.isdecimal() and user.isascii():
+        return int(user)
+    try:
+        return pwd.getpwnam(user).pw_uid
+    except (KeyError, ValueError):
+        raise Complaint("%s: there is no such user here" % user, "name the uid: --user 40123") from None
+
+
+def _laid_aside(store: str) -> list[str]:
+    from ..store.broken import laid_aside
+
+    return [] if "://" in store else laid_aside(store)
