@@ -242,3 +242,13 @@ def test_a_script_that_did_not_pass_is_not_handed_over(maple, tmp_path, monkeypa
     assert said.code == code and (tmp_path / "job.sh").exists() == (code == 0)
     assert b"train.py --lr 1e-4" in asked[0].submission.script
     assert code == 0 or ("rank 3 never came" in said.err and "nothing was written" in said.err)
+
+
+def test_a_broken_setting_of_a_language_model_is_told_and_gone_without(maple, monkeypatch, tmp_path):
+    """Nobody asked for one; who asks for one that is not there is told so, and gets no script."""
+    (tmp_path / "model.toml").write_text("nonsense = 1\n")
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path))
+    said = maple("new", REQUEST)
+    assert said.code == 0 and "nonsense" in said.err and "without a model" in said.err
+    asked = maple("new", REQUEST, "--model", str(tmp_path / "none"))
+    assert asked.code == 2 and asked.out == "" and len(asked.err.splitlines()) == 1
