@@ -1,0 +1,142 @@
+"""The names of what is known of a job, and how programs, configs and libraries spell them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import NamedTuple
+
+from ..models.masking import MASK, masked
+from ..models.secret_names import is_secret
+
+MOST_VALUE = 1000  # characters
+UNSAID = ("", "none", "null", "auto", "???", "~")  # of any value: nothing is said
+_TRUE, _FALSE = ("true", "1", "yes", "on"), ("false", "0", "no", "off")
+
+# The most telling spelling first. Each is a last word of a key or an option, dashes as underscores.
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "batch_size_per_device": (
+        "per_device_train_batch_size", "train_micro_batch_size_per_gpu", "micro_batch_size", "per_gpu_train_batch_size",
+        "batch_size_per_gpu", "device_batch_size",
+    ),
+    "batch_size_global": ("global_batch_size", "total_batch_size", "effective_batch_size"),
+    "batch_size": ("batch_size", "train_batch_size", "batchsize", "bs", "batch"),
+    "learning_rate": ("learning_rate", "lr", "base_lr", "max_lr"),
+    "epochs": ("num_train_epochs", "max_epochs", "num_epochs", "n_epochs", "nb_epochs", "epochs", "epoch"),
+    "steps": ("max_steps", "train_iters", "max_iters", "train_steps", "num_train_steps", "total_steps", "num_steps"),
+    "gradient_accumulation": ("gradient_accumulation_steps", "accumulate_grad_batches", "grad_accum", "accum_steps"),
+    "sequence_length": ("max_seq_length", "max_seq_len", "seq_length", "seq_len", "sequence_length", "block_size"),
+    "seed": ("seed", "random_seed", "manual_seed"),
+    "model": (
+        "model_name_or_path", "pretrained_model_name_or_path", "model_name", "model_id", "model", "arch", "base_model",
+        "model_path",
+    ),
+    "data": (
+        "dataset_name", "dataset", "data_path", "dataset_path", "data_dir", "train_file", "data", "train_data",
+        "datadir", "data_root", "dataset_dir",
+    ),
+    "checkpoint": ("checkpoint_dir", "ckpt_dir", "checkpoint_path", "ckpt_path", "checkpoint", "ckpt"),
+    "resume": ("resume_from_checkpoint", "resume_from", "resume", "resume_path", "resume_checkpoint", "auto_resume"),
+    "output": (
+        "output_dir", "out_dir", "save_dir", "default_root_dir", "work_dir", "output_path", "results_dir", "outdir",
+    ),
+    "logs": ("logging_dir", "log_dir", "tensorboard_dir", "logdir", "log_file"),
+    "precision": ("mixed_precision", "precision", "torch_dtype", "dtype"),
+    "optimizer": ("optimizer", "optim"),
+    "tensor_parallel": ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel", "tp_size"),
+    "pipeline_parallel": ("pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel", "pp_size"),
+    "zero_stage": ("zero_stage",),
+}  # fmt: skip
+FLAGS = {"bf16": ("precision", "bf16"), "fp16": ("precision", "fp16"), "amp": ("precision", "amp")}
+_BY_SPELLING = {word: (name, at) for name, words in SPELLINGS.items() for at, word in enumerate(words)}
+# The key above says what a plain key is of: `model: {name: …}`.
+_ABOVE = {"model": "model", "data": "data", "dataset": "data", "optimizer": "optimizer", "optim": "optimizer"}
+_PLAIN = ("name", "name_or_path", "id", "path")
+_APART = re.compile(r"(?:^|_)(?:eval|val|valid|validation|test|testing|predict|inference|infer|scheduler|sampler|"
+                    r"warmup|discriminator|generator|teacher|critic|reward|ref|reference|ema)(?:_|$)")  # fmt: skip
+_WHOLE = re.compile(r"\d{1,12}(?:_\d{3})*|[1-9](?:\.0*)?e\+?\d{1,2}", re.IGNORECASE)
+_NUMBER = re.compile(r"[-+]?(?:\d+\.?\d*|\.\d+)(?:e[-+]?\d+)?", re.IGNORECASE)
+_WHOLES = ("batch_size", "batch_size_per_device", "batch_size_global", "steps", "gradient_accumulation", "seed",
+           "sequence_length", "tensor_parallel", "pipeline_parallel", "zero_stage")  # fmt: skip
+_NUMBERS = ("learning_rate", "epochs")
+
+
+class Known(NamedTuple):
+    """What a key is of. *rank*: 0 for the most telling spelling. *fixed*: the value where the key is a flag."""
+
+    name: str
+    rank: int
+    fixed: str = ""
+
+
+def plain(key: str) -> str:
+    """Return a key as spellings have it: small, dashes as underscores."""
+    return key.strip("-+").replace("-", "_").lower()
+
+
+def known(key: str) -> Known | None:
+    """Return what a key such as `--lr` or `optimizer.lr` is of; None where it is none of these, or of something else.
+
+    A value for evaluation, a teacher or a schedule is not the training's.
+    """
+    *above, last = plain(key).split(".")
+    if any(_APART.search(one) for one in above) or is_secret(last):
+        return None
+    if last in FLAGS:
+        return Known(FLAGS[last][0], 0, FLAGS[last][1])
+    if above and last in _PLAIN:
+        return Known(_ABOVE[above[-1]], 5) if above[-1] in _ABOVE else None
+    found = _BY_SPELLING.get(last)
+    return Known(*found) if found else None
+
+
+def said(what: Known, value: str) -> str | None:
+    """Return the value as it is kept, None where it says nothing or is not of the kind that its name wants."""
+    value = value.strip()
+    if what.fixed:
+        return what.fixed if value.lower() not in _FALSE and value.lower() not in UNSAID[1:] else None
+    if value.lower() in UNSAID or not allowed(what.name, value):
+        return None
+    return _KINDS.get(what.name, _text)(value)
+
+
+def allowed(name: str, value: str) -> bool:
+    """Return whether a text may be kept: it is whole, short, printable, and no secret."""
+    if len(value) > MOST_VALUE or not value.isprintable() or "${" in value or MASK in value:
+        return False
+    return masked(value) == value and masked("%s=%s" % (name, value)) == "%s=%s" % (name, value)
+
+
+def same(one: str, other: str) -> bool:
+    """Return whether two values are one: 1e-4 and 0.0001 are."""
+    if one == other:
+        return True
+    return bool(_NUMBER.fullmatch(one) and _NUMBER.fullmatch(other)) and float(one) == float(other)
+
+
+def _whole(value: str) -> str | None:
+    return value.replace("_", "") if _WHOLE.fullmatch(value) else None
+
+
+def _number(value: str) -> str | None:
+    return value if _NUMBER.fullmatch(value) else None
+
+
+def _resume(value: str) -> str | None:
+    return "false" if value.lower() in _FALSE else "true" if value.lower() in _TRUE else value
+
+
+def _precision(value: str) -> str | None:
+    return value.split(".")[-1] if value.lower() not in (*_TRUE[:1], *_FALSE[:1]) else None
+
+
+def _text(value: str) -> str | None:
+    return None if value.lower() in ("true", "false") or _NUMBER.fullmatch(value) else value
+
+
+_KINDS: dict[str, Callable[[str], "str | None"]] = {
+    **{name: _whole for name in _WHOLES},
+    **{name: _number for name in _NUMBERS},
+    "resume": _resume,
+    "precision": _precision,
+}
