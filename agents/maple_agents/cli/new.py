@@ -136,7 +136,10 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
     from maple_agents.synthesis.values import Assumed
 
     found = choose(asked.text, asked.slots, asked.cluster)
-    return (Assumed("paradigm", found.paradigm, found.because),) if found is not None else ()
+    if found is None:
+        return ()
+    because = found.because + ("; " + found.note if found.note else "")
+    return (Assumed("paradigm", found.paradigm, because),)
 
 
 def _foreign(path: str) -> "Foreign":
