@@ -89,7 +89,7 @@ class Store(Protocol):
     def keep_outcomes(self, outcomes: Iterable[Outcome]) -> int:
         """Remember how jobs ended, also of jobs that no record is joined to yet; return how many jobs were new.
 
-        A later word about a job stands in place of an earlier one.
+        A later word about a job stands in place of an earlier one. One that has no form in the store is left out.
         """
 
     def unended(self, limit: int = 1000) -> list[Record]:

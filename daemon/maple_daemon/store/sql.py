@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
 from maple_submit_filter.job_records import Outcome, Record, Value, Version
@@ -111,10 +111,10 @@ class SqlStore:
     def keep_outcomes(self, outcomes: Iterable[Outcome]) -> int:
         """Remember how jobs ended; a later word about a job stands in place of an earlier one."""
         made = {(one.job, one.uid): rows.of_outcome(one, self._clock()) for one in outcomes}
-        known = sum(len(self._run.rows("SELECT 1 FROM outcomes WHERE job = ? AND uid = ?", key)) for key in made)
-        again = "ON CONFLICT (job, uid) DO UPDATE SET at = excluded.at, state = excluded.state, told = excluded.told"
-        self._run.change(_insert("outcomes", "job, uid, at, state, told", list(made.values()), again))
-        return len(made) - known
+        try:
+            return self._keep_outcomes(made)
+        except NotKept:  # one that has no form here does not cost the others theirs
+            return sum(self._kept_alone(key, row) for key, row in made.items())
 
     def unended(self, limit: int = 1000) -> list[Record]:
         """Return joined submissions that are not known to have ended, oldest first."""
@@ -153,6 +153,18 @@ class SqlStore:
     def close(self) -> None:
         """Let go."""
         self._run.close()
+
+    def _keep_outcomes(self, made: Mapping[tuple[str, int], tuple[object, ...]]) -> int:
+        known = sum(len(self._run.rows("SELECT 1 FROM outcomes WHERE job = ? AND uid = ?", key)) for key in made)
+        again = "ON CONFLICT (job, uid) DO UPDATE SET at = excluded.at, state = excluded.state, told = excluded.told"
+        self._run.change(_insert("outcomes", "job, uid, at, state, told", list(made.values()), again))
+        return len(made) - known
+
+    def _kept_alone(self, key: tuple[str, int], row: tuple[object, ...]) -> int:
+        try:
+            return self._keep_outcomes({key: row})
+        except NotKept:
+            return 0
 
     def _rewrite(self, record: str, uid: int, anew: Callable[[Record], Record | None]) -> bool:
         """Change a record unless *anew* says None; what somebody else changed meanwhile is read again, not lost."""

@@ -225,7 +225,6 @@ def test_what_is_older_than_the_clock_is_left_when_it_jumps_back(store: Store) -
         lambda store: store.keep_version(version(lineage="caf\udce9")),
         lambda store: store.keep_version(version(at=float("nan"), uid=1 << 70)),
         lambda store: store.keep_decision(b"k", 1 << 70, b"", NOW),
-        lambda store: store.keep_outcomes([outcome("1\udce9"), outcome("20")]),
     ],
 )
 def test_a_thing_that_has_no_form_in_the_store_is_refused_whole_and_the_store_is_well(
@@ -239,6 +238,17 @@ def test_a_thing_that_has_no_form_in_the_store_is_refused_whole_and_the_store_is
     assert "\n" not in str(failed.value)
     assert told(store, 1001) == before and store.check() == []
     assert left(store, 1001)["outcomes"] == 1
+
+
+def test_an_outcome_that_has_no_form_in_the_store_costs_the_others_nothing(store: Store) -> None:
+    """An event may hold any text."""
+    batch = [outcome("19"), outcome("1\udce9"), outcome("x", uid=1 << 70), outcome("20", workdir="\0\udce9")]
+    assert store.keep_outcomes(batch) == 2
+    assert store.keep_outcomes(batch) == 0
+    for job in ("19", "20"):
+        store.keep_record(record(job))
+        assert store.join(job, 1001, job, "times")
+    assert store.unended() == []
 
 
 def test_a_row_that_cannot_be_read_back_is_left_out(store: Store) -> None:
