@@ -47,6 +47,17 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "ALTER TABLE outcomes ADD COLUMN state TEXT NOT NULL DEFAULT ''",
         ),
     ),
+    (
+        "m003_what_goes_on",
+        (
+            # Those that go on are few among all; they are asked for every few seconds.
+            "ALTER TABLE records ADD COLUMN ended {int} NOT NULL DEFAULT 0",
+            "UPDATE records SET ended = 1 WHERE EXISTS (SELECT 1 FROM outcomes o WHERE o.job = records.job"
+            " AND o.uid = records.uid AND o.state NOT IN ('pending', 'running', 'requeued'))",
+            "CREATE INDEX records_going_on ON records (at) WHERE job <> '' AND ended = 0",
+            "CREATE INDEX records_unjoined ON records (at) WHERE job = ''",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}

@@ -17,6 +17,11 @@ _RECORD = (
     "SELECT r.told, r.job, o.told FROM records r"
     " LEFT JOIN outcomes o ON o.job = r.job AND o.uid = r.uid AND r.job <> ''"
 )
+# A job that ended before its record was joined. One that ends at the same moment is not seen here: `unended` looks too.
+_ENDED = (
+    "UPDATE records SET ended = 1 WHERE ended = 0 AND EXISTS (SELECT 1 FROM outcomes o WHERE o.job = records.job"
+    " AND o.uid = records.uid AND o.state NOT IN (?, ?, ?)) AND id = ? AND uid = ?"
+)
 GOING_ON = ("pending", "running", "requeued")  # states of a job that may still end another way
 TRIES = 5  # to change a record that somebody else changes at the same time
 Made = TypeVar("Made")
@@ -118,7 +123,8 @@ class SqlStore:
 
     def unended(self, limit: int = 1000) -> list[Record]:
         """Return joined submissions that are not known to have ended, oldest first."""
-        where = "r.job <> '' AND (o.state IS NULL OR o.state IN (%s))" % ", ".join("?" for _ in GOING_ON)
+        goes_on = "(o.state IS NULL OR o.state IN (%s))" % ", ".join("?" for _ in GOING_ON)
+        where = "r.job <> '' AND r.ended = 0 AND %s" % goes_on
         asked = "%s WHERE %s ORDER BY r.at LIMIT ?" % (_RECORD, where)
         return _read(rows.record, self._run.rows(asked, (*GOING_ON, limit)))
 
@@ -157,7 +163,11 @@ class SqlStore:
     def _keep_outcomes(self, made: Mapping[tuple[str, int], tuple[object, ...]]) -> int:
         known = sum(len(self._run.rows("SELECT 1 FROM outcomes WHERE job = ? AND uid = ?", key)) for key in made)
         again = "ON CONFLICT (job, uid) DO UPDATE SET at = excluded.at, state = excluded.state, told = excluded.told"
-        self._run.change(_insert("outcomes", "job, uid, at, state, told", list(made.values()), again))
+        ended = "UPDATE records SET ended = ? WHERE job = ? AND uid = ?"
+        self._run.change(
+            _insert("outcomes", "job, uid, at, state, told", list(made.values()), again),
+            Change(ended, [(int(row[3] not in GOING_ON), *key) for key, row in made.items()]),
+        )
         return len(made) - known
 
     def _kept_alone(self, key: tuple[str, int], row: tuple[object, ...]) -> int:
@@ -177,7 +187,7 @@ class SqlStore:
             change = "UPDATE records SET version = ?, job = ?, told = ? WHERE id = ? AND uid = ? AND told = ?"
             values = (new.version, new.job, rows.of_record(new)[-1], record, uid, found[0][0])
             try:
-                if self._run.change(Change(change, [values])) == [1]:
+                if self._run.change(Change(change, [values]), Change(_ENDED, [(*GOING_ON, record, uid)]))[0] == 1:
                     return True
             except NotKept:  # the job has a record already, or is no text
                 return False

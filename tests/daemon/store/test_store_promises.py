@@ -148,6 +148,8 @@ def test_a_job_that_goes_on_has_not_ended(store: Store, state: str, ended: bool)
     assert [one.id for one in store.unended()] == ["r1"]
     store.keep_outcomes([outcome(state=state)])
     assert (store.unended() == []) is ended
+    store.keep_outcomes([outcome(state="running")])  # it was requeued
+    assert [one.id for one in store.unended()] == ["r1"]
 
 
 def test_counts_add_up_and_name_nobody(store: Store) -> None:
