@@ -36,7 +36,7 @@ OF_STATE = {
     JobState.EXITING: "running",
 }
 GOING_ON = frozenset(("pending", "running", "requeued"))
-_ENDS_OF_A_KILL = (9, 15)  # signals that scancel, a limit and a program may have sent: without a state word, who knows
+_ENDS_OF_A_KILL = (9, 15)  # signals that scancel, qdel, a limit and a program send: without a state word, who knows
 
 
 def of_event(event: Ended) -> Outcome:
@@ -66,11 +66,18 @@ def better(old: Outcome, new: Outcome) -> Outcome:
 
     Hooks may arrive in another order than they were sent. A job that was put back into its queue goes on after an end.
     """
+    new = _filled(new, old)
     if new.state == "requeued" and (old.ended or 0) <= (new.submitted or 0):
         return new
     if old.state not in GOING_ON and (new.state in GOING_ON or (new.state == "unknown" and old.state != "unknown")):
-        return old
+        return _filled(old, new)
     return new
+
+
+def _filled(one: Outcome, other: Outcome) -> Outcome:
+    """Return *one* with what only the other knows: each of two hooks may know a part."""
+    names = ("nodes", "submitted", "started", "name", "workdir", "script_hash", "record", "output", "error")
+    return one._replace(**{name: getattr(one, name) or getattr(other, name) for name in names})
 
 
 def of_array(array: str, task: Outcome, before: Outcome | None) -> Outcome:
@@ -107,7 +114,8 @@ def _word(code: str) -> str:
 def _pbs(event: Ended) -> tuple[str, Ending]:
     told = {"substate": event.state, "Exit_status": event.exit}
     ending = pbs_jobs.ending({name: value for name, value in told.items() if value})
-    return OF_REASON[ending.reason], ending
+    killed = ending.reason is EndReason.SIGNALLED and ending.signal in _ENDS_OF_A_KILL
+    return "unknown" if killed else OF_REASON[ending.reason], ending
 
 
 def _path(event: Ended, pattern: str) -> str:

@@ -28,6 +28,7 @@ from .store.mounts import on_network
 SCAN = 5.0  # seconds between two looks where nothing wakes us, as on network file systems
 QUIET = 0.02  # seconds after a wake-up, for what comes with it
 STORE_SECONDS = 20.0
+STOP_SECONDS = 3.0
 PATIENCE = 600.0  # seconds that the word about a submission waits for its record
 MOST_RECENT = 10_000  # outcomes that are compared with what comes later
 
@@ -43,7 +44,7 @@ class Watching:
         self._recent: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._waiting: dict[tuple[str, int], tuple[Outcome, float]] = {}
         self._heard = 0.0  # when a hook last told an end
-        self._said = ""
+        self._said, self._stopping = "", False
         self._awake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
         self._observer: Any = None
@@ -63,6 +64,7 @@ class Watching:
 
     async def stop(self) -> None:
         """End it. What was not kept stays in the spool."""
+        self._stopping = True
         if self._observer is not None:
             with contextlib.suppress(Exception):
                 self._observer.stop()
@@ -70,7 +72,8 @@ class Watching:
             await self._socket.stop()
         for task in self._tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
 
     def _observe(self) -> None:
         """Be woken by what comes into the folder, where the kernel tells that: not what other hosts do."""
@@ -96,7 +99,7 @@ class Watching:
             log().warning("the spool is not watched but looked at", every=SCAN, why=str(error))
 
     async def _watch(self, spool: Spool) -> None:
-        while True:
+        while not self._stopping:
             self._awake.clear()
             more = False
             try:
@@ -106,9 +109,16 @@ class Watching:
             except Exception as error:
                 log().error("events were not read", why="%s: %s" % (type(error).__name__, error))
             if not more:
-                with contextlib.suppress(asyncio.TimeoutError):
-                    await asyncio.wait_for(self._awake.wait(), SCAN)
+                await self._woken()
             await asyncio.sleep(QUIET)
+
+    async def _woken(self) -> None:
+        """Return when there may be something. `wait_for` of Python 3.11 may lose that it was cancelled meanwhile."""
+        waiting = asyncio.ensure_future(self._awake.wait())
+        try:
+            await asyncio.wait({waiting}, timeout=SCAN)
+        finally:
+            waiting.cancel()
 
     async def _look(self, spool: Spool) -> bool:
         found = await asyncio.to_thread(spool.look)
@@ -130,7 +140,8 @@ class Watching:
 
     async def _keep(self, found: Found) -> list[str]:
         """Return the names of events that are done with."""
-        ends = self._outcomes(found.ended.values())
+        known = await asyncio.to_thread(lambda: [_with_uid(one) for one in found.ended.values()])
+        ends = self._outcomes(known)
         told, now = list(found.submitted.values()), time.time()
         waiting = self._wait(ends, now)
         if not told and not ends and not waiting:
@@ -153,8 +164,9 @@ class Watching:
         for key in [key for key, (_, since) in self._waiting.items() if since < now - PATIENCE]:
             del self._waiting[key]
         for one in ends:
+            key = one.job, one.uid
             if (one.record or one.script_hash) and len(self._waiting) < MOST_RECENT:
-                self._waiting.setdefault((one.job, one.uid), (one, now))
+                self._waiting[key] = (one, self._waiting.get(key, (one, now))[1])
         return [one for one, _ in self._waiting.values()]
 
     def _outcomes(self, events: Iterable[Ended]) -> list[Outcome]:
@@ -162,7 +174,6 @@ class Watching:
         made: dict[tuple[str, int], Outcome] = {}
         for event in events:
             self._heard = time.time()
-            event = _with_uid(event)
             if event.uid < 0:
                 continue
             one = outcomes.of_event(event)
@@ -194,7 +205,7 @@ class Watching:
     async def _poll(self, polling: Polling) -> None:
         """Ask the scheduler about joined jobs that are not known to have ended, where no hook tells."""
         assert self._keeper is not None
-        while True:
+        while not self._stopping:
             await asyncio.sleep(polling.seconds)
             if time.time() - self._heard < join.DAY:
                 continue

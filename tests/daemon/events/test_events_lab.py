@@ -233,3 +233,24 @@ def test_a_filter_that_cannot_write_is_not_noticed(site: Site) -> None:
         assert site.lab.wait(int(job)).state == "COMPLETED"
     finally:
         os.rename(site.lab.directory + "/away", site.lab.directory + "/events")
+
+
+def test_an_array_is_joined_and_fails_with_its_task(site: Site) -> None:
+    """Each task tells its own end; the array is the job that was submitted."""
+    script = b"#!/bin/bash\n: srun python a.py\nexit $((SLURM_ARRAY_TASK_ID == 2 ? 5 : 0))\n"
+    job = number(start(site, script, "--array=1-3"))
+    until(lambda: ended(site, job))
+    (one,) = records(site)
+    assert one.outcome is not None and (one.joined, one.outcome.state, one.outcome.exit_code) == ("filter", "failed", 5)
+
+
+def test_a_requeued_job_goes_on(site: Site) -> None:
+    """The word that it is back in its queue is no end."""
+    job = number(start(site, b"#!/bin/bash\n: srun python r.py\nsleep 60\n", "--requeue"))
+    until(lambda: site.lab.show(int(job)).get("JobState") == "RUNNING")
+    site.lab.run(["scontrol", "requeuehold", job])
+    until(lambda: any(one.outcome and one.outcome.state == "requeued" for one in records(site)))
+    site.lab.cancel(int(job))
+    until(lambda: ended(site, job))
+    (one,) = records(site)
+    assert one.outcome is not None and one.outcome.state == "cancelled"

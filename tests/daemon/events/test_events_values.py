@@ -107,7 +107,8 @@ def test_a_name_says_which_process_submitted() -> None:
         ({"exit": ""}, "unknown", None, None),
         ({"scheduler": "pbs", "exit": "0"}, "completed", 0, None),
         ({"scheduler": "pbs", "exit": "1"}, "failed", 1, None),
-        ({"scheduler": "pbs", "exit": "265"}, "failed", None, 9),
+        ({"scheduler": "pbs", "exit": "265"}, "unknown", None, 9),
+        ({"scheduler": "pbs", "exit": "267"}, "failed", None, 11),
         ({"scheduler": "pbs", "exit": "271", "state": "91"}, "cancelled", None, 15),
         ({"scheduler": "pbs", "state": "91"}, "cancelled", None, None),
         ({"scheduler": "pbs", "exit": "-29"}, "timeout", None, None),
@@ -149,7 +150,7 @@ def test_where_output_goes_is_known_or_not_said(pattern: str, job: str, path: st
 def test_an_end_stays_known_when_hooks_arrive_late() -> None:
     """What goes on, or is less sure, does not stand in place of an end; a requeued job goes on."""
     done, unsure = Outcome("7", "timeout", 0, "a", ended=9.0), Outcome("7", "unknown", 0, "b", ended=9.0)
-    assert outcomes.better(done, unsure) is done and outcomes.better(unsure, done) is done
+    assert outcomes.better(done, unsure) == done and outcomes.better(unsure, done) == done
     assert outcomes.better(done, Outcome("7", "running", 0, "c")).state == "timeout"
     assert outcomes.better(done, Outcome("7", "requeued", 0, "c", submitted=10.0)).state == "requeued"
     assert outcomes.better(done, Outcome("7", "requeued", 0, "c", submitted=8.0)).state == "timeout"

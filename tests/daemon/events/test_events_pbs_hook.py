@@ -1,0 +1,156 @@
+"""PBS's hook, in a double of its interpreter: it tells what it knows, is bounded, and accepts every end."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import socket
+import sys
+import threading
+import types
+from typing import Any
+
+import pytest
+from maple_daemon import outcomes
+from maple_daemon.events import Ended, ended
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HOOK = os.path.join(HERE, "..", "..", "..", "packaging", "pbs", "maple_job_end.py")
+OBIT, EPILOGUE = 1 << 20, 1 << 8
+
+
+class Job:
+    """A job as `pbs.event().job` has it at jobobit (recorded facts, OpenPBS 23.06.06)."""
+
+    def __init__(self, **more: Any) -> None:
+        told: dict[str, Any] = {
+            "id": "30.pbs01", "Job_Name": "train", "Job_Owner": "root@login1", "euser": "root", "Exit_status": 3,
+            "substate": 53, "exec_host": "node1/0*8+node2/0*8", "ctime": 1795330155, "stime": 1795330160,
+            "obittime": 1795330170, "Output_Path": "login1:/w/train.o30", "Error_Path": "login1:/w/train.e30",
+            "Variable_List": {"PBS_O_WORKDIR": "/w", "PBS_O_HOME": "/root"}, "primary": True,
+        }  # fmt: skip
+        self.__dict__.update({**told, **more})
+
+    def in_ms_mom(self) -> bool:
+        """Whether this is the node that the script ran on."""
+        return bool(self.__dict__["primary"])
+
+
+def run(job: Any, kind: int = OBIT, spool: str = "", sock: str = "") -> tuple[bool, list[str]]:
+    """Run the hook; return whether it accepted, and what it logged."""
+    accepted, logged = [], []
+
+    def accept() -> None:
+        accepted.append(True)
+        raise SystemExit(0)
+
+    event = types.SimpleNamespace(type=kind, job=job, accept=accept)
+    double: Any = types.ModuleType("pbs")
+    double.event, double.JOBOBIT, double.LOG_DEBUG = lambda: event, OBIT, 1
+    double.logmsg = lambda level, text: logged.append(text)
+    with open(HOOK, encoding="utf-8") as file:
+        text = file.read()
+    text = re.sub(r"^SOCKET = .*", "SOCKET = %r" % sock, text, flags=re.MULTILINE)
+    text = re.sub(r"^SPOOL = .*", "SPOOL = %r" % spool, text, flags=re.MULTILINE)
+    kept = sys.modules.get("pbs")
+    sys.modules["pbs"] = double
+    try:
+        with pytest.raises(SystemExit):
+            exec(compile(text, HOOK, "exec"), {"__name__": "hook"})
+    finally:
+        sys.modules.pop("pbs")
+        if kept is not None:
+            sys.modules["pbs"] = kept
+    return accepted == [True], logged
+
+
+def left(spool: str) -> Ended:
+    """The one event in the spool."""
+    (name,) = os.listdir(spool)
+    assert re.fullmatch(r"ended\.[0-9a-f]{24}", name) and os.stat(spool + "/" + name).st_mode & 0o777 == 0o644
+    with open(spool + "/" + name, "rb") as file:
+        return ended(file.read())
+
+
+def test_the_server_tells_how_a_job_ended(tmp_path: object) -> None:
+    """As Maple says it: paths without the host, each node once."""
+    assert run(Job(), spool=str(tmp_path)) == (True, [])
+    found = outcomes.of_event(left(str(tmp_path))._replace(uid=0))
+    assert (found.job, found.state, found.exit_code, found.nodes) == ("30.pbs01", "failed", 3, "node1,node2")
+    assert (found.name, found.workdir, found.output, found.source) == ("train", "/w", "/w/train.o30", "jobobit")
+    assert (found.submitted, found.ended) == (1795330155.0, 1795330170.0)
+
+
+def test_a_subjob_names_its_array(tmp_path: object) -> None:
+    """As qsub printed it."""
+    run(Job(id="39[2].pbs01"), spool=str(tmp_path))
+    assert left(str(tmp_path)).array == "39[].pbs01"
+
+
+def test_the_node_knows_the_script(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """By its hash, and by the record in its last line; the other nodes say nothing."""
+    folder = str(tmp_path)
+    os.makedirs(folder + "/home/mom_priv/jobs")
+    os.mkdir(folder + "/spool")
+    script = b"#!/bin/sh\n# maple: repaired (MPL301); record 0011223344556677; original sha256 0; MAPLE=off qsub\n"
+    with open(folder + "/home/mom_priv/jobs/30.pbs01.SC", "wb") as file:
+        file.write(script)
+    with open(folder + "/pbs.conf", "w", encoding="utf-8") as conf:
+        conf.write("PBS_SERVER=pbs01\nPBS_HOME=%s/home\n" % folder)
+    monkeypatch.setenv("PBS_CONF_FILE", folder + "/pbs.conf")
+    run(Job(primary=False), EPILOGUE, spool=folder + "/spool")
+    assert os.listdir(folder + "/spool") == []
+    run(Job(ctime=None, exec_host=None), EPILOGUE, spool=folder + "/spool")
+    event = left(folder + "/spool")
+    assert (event.script_hash, event.record) == (hashlib.sha256(script).hexdigest(), "0011223344556677")
+    assert (event.submitted, event.nodes, event.source) == (None, "", "execjob_epilogue")
+
+
+def test_a_long_event_is_shortened(tmp_path: object) -> None:
+    """What tells the job and its end stays."""
+    run(Job(Job_Name="n" * 3000, exec_host="+".join("node%d/0" % n for n in range(2000))), spool=str(tmp_path))
+    event = left(str(tmp_path))
+    assert (event.job, event.exit, event.nodes, event.name) == ("30.pbs01", "3", "", "n" * 3000)
+
+
+@pytest.mark.parametrize("answer", [b"kept\n", b"not kept\n", b"", None])
+def test_the_socket_comes_first_and_the_spool_where_it_does_not_keep(tmp_path: object, answer: bytes | None) -> None:
+    """Also where nobody answers: half a second, and the event is in the spool."""
+    path, spool = str(tmp_path) + "/s", str(tmp_path) + "/spool"
+    os.mkdir(spool)
+    over = threading.Event()
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+
+        def serve() -> None:
+            one, _ = listening.accept()
+            with one:
+                one.recv(8192)
+                if answer is None:
+                    over.wait(60)
+                else:
+                    one.sendall(answer)
+
+        thread = threading.Thread(target=serve, daemon=True)
+        thread.start()
+        assert run(Job(), spool=spool, sock=path) == (True, [])
+        over.set()
+        thread.join(60)
+    assert len(os.listdir(spool)) == (0 if answer == b"kept\n" else 1)
+
+
+class Broken:
+    """A job of another PBS: everything that is asked fails."""
+
+    def __getattr__(self, name: str) -> Any:
+        raise RuntimeError(name)
+
+
+@pytest.mark.parametrize("job", [None, Broken(), Job(id=None), Job(Variable_List=None, euser=None)], ids=str)
+@pytest.mark.parametrize("spool", ["", "/absent/spool"])
+def test_whatever_fails_the_end_is_accepted(job: Any, spool: str) -> None:
+    """And one line in PBS's log at most."""
+    accepted, logged = run(job, EPILOGUE, spool=spool, sock="/absent.sock")
+    assert accepted and len(logged) <= 1
