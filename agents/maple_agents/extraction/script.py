@@ -61,6 +61,20 @@ def at_site(job: Job, site: Site, site_id: str, notes: tuple[str, ...] = ()) -> 
     )
 
 
+def again(source: bytes, foreign: Foreign) -> Foreign | None:
+    """Return a changed source read as the script was; None where it starts nothing that is known."""
+    path = foreign.job.submission.path if foreign.job.read is not None else b""
+    try:
+        return at_site(job_of(source, foreign.scheduler, path), site_of(foreign), foreign.site, foreign.notes)
+    except Refused:
+        return None
+
+
+def site_of(foreign: Foreign) -> Site:
+    """Return the cluster that the script was written for; where it is not known, any of its scheduler."""
+    return _site(foreign.site, foreign.scheduler)
+
+
 def _nothing(unread: tuple[tuple[int, str], ...]) -> str:
     if unread:
         return "line %d: %s, so it is not known what the script starts" % unread[0]

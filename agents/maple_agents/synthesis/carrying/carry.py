@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.edits import Conflict, Edit, Span, apply
 
-from ...extraction.script import at_site, job_of
+from ...extraction.script import again, at_site
 from ...extraction.script_launches import AGENTS, OF_TASK
 from ...extraction.script_parts import Foreign
 from ...extraction.script_slots import main
@@ -19,6 +19,7 @@ from ..values import Cluster, Lacking, Plan, Refused
 from . import asked, judged, launch_lines, layouts, mending, variables
 from .advice import advice as looked_at
 from .assembling import Way, made, template
+from .meant import OUTER, meant, surely_wrong
 from .values import Carried
 
 NOTHING = Slots()
@@ -57,20 +58,42 @@ def carry(
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
     words = Words(said, wishes, earlier, ranks, gpu_kinds)
-    mended = _mended(foreign, cluster, words) if home else None
-    if mended is not None:
-        return mended
     try:
-        return _anew(foreign, cluster, words, home)
+        understood, fewer = meant(foreign)
+    except Refused as error:
+        mended = _mended(foreign, cluster, words) if home else None
+        if mended is None or (mended.unchanged and surely_wrong(foreign)):
+            raise
+        return mended._replace(advice=(*mended.advice, str(error)))
+    here = understood is foreign or (_is_there(understood, cluster) and not fewer)
+    mended = _mended(understood, cluster, words) if home and here else None
+    if mended is not None:
+        return mended._replace(unchanged=mended.script == foreign.source)
+    try:
+        return _anew(understood, cluster, words, home)
     except Refused:
-        if home and not foreign.wrong and not mending.says_more(foreign, said) and not foreign.job.script.refused:
+        if (
+            home
+            and understood is foreign
+            and not foreign.wrong
+            and not mending.says_more(foreign, said)
+            and not foreign.job.script.refused
+        ):
             return Carried(foreign.source, None, (*foreign.notes, _NOT_FOLLOWED), True)
         raise
 
 
+def _is_there(foreign: Foreign, cluster: Cluster) -> bool:
+    """Tell whether the cluster is known to have each launcher, and each world its place on known nodes."""
+    if any(group.nodes is None for step in foreign.plan.steps for group in step.groups):
+        return False
+    names = {link.name for one in foreign.launches for link in one.steps[0].links if link.name in OUTER}
+    return all(cluster.site.launcher(name) in ("preferred", "present") for name in names)
+
+
 def _anew(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Carried | Lacking:
     """Return the script made for the cluster by edits, or what is missing for that. Raises `Refused`."""
-    foreign = _relaunched(_uncrossed(foreign, cluster), cluster) if home else foreign
+    foreign = _uncrossed(foreign) if home else foreign
     plan = _decided(foreign, cluster, words, home)
     if isinstance(plan, Lacking):
         return plan._replace(advice=(*plan.advice, *foreign.notes))
@@ -91,7 +114,7 @@ def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
             edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))
     if not edits or foreign.site != plan.cluster.site.id:
         return foreign
-    return _again(apply(foreign.source, edits), foreign, plan.cluster) or foreign
+    return again(apply(foreign.source, edits), foreign) or foreign
 
 
 def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
@@ -110,37 +133,12 @@ def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
     return Carried(script, known, foreign.notes, script == foreign.source)
 
 
-def _relaunched(foreign: Foreign, cluster: Cluster) -> Foreign:
-    """Return the script with a launcher by another name, where the one that is written does not take the words."""
-    refused = [one for one in foreign.launches if any(each.kind == "refused" for each in one.steps[0].breaches)]
-    for name in ("srun", "mpiexec", "mpirun", "ibrun"):
-        if not refused or cluster.site.launcher(name) not in ("preferred", "present"):
-            continue
-        spans = [one.steps[0].links[0].name_span for one in refused]
-        source = apply(foreign.source, [Edit(span, name.encode(), "launcher") for span in spans if span is not None])
-        again = _again(source, foreign, cluster)
-        if again is not None and not any(
-            each.kind == "refused" for one in again.launches for each in one.steps[0].breaches
-        ):
-            return again
-    return foreign
-
-
-def _again(source: bytes, foreign: Foreign, cluster: Cluster) -> Foreign | None:
-    """Return the changed source read as the script of the cluster, None where it starts nothing that is known."""
-    path = foreign.job.submission.path if foreign.job.read is not None else b""
-    try:
-        return at_site(job_of(source, foreign.scheduler, path), cluster.site, foreign.site, foreign.notes)
-    except Refused:
-        return None
-
-
-def _uncrossed(foreign: Foreign, cluster: Cluster) -> Foreign:
+def _uncrossed(foreign: Foreign) -> Foreign:
     """Return the script with the counts of a scheduler that it is not for as those of its own: a slip of copying."""
     source = variables.uncrossed(foreign.source, foreign.scheduler, foreign.plan.allocation)
     if source == foreign.source:
         return foreign
-    return _again(source, foreign, cluster) or foreign
+    return again(source, foreign) or foreign
 
 
 def _as_launched(foreign: Foreign, plan: Plan) -> Plan:

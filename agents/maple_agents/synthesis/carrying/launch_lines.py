@@ -13,7 +13,7 @@ from .. import launching
 from ..values import Layout, Plan, Refused
 from . import plumbing, templates_of
 
-_LAYOUT = {
+LAYOUT = {
     "torchrun": ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
                  "rdzv-id", "rdzv-conf", "standalone", "local-addr", "use-env"),
     "accelerate": ("num-machines", "num-processes", "machine-rank", "main-process-ip", "main-process-port", "multi-gpu",
@@ -109,7 +109,7 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     words, link = launch.agent, _link(launch, launch.agent)
     if words is None or link is None:
         return None
-    kept = options_kept(link, _LAYOUT[words.name], foreign.source)
+    kept = options_kept(link, LAYOUT[words.name], foreign.source)
     if plan.launch.when.launcher != words.name:
         kept = _of_other(launch, words.name, kept, plan)
     if plan.layout.nodes == 1:
