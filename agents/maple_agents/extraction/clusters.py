@@ -10,16 +10,13 @@ from functools import cache
 import tomllib
 from maple_submit_filter import places
 
+from . import everyday_names
 from .lexemes import Line
 from .reading import FROM, NAMED, OPEN, SAID, WEAK, Reading
 from .site_names import SiteNames
 from .vocabulary import listed
 from .words import Token
 
-_COMMON = listed(
-    "delta vista anvil aurora frontier expanse polaris pm ex bridges stampede eagle example "
-    "summit theta alps crux vega hunter"
-)
 _ELSEWHERE = listed(
     "summit sierra fugaku lumi leonardo juwels jupiter jureca marenostrum alps daint frontera "
     "stampede2 lonestar5 maverick2 longhorn theta thetagpu cori edison crusher kestrel "
@@ -29,15 +26,6 @@ _ELSEWHERE = listed(
     "greatlakes narval cedar graham beluga niagara trillium ruche jeanzay adastra levante "
     "eagle kebnekaise tetralith berzelius raven viper swing lassen tuolumne elcapitan borah "
     "bebop improv horizon puma ocelote wice genius vsc5 leonardo euler hyak klone delft"
-)
-_CUES = listed(
-    "on at for to onto of cluster site system machine supercomputer in use using ncsa tacc "
-    "nersc alcf olcf psc sdsc purdue target targeting towards"
-)
-_CUES_BEHIND = listed("job script cluster system machine supercomputer node nodes login gpu GPU partition queue")
-_NOT_BEHIND = listed(
-    "lake table rule airlines air sandbox linux engine encoding method update updates of "
-    "t time variant varient between function force learning plane"
 )
 _FROM = re.compile(
     r" (?:from|off|away from|out of|leaving|left|not on|unlike|used on|wrote for|written "
@@ -145,35 +133,12 @@ def _inside(first: Token, last: Token, text: str) -> bool:
 
 
 def _stands(words: Sequence[Token], at: int, taken: int, joined: str, text: str, hit: str) -> bool:
-    """Tell whether an everyday word is a cluster's name here: by its capital, or by the words around it."""
-    before = words[at - 1] if at else None
-    behind = words[at + taken] if at + taken < len(words) else None
-    if behind is not None and behind.lex in _NOT_BEHIND and joined in _COMMON:
-        return False
-    if joined not in _COMMON and not hit.startswith("?"):
-        return True
-    cue = (
-        before is not None
-        and (before.lex in _CUES or before.text in (":", "=", "@"))
-        or behind is not None
-        and behind.lex in _CUES_BEHIND
-    )
+    """Tell whether the words that could be a cluster's name are meant as one."""
     if hit.startswith("?"):
-        return cue and (
-            before is not None
-            and before.lex in ("on", "at", "cluster", "for", "to", ":", "=", "@", "site")
-            or behind is not None
-            and behind.lex in ("cluster", "supercomputer")
-        )
-    if joined in ("pm", "ex"):
-        return (
-            before is not None
-            and before.lex in ("on", "cluster", "site", ":", "=", "@", "for", "at")
-            and (at < 2 or words[at - 2].kind != "number")
-        )
-    capital = text[words[at].start].isupper()
-    begins = at == 0 or words[at - 1].lex in (".", ",", ":", ";", "(", "-")
-    return cue or capital or begins
+        return everyday_names.stands_elsewhere(words, at, taken)
+    if joined not in everyday_names.COMMON:
+        return True
+    return everyday_names.stands(words, at, taken, joined, text[words[at].start].isupper())
 
 
 def read(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:

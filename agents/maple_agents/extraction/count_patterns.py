@@ -33,6 +33,7 @@ _PARTS = {
     ":": "(?: (?:=|:|is|of|>|-)){1,3}",
     "to": "(?:to|-|or|and/or|until|through)",
     "not": "(?:, )?(?:instead of|rather than|not|and not) (?:the )?",
+    "prefer": "(?:prefer|preferring|favour|favor|choose|pick)(?: (?:to|use|have|using|having|run|on|with)){0,3}",
     "has": "(?:with|having|has|have|using|use|gets|get|uses|:|=|should have|should use|should get|must have)(?: all)?",
     "runs": "(?:should |must |will |to )?(?:with|run|start|have|use|get|runs|running|gets|starts|starting|has)",
     "spread": "(?:, )?(?:(?:spread|distributed|split|divided|scattered|evenly|balanced|all|located|placed) ){0,5}"
@@ -66,6 +67,8 @@ _GRAMMAR = r"""
 # 4 instead of 8 nodes: the first number counts the same thing
 <n> <not>\d+ <nodes> => n=nodes
 <n> <not>\d+ <gpus> => n=gpus
+<prefer> <n> over (?:the )?<m> <nodes> => n=nodes m=-
+<prefer> <n> over (?:the )?<m> <gpus> => n=gpus m=-
 # 2 of the 4 GPUs
 <n> of (?:its|the|their|my|our|those|these|all) <m> <gpus> => n=gpus m=-
 <n> of (?:its|the|their|my|our|those|these|all) <m> <nodes> => n=nodes m=-

@@ -48,20 +48,20 @@ _AFTER_POISON = (
     r"a (?:day|week|night)|/ (?:epoch|step|day)|checkpoint|checkpoints|checkpointing)"
 )
 _BEFORE = listed(
-    ". , : ; ( = - > and or for with of need needs want wants request reserve allocate give "
+    ". , : ; ( = - > | and or for with of need needs want wants request reserve allocate give "
     "it run job time node gpu x / @ plus limit maximum about "
     "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime "
     "to full asking like takes-at"
 )
 _AFTER = listed(
-    ". , ; ) ( and or on with using please at under account from in x / job run maximum "
+    ". , ; ) ( | and or on with using please at under account from in x / job run maximum "
     "total walltime wall limit via as through by session to "
     "should is slot § across over - charge charged project partition queue qos of for allocation "
     "long tops each now today instead "
     "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU "
     "MODEL PARADIGM LAUNCHER '"
 )
-_LISTED = listed(", node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE")
+_LISTED = listed(", | node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE")
 _FEW = listed(
     "for about maximum only and approximately with of would do should be enough will is "
     "are fine please suffices plenty tops then needed required "

@@ -186,10 +186,16 @@ def _longest(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
         joined += squeezed(word.text.rpartition("/")[2] if hub else word.text)
         if len(joined) > longest + 24 or taken == 1 and word.kind == WORD and not _begins(joined, beginnings):
             break
-        hit = _named(joined)
+        hit = None if hub and _alternatives(word.text) else _named(joined)
         if hit is not None and (not listed or hit.value == "3d") and _stands(words, at, taken, hit, text):
             best, phrase = taken, hit
     return (best, phrase) if best else _by_shape(words, at, text)
+
+
+def _alternatives(name: str) -> bool:
+    """Tell whether a name with a slash leaves two strategies open: "fsdp/ddp"."""
+    first, second = (_named(squeezed(part)) for part in (name.rpartition("/")[0], name.rpartition("/")[2]))
+    return first is not None and second is not None and first.name == "paradigm" == second.name and first != second
 
 
 _MAKERS = ("nvidia", "amd", "intel", "tesla", "instinct", "geforce", "quadro", "ponte", "grace", "rtx", "pvc", "max")

@@ -27,6 +27,7 @@ _LINK = re.compile(
     r"job|it))(?![\w-]))){0,8}[ \t]*",
     re.I,
 )
+_AMOUNT = re.compile(r"\d+(?:h|hrs?|hours?|m|mins?|minutes?|d|days?|n|nodes?|gpus?|ppn)", re.I)  # "gpu partition 3h"
 _STOP = listed(
     "a an and any are as at be been big busy but by can cannot charge closed code could "
     "count default details different do does down each empty every fast "
@@ -46,7 +47,7 @@ _STOP = listed(
     "and/or dash whose deadline requirements structure details folder "
     "directory dir files file repo repository report proposal website page team meeting "
     "lead leader members overview status history update updates plan plans work title description "
-    "area field goal goals"
+    "area field goal goals deadline kickoff milestone review"
 )
 _COMMON_BEFORE = listed(
     "right usual normal-length same correct best fastest appropriate suitable whole long "
@@ -81,7 +82,7 @@ def read(line: Line, text: str) -> Iterator[Reading]:
             yield from _charged(line, text, found.first)
             continue
         used = found.first > 0 and line.words[found.first - 1].lex in _USES
-        behind = _behind(text, line.words[found.last], _SLOTS[key], key, used)
+        behind = _behind(line, text, found.last, key, used)
         if behind is not None:
             yield behind._replace(start=min(word.start, behind.start))
             continue
@@ -90,8 +91,9 @@ def read(line: Line, text: str) -> Iterator[Reading]:
             yield ahead
 
 
-def _behind(text: str, word: Token, slot: str, key: str, used: bool) -> Reading | None:
+def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | None:
     """Return the name behind a key word: "account abc", "queue: debug", "partition is called gpu"."""
+    word, slot = line.words[at], _SLOTS[key]
     link = _LINK.match(text, word.end)
     start = link.end() if link else word.end
     named = bool(link and (link.group("sign") or link.group("is")))
@@ -108,21 +110,42 @@ def _behind(text: str, word: Token, slot: str, key: str, used: bool) -> Reading 
         return None
     value, end = match.group("value"), match.end("value")
     stops = value.lower() in _STOP and not (value.lower() == "gpu" and slot in ("partition", "queue"))
-    if "\n" in text[word.end : start] or stops and not quoted:
+    if "\n" in text[word.end : start] or (stops or _AMOUNT.fullmatch(value) and not signed) and not quoted:
         return None
     if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
         return None
-    if not (
-        signed
-        or quoted
-        or _shaped(value, key, text, end, used and slot == "account" or bool(link and link.group("is")))
-    ):
+    told = used and slot == "account" or _is_told(link, key) or _is_item(line, at) and not named
+    ends = _ends(text, end) or _value_follows(line, end)
+    if not (signed or quoted or _shaped(value, key, ends, told)):
         return None
     return Reading(slot, value, match.start("value"), end, NAMED if named and signed else SAID)
 
 
-def _shaped(value: str, key: str, text: str, end: int, told: bool) -> bool:
-    """Tell whether a bare word behind a key word is its name: a project needs a digit, a dash or capitals."""
+def _is_told(link: re.Match[str] | None, key: str) -> bool:
+    """Tell whether what links a key word to a name says that it is one; a project "is" many things ("is late")."""
+    says = (link.group("is") or "").lower() if link else ""
+    return bool(says) and (key not in ("project", "allocation") or says != "is")
+
+
+def _is_item(line: Line, at: int) -> bool:
+    """Tell whether "project" begins an item of a list: "2 nodes, project abc, queue prod"."""
+    return line.words[at].lex in ("project", "allocation") and (at == 0 or line.words[at - 1].lex in _ITEM_BEGINS)
+
+
+def _value_follows(line: Line, end: int) -> bool:
+    """Tell whether the word behind a name is a value of another slot: "partition ai SITE"."""
+    at = line.word_at(end) + 1
+    return at < len(line.words) and line.words[at].lex in ("SITE", "PARADIGM", "MODEL", "LAUNCHER", "§")
+
+
+_ITEM_BEGINS = listed(", ; . | ( - SITE PARADIGM MODEL LAUNCHER GPU DUR § node gpu")
+
+
+def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
+    """Tell whether a bare word behind a key word is its name: a project needs a digit, a dash or capitals.
+
+    *ends*: the clause ends with it. *told*: words around it say that it is a name.
+    """
     mixed = (
         bool(re.search(r"\d", value) and re.search(r"[A-Za-z]", value))
         or bool(re.search(r"\w[_-]\w", value))
@@ -130,20 +153,12 @@ def _shaped(value: str, key: str, text: str, end: int, told: bool) -> bool:
     )
     if key in ("project", "allocation"):
         capitals = value.isupper() and len(value) >= 3 and value.isalpha() or bool(re.search(r"[a-z][A-Z]", value))
-        return mixed or capitals or told and value.isascii() and _ends(text, end) and not value.endswith("ing")
+        return mixed or capitals or told and value.isascii() and ends and not value.endswith("ing")
     if key == "account":
-        return mixed or value.isdigit() and len(value) > 2 or value.isascii() and _ends(text, end)
+        return mixed or value.isdigit() and len(value) > 2 or value.isascii() and ends
     if value.isdigit():
         return False
-    return (
-        mixed
-        or told
-        and key != "queue"
-        and _ends(text, end)
-        or not told
-        and _ends(text, end)
-        or value.lower() in _WELL_KNOWN
-    )
+    return mixed or told and key != "queue" and ends or not told and ends or value.lower() in _WELL_KNOWN
 
 
 _WELL_KNOWN = listed(

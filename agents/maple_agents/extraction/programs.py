@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from .reading import NAMED, RANKS, SAID, WEAK, Reading
+from .reading import NAMED, OPEN, RANKS, SAID, WEAK, Reading
 from .vocabulary import listed
 
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed", "srun", "mpiexec", "mpirun", "ibrun")
@@ -62,6 +62,10 @@ _NOT_PROGRAM = re.compile(
 _LOOKS = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:%s\b|%s\b|(?:%s)(?:\s|$))" % (_STARTER, _INTERPRETER, _FILE))
 
 
+_JOINED = re.compile(r"[ \t]*&&[ \t]*")
+_FOLDER_BEFORE = re.compile(r"(?<![\w./-])cd[ \t]+[\w./~${}+-]+[ \t]*&&[ \t]*\Z")
+
+
 class Command(NamedTuple):
     """A command line that stands in the text from *start* to *end*."""
 
@@ -75,11 +79,35 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return the programs named in *text* with what their launchers say, and the characters they take."""
     readings: list[Reading] = []
     spans: list[tuple[int, int]] = []
-    for command in _commands(text):
+    commands = _commands(text)
+    chained = _chained(commands, text)
+    for at, command in enumerate(commands):
         spans.append((command.start, command.end))
-        if command.strength:
+        if at in chained:
+            readings.append(Reading(OPEN, chained[at], command.start, command.end, command.strength))
+        elif command.strength:
             readings += _of_command(command)
     return readings, spans
+
+
+def _chained(commands: Sequence[Command], text: str) -> dict[int, str]:
+    """Return of each command that is one of two programs joined by "&&" why nobody can say which is launched."""
+    found: dict[int, str] = {}
+    for at, command in enumerate(commands):
+        programs = [part for part in _JOINED.split(command.text) if _LOOKS.match(part)]
+        if len(programs) > 1:
+            found[at] = _two(programs[0], programs[1])
+        following = commands[at + 1] if at + 1 < len(commands) else None
+        if following is not None and _JOINED.fullmatch(text, command.end, following.start):
+            found[at] = found[at + 1] = _two(command.text, following.text)
+    return found
+
+
+def _two(first: str, second: str) -> str:
+    return "%r and %r are two programs; name the one that runs on the nodes, and start the other by itself" % (
+        first,
+        second,
+    )
 
 
 def _commands(text: str) -> list[Command]:
@@ -179,6 +207,10 @@ def _bare(text: str) -> Iterator[Command]:
         ):
             continue
         at = max(end, match.end())
+        folder = None if re.match(_STARTER, body) else _FOLDER_BEFORE.search(before)
+        if folder:
+            yield Command(folder.group() + body, match.start() - len(folder.group()), end, SAID)
+            continue
         yield Command(body, match.start(), end, _strength(body, before, False))
 
 

@@ -6,14 +6,26 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..slots import NAMES, Name, Origin, Slot, Slots
-from . import arithmetic, clusters, counts, durations, languages, phrases, places, programs, said_options, surroundings
+from . import (
+    arithmetic,
+    clusters,
+    counts,
+    durations,
+    languages,
+    phrases,
+    places,
+    programs,
+    said_options,
+    slash_lists,
+    surroundings,
+)
 from .leftover import leftover
 from .lexemes import Line, counted, flowing
 from .reading import FROM, GPUS, RANKS, WISH, Reading
 from .site_names import SiteNames
 from .sizes import MEMORY, sized
 from .weighing import Weighed, weigh
-from .words import plain, tokens
+from .words import Token, plain, tokens
 
 if TYPE_CHECKING:
     from ..synthesis.values import Cluster
@@ -104,15 +116,22 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     masked = _masked(text, of_commands)
     options, of_options = said_options.read(masked)
     masked = _masked(masked, of_options)
+    if "/" in masked:
+        masked = slash_lists.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
     flat = plain(masked)
-    words, named = phrases.replaced(tokens(flat), text)
-    words = clusters.named(words, text, those)
+    words, named = _named(flat, masked, those)
     words = counted(words)
     words, sizes = sized(words)
     line = Line(durations.timed(flowing(words, flat)), text)
     spoken = [*counts.read(line), *durations.read(line), *places.read(line, masked), *clusters.read(line, those)]
     around = list(surroundings.read(line, masked))
     return line, [*commands, *options, *named, *sizes, *spoken, *around], [*of_commands, *of_options]
+
+
+def _named(flat: str, text: str, those: tuple[SiteNames, ...]) -> tuple[list[Token], list[Reading]]:
+    """Return the words of a plain text with every name that is known as one word, and what the names say."""
+    words, readings = phrases.replaced(tokens(flat), text)
+    return clusters.named(words, text, those), readings
 
 
 def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
