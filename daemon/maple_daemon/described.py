@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
-from collections.abc import Iterable
+from collections.abc import Iterator, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -23,7 +23,7 @@ from maple_submit_filter.submission import Submission
 from .reader import Question
 from .sections import parts_of
 from .values import values_of
-from .versions import OVERALL, Told
+from .versions import Told, is_from
 
 MOST_VALUE = 1000  # characters
 
@@ -33,10 +33,9 @@ def answer(question: Question, site: Site) -> dict[str, Any]:
     request = frames.unpack_request(question.frame)
     submission = answers.whole(request.submission)
     if question.wanted is not None:
-        return {"values": [list(one) for one in values(submission, parts_of(request, submission.script or b""))
-                           if one.part in question.wanted or one.by in OVERALL]}  # fmt: skip
+        return {"values": [list(one) for one in values(submission, request, question.wanted, site)]}
     decision = learnt.unpack(question.decision)[0] if question.decision else None
-    one = told(request)
+    one = told(request, site)
     return {
         "told": {**one._asdict(), "script": one.script.decode("latin-1")},
         "shown": shown(submission, decision, site) if decision else None,
@@ -49,8 +48,8 @@ def read_told(data: dict[str, Any]) -> Told:
     return Told(**{**data, "parts": parts, "argv": tuple(data["argv"]), "script": data["script"].encode("latin-1")})
 
 
-def told(request: Request) -> Told:
-    """Return the submission as it is kept."""
+def told(request: Request, site: Site) -> Told:
+    """Return the submission as it is kept; what is read of it may depend on the site."""
     submission = answers.whole(request.submission)
     script = submission.script or b""
     settings = _settings(submission)
@@ -61,7 +60,8 @@ def told(request: Request) -> Told:
     return Told(
         submission.uid, submission.scheduler, _masked(path), _masked(name), named, _masked(cwd),
         _masked_words(request), _masked(script).encode("utf-8", "surrogateescape"),
-        hashlib.sha256(script).hexdigest(), parts_of(request, script), _masked(partition), reader(),
+        hashlib.sha256(script).hexdigest(), parts_of(request, script), _masked(partition),
+        "%s %s" % (reader(), site.revision),
     )  # fmt: skip
 
 
@@ -81,12 +81,13 @@ def shown(submission: Submission, decision: Decision, site: Site) -> dict[str, A
     return made
 
 
-def values(submission: Submission, parts: Iterable[Part]) -> list[Value]:
-    """Return what is read of the parts, masked; a value is the same whichever parts are asked for."""
-    found = []
-    for one in values_of(submission, tuple(parts)):
-        found.append(one._replace(value=masked(one.value)[:MOST_VALUE]))
-    return found
+def values(submission: Submission, request: Request, wanted: Sequence[str], site: Site) -> Iterator[Value]:
+    """Yield what is read of the parts with these hashes, masked; a value is the same whichever parts are asked for."""
+    parts = parts_of(request, submission.script or b"")
+    asked = [one for one in parts if one.hash in wanted]
+    for one in values_of(submission, parts, site) if asked else ():
+        if any(is_from(one, part, parts) for part in asked):
+            yield one._replace(value=masked(one.value)[:MOST_VALUE])
 
 
 def is_clean(packed: bytes) -> bool:

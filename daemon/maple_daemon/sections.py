@@ -64,6 +64,13 @@ def script_parts(script: bytes) -> tuple[Part, ...]:
     return tuple(found)
 
 
+def last_read(parts: Sequence[Part]) -> Part | None:
+    """Return the piece of the script at whose end the job is known: its launch lines, else its last piece."""
+    own = [one for one in parts if one.kind in KINDS]
+    launch = next((one for one in own if one.kind == "launch"), None)
+    return launch or max(own, key=lambda one: one.lines[1], default=None)
+
+
 def _kinds(texts: Sequence[bytes]) -> list[_Line]:
     """Return the lines with what each is for; comments go with what follows, all behind the last launch is after."""
     kinds: list[str] = []

@@ -2,43 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from maple_agents.admission.analysis import analyse
 from maple_submit_filter import decide
 from maple_submit_filter.job_records import Part, Value
+from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 
-WANTED = (
-    "nodes",
-    "ntasks",
-    "ntasks-per-node",
-    "gpus",
-    "gpus-per-node",
-    "partition",
-    "queue",
-    "account",
-    "time",
-    "array",
+from .sections import last_read
+
+# What is asked of the scheduler: read of the directives, words and variables alone.
+REQUESTED = frozenset(
+    (
+        "ntasks",
+        "ntasks-per-node",
+        "cpus-per-task",
+        "partition",
+        "queue",
+        "qos",
+        "account",
+        "constraint",
+        "time",
+        "array",
+    )
 )
 
 
-def values_of(submission: Submission, parts: Sequence[Part]) -> list[Value]:
-    """Return what is known of a job from its script and the words around it."""
+def values_of(submission: Submission, parts: Sequence[Part], site: Site) -> Iterator[Value]:
+    """Yield what is known of a job from its script and the words around it; *submission* with the script as it runs.
+
+    What is read of the launch lines hangs on all above them and on nothing behind them, so that is left out.
+    """
+    yield from _requested(submission, parts)
+    last = last_read(parts)
+    if last is not None and submission.script is not None:
+        lines = submission.script.split(b"\n")[: last.lines[1]]
+        yield from analyse(submission._replace(script=b"\n".join(lines) + b"\n"), parts, site).values
+
+
+def _requested(submission: Submission, parts: Sequence[Part]) -> Iterator[Value]:
     job = decide.understood(submission, None)
-    if job is None:
-        return []
-    found = []
-    for one in job.settings:
+    for one in job.settings if job is not None else ():
         part = _part(one.origin.line, one.origin.kind, parts)
-        if one.name in WANTED and part is not None:
+        if one.name in REQUESTED and part is not None:
             value = one.value.decode("utf-8", "surrogateescape")
-            found.append(Value(one.name, value, "", one.origin.line, part.hash, "script"))
-    return found
+            yield Value(one.name, value, "", one.origin.line, part.hash, "script")
 
 
 def _part(line: int, origin: str, parts: Sequence[Part]) -> Part | None:
-    """Return the part that a line is in; what was said elsewhere is in the words or variables."""
-    kind = {"argv": "argv", "environment": "variables"}.get(origin)
-    if kind:
-        return next((one for one in parts if one.kind == kind), None)
-    return next((one for one in parts if line and one.lines[0] <= line <= one.lines[1]), None)
+    """Return the part in which a setting stands."""
+    kind = {"argv": "argv", "environment": "variables"}.get(origin, "directives" if line else "")
+    return next((one for one in parts if one.kind == kind), None)

@@ -12,10 +12,12 @@ from typing import NamedTuple
 
 from maple_submit_filter.job_records import Part, Value, Version
 
+from .sections import last_read
+from .values import REQUESTED
+
 LIKE = 0.5  # of the lines that either script has: if both have these, one is taken for a copy of the other
 FILES = ("program", "config", "requirements")
 AROUND = ("argv", "variables")  # of the submit command
-OVERALL = ("plan", "model")  # who says so looked at everything
 
 
 class Told(NamedTuple):
@@ -147,13 +149,20 @@ def reuse(told: Told, known: Iterable[Known]) -> Reuse:
     for part in told.parts:
         before = next((one for one in candidates if _holds(part, told, over, one)), None)
         (again if before is None else same).append(part)
-        values += [one for one in before.version.values if is_from(one, part)] if before is not None else []
+        if before is not None:
+            was = next(one for one in before.version.parts if (one.kind, one.hash) == (part.kind, part.hash))
+            values += [one for one in before.version.values if is_from(one, was, before.version.parts)]
     return Reuse(tuple(values), tuple(same), tuple(again))
 
 
-def is_from(value: Value, part: Part) -> bool:
-    """Return whether a value was read of that part alone, and not of the job as a whole."""
-    return value.part == part.hash and value.by not in OVERALL
+def is_from(value: Value, part: Part, parts: Sequence[Part]) -> bool:
+    """Return whether a value hangs on that part: a file it stands in, a directive, else the launch lines and all above.
+
+    Wherever it stands, what the job as a whole is known to do is known at the end of its launch lines.
+    """
+    if part.kind in FILES or value.name in REQUESTED:
+        return value.part == part.hash
+    return part == last_read(parts) and not any(one.hash == value.part for one in parts if one.kind in FILES)
 
 
 def _holds(part: Part, told: Told, over: Mapping[str, bytes], known: Known) -> bool:

@@ -41,7 +41,7 @@ def request(
 
 def told(*args: Any, **more: Any) -> versions.Told:
     """What is kept of a submission."""
-    return described.told(request(*args, **more))
+    return described.told(request(*args, **more), GENERIC_SLURM)
 
 
 class History:
@@ -149,14 +149,14 @@ def _reuse(new: Request, old: Optional[Request]) -> tuple[versions.Reuse, list[V
     """What is known of *new* after *old*, what is read besides, and what reading everything gives."""
     known = []
     if old is not None:
-        version = versions.version_of(described.told(old), (), 0.0)
+        version = versions.version_of(described.told(old, GENERIC_SLURM), (), 0.0)
         known = [versions.known_of(version._replace(values=tuple(_values(old))))]
-    made = versions.reuse(described.told(new), known)
+    made = versions.reuse(described.told(new, GENERIC_SLURM), known)
     return made, _values(new, [one.hash for one in made.again]), _values(new)
 
 
 def _values(of: Request, wanted: Optional[list[str]] = None) -> list[Value]:
-    hashes = [one.hash for one in described.told(of).parts] if wanted is None else wanted
+    hashes = [one.hash for one in described.told(of, GENERIC_SLURM).parts] if wanted is None else wanted
     found = described.answer(Question(frames.pack_request(of), b"", tuple(hashes)), GENERIC_SLURM)["values"]
     return [Value(*one) for one in found]
 
@@ -176,9 +176,9 @@ def test_only_what_changed_and_what_depends_on_it_is_read_again() -> None:
 def test_what_is_known_of_a_version_read_by_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer Maple may read otherwise."""
     monkeypatch.setattr(described, "reader", lambda: "older")
-    old = versions.known_of(versions.version_of(described.told(request()), (), 0.0))
+    old = versions.known_of(versions.version_of(described.told(request(), GENERIC_SLURM), (), 0.0))
     monkeypatch.undo()
-    assert versions.reuse(described.told(request()), [old]).same == ()
+    assert versions.reuse(described.told(request(), GENERIC_SLURM), [old]).same == ()
 
 
 def test_values_known_and_read_again_are_those_of_a_full_reading() -> None:
