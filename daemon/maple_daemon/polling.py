@@ -5,9 +5,11 @@ from __future__ import annotations
 import pwd
 import time
 from collections.abc import Callable, Sequence
+from typing import Protocol
 
 from maple_agents.schedulers import SchedulerError, choose
-from maple_agents.schedulers.protocol import Job, JobState, Scheduler
+from maple_agents.schedulers.protocol import Job, JobState
+from maple_agents.schedulers.slurm_rest import SlurmRest
 from maple_submit_filter.job_records import Outcome, Record
 
 from . import outcomes
@@ -16,12 +18,23 @@ from .log import log
 FORGOTTEN = 600.0  # seconds after which a job that the scheduler does not know is none that comes yet
 
 
+class Asked(Protocol):
+    """As much of a `Scheduler` as is needed here."""
+
+    @property
+    def name(self) -> str:
+        """Return `pbs` or `slurm`."""
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
+        """Return a job for each id, in one question."""
+
+
 class Polling:
     """*seconds* between two questions. *scheduler* makes the adapter when it is first needed."""
 
-    def __init__(self, seconds: float, scheduler: Callable[[], Scheduler] = choose) -> None:
+    def __init__(self, seconds: float, scheduler: Callable[[], Asked] = choose) -> None:
         self.seconds = seconds
-        self._choose, self._scheduler = scheduler, None  # type: Callable[[], Scheduler], Scheduler | None
+        self._choose, self._scheduler = scheduler, None  # type: Callable[[], Asked], Asked | None
         self._said = ""
 
     def ask(self, records: Sequence[Record]) -> list[Outcome]:
@@ -43,6 +56,11 @@ class Polling:
         if why and why != self._said:
             log().warning("the scheduler was not asked", why=why)
         self._said = why
+
+
+def way(slurmrestd: str) -> Callable[[], Asked]:
+    """Return what makes the adapter: of slurmrestd's socket where one is named, else the best that is here."""
+    return (lambda: SlurmRest(slurmrestd)) if slurmrestd else choose
 
 
 def told(record: Record, job: Job | None, scheduler: str, now: float) -> Outcome | None:

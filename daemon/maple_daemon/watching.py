@@ -19,7 +19,7 @@ from .events import Ended
 from .events_socket import EventsSocket
 from .join_store import Kept, keep
 from .log import log
-from .polling import Polling
+from .polling import Polling, way
 from .remembering import Keeper
 from .settings import Settings
 from .spool import Found, NoSpool, Spool
@@ -40,7 +40,9 @@ class Watching:
         self._settings, self._keeper = settings, keeper
         self._spool = Spool(settings.spool, trusted(settings.events_users)) if settings.spool else None
         self._socket: EventsSocket | None = None
-        self._polling = Polling(settings.polling_seconds) if settings.polling_seconds else None
+        self._polling = (
+            Polling(settings.polling_seconds, way(settings.slurmrestd)) if settings.polling_seconds else None
+        )
         self._recent: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._waiting: dict[tuple[str, int], tuple[Outcome, float]] = {}
         self._heard = 0.0  # when a hook last told an end

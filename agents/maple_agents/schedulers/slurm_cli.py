@@ -80,7 +80,7 @@ class SlurmCommands:
         found: list[Job] = []
         for at in range(0, len(asked), _AT_ONCE):
             found += self._known(asked[at : at + _AT_ONCE])
-        return {one: _meant(one, found) for one in ids}
+        return {one: meant(one, found) for one in ids}
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
@@ -154,7 +154,7 @@ class SlurmCommands:
     def _known(self, asked: list[str]) -> list[Job]:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
         found = self._with_details(self._queue(["-j", ",".join(asked)], all_states=True))
-        missing = [one for one in asked if _meant(one, found).state is JobState.VANISHED]
+        missing = [one for one in asked if meant(one, found).state is JobState.VANISHED]
         return found + (self._accounting.jobs(missing) if missing else [])
 
     def _queue(self, which: Sequence[str], all_states: bool) -> list[dict[str, str]]:
@@ -233,7 +233,7 @@ def _as_it_is(job: Job) -> tuple[str, str, int | None]:
     return job.id, job.raw_state, job.started
 
 
-def _meant(asked: str, found: Sequence[Job]) -> Job:
+def meant(asked: str, found: Sequence[Job]) -> Job:
     """Return the job of that id, or the whole of the array or heterogeneous job that has it, or a vanished one."""
     exact = [job for job in found if job.id == asked]
     if exact:
