@@ -108,7 +108,7 @@ def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
     for launch in foreign.launches:
         start, end = launch.steps[0].span
         if launch.outer is None and not launch.small and OF_TASK.search(foreign.source, start, end):
-            at = launch_lines.command_word(launch, commands)
+            at = launch_lines.command_word(launch, foreign.source, commands)
             layout = layouts.of_launch(launch, foreign, plan)
             words = launching.filled(template(launch, plan).launch[0], plan._replace(layout=layout))
             edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))

@@ -41,20 +41,52 @@ def edits(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, commands
         found += _alone_at_last(launch, foreign) if _without_outer(launch, one) else _put(
             launch.outer, _outer(launch, foreign, one, plan.layout), because)  # fmt: skip
     elif layout.nodes > 1 or (launch.agent is None and not launch.small):
-        start = command_word(launch, commands)
+        start = command_word(launch, foreign.source, commands)
         found.append(Edit(Span(start, start), _outer(launch, foreign, one, plan.layout) + b" ", because))
     return found
 
 
-def command_word(launch: Launch, commands: list[Found]) -> int:
-    """Return where the command that starts the agent begins: in front of its wrappers, behind its assignments."""
+def command_word(launch: Launch, source: bytes, commands: list[Found]) -> int:
+    """Return where the command that starts the agent begins: in front of its wrappers, behind its assignments.
+
+    An agent in a script that the job writes itself is started by the one command that runs that script.
+    """
     start = launch.steps[0].span.start
+    if launch.quote.startswith(b"<"):
+        start = _run_at(start, source, commands) or start
     holding = [one.command for one in commands if one.command.span.start <= start < one.command.span.end]
     command = min(holding, key=lambda one: one.span.end - one.span.start, default=None)
     if command is None or not command.words:
         return launch.agent.spans[0].start if launch.agent is not None else start
     words = [word for word in command.words if bare(b"", word) not in _PREFIXES]
     return (words or list(command.words))[0].span.start
+
+
+def _run_at(start: int, source: bytes, commands: list[Found]) -> int | None:
+    """Return where the script is run that a here-document around byte *start* becomes; None unless in one place."""
+    names = [
+        _file(source, each.target.span)
+        for one in commands
+        if _writes(one, start)
+        for each in one.command.redirects
+        if each.op == b">" and each.target is not None
+    ]
+    running = [one for one in commands for name in names[:1] if not one.inside and _runs(one, name, source)]
+    return running[0].command.span.start if len(running) == 1 else None
+
+
+def _writes(one: Found, offset: int) -> bool:
+    spans = [each.heredoc.span for each in one.command.redirects if each.heredoc is not None]
+    return any(span.start <= offset < span.end for span in spans)
+
+
+def _runs(one: Found, name: bytes, source: bytes) -> bool:
+    words = [_file(source, word.span) for word in one.command.words]
+    return words[:1] == [name] or (words[:1] in ([b"bash"], [b"sh"]) and name in words[1:])
+
+
+def _file(source: bytes, span: Span) -> bytes:
+    return source[span.start : span.end].strip(b"\"'").removeprefix(b"./")
 
 
 def _without_outer(launch: Launch, plan: Plan) -> bool:

@@ -104,3 +104,19 @@ def test_an_option_that_nobody_knows_is_the_users_own_at_home(option: str) -> No
     else:
         away = carry(read(source), _cluster("ncsa-delta"), _said("ncsa-delta"))
         assert isinstance(away, Carried) and b"frobnicate" not in away.script
+
+
+@pytest.mark.parametrize("run", ["bash node.sh", "bash ./node.sh", "sh node.sh"])
+def test_the_lost_launcher_goes_in_front_of_what_runs_the_written_script(run: str) -> None:
+    """A script that the job writes itself is started on each node, not the agent in it on one."""
+    with open(os.path.join(CASES, "written_by_the_job.sh"), "rb") as file:
+        source = file.read().replace(b"bash node.sh", run.encode())
+    foreign = read(source)
+    made = carry(foreign, _cluster("tacc-lonestar6"))
+    assert isinstance(made, Carried)
+    assert b"\nibrun -np 2 %s\n" % run.encode() in made.script
+    state = judged.state_of(made.script, foreign, _cluster("tacc-lonestar6"))
+    assert state is not None and not state.proven()
+    [group] = [group for step in state.plan.steps for group in step.groups]
+    assert (group.nodes, group.world_size) == (2, 6)
+    assert b"train.py --name it\\'s-mine --out runs/a\\ b" in made.script
