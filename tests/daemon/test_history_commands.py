@@ -1,0 +1,221 @@
+"""`maple history` and `maple show` tell a user of his own jobs, and say in one line when they cannot."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import sys
+import threading
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import pytest
+from maple_agents.cli.main import run
+from maple_agents.memory.asking import places
+from maple_daemon.store.sqlite import open_sqlite
+from maple_submit_filter.job_records import Outcome
+
+from tests.daemon.asking import written
+from tests.daemon.serving import WRONG, Daemon, request
+
+EDITED = WRONG.replace(b"nodes=2", b"nodes=3", 1)
+SECRET = "hf_" + "aB3dE5gH7jK9mN1pQ3sT"
+WITH_SECRET = WRONG + b"export HF_TOKEN=%s\n" % SECRET.encode()
+
+
+class Said(NamedTuple):
+    """What a call of `maple` gave."""
+
+    code: int
+    out: str
+    err: str
+
+
+Call = Callable[..., Said]
+
+
+@pytest.fixture(scope="module")
+def daemon() -> Iterator[Daemon]:
+    """One that has heard of four submissions, two of which have ended."""
+    made = Daemon().start()
+    for number, script in enumerate((WRONG, WRONG, EDITED, WITH_SECRET), 1):
+        made.ask(request(script))
+        written(made, number)
+    store = open_sqlite(made.store)
+    for number, record in enumerate(reversed(store.records(os.getuid())), 1):
+        store.join(record.id, os.getuid(), str(4710 + number), "filter")
+    failed = Outcome(
+        "4713", "failed", os.getuid(), "test", 7, nodes="n[1-2]", submitted=10.0, started=70.0, ended=3670.0
+    )
+    store.keep_outcomes([Outcome("4711", "completed", os.getuid(), "test"), failed])
+    store.close()
+    yield made
+    made.stop()
+    shutil.rmtree(made.folder)
+
+
+@pytest.fixture
+def maple(daemon: Daemon, monkeypatch: pytest.MonkeyPatch, capfd: pytest.CaptureFixture[str]) -> Call:
+    """`maple` as a user calls it, with that daemon."""
+    monkeypatch.setenv("MAPLE_SOCKET", daemon.socket)
+    monkeypatch.setenv("TZ", "UTC")
+
+    def call(*words: str) -> Said:
+        code = run(list(words))
+        sys.stdout.flush()
+        return Said(code, *capfd.readouterr())
+
+    return call
+
+
+def test_all_jobs_are_listed_in_one_line_each(maple: Call) -> None:
+    """With how the last submission ended."""
+    said = maple("history")
+    assert said.code == 0
+    (line,) = said.out.splitlines()
+    assert line.startswith("job.sh ") and "3 versions  4 submissions" in line and "/job.sh" in line
+
+
+@pytest.mark.parametrize("name", ["job.sh", "/job.sh"])
+def test_a_job_is_found_by_its_name_and_by_its_path(maple: Call, name: str) -> None:
+    """What changed is shown with what became of each submission."""
+    said = maple("history", name)
+    assert said.code == 0
+    lines = [line.strip("| ") for line in said.out.splitlines()]
+    assert "-#SBATCH --nodes=2" in lines and "+#SBATCH --nodes=3" in lines
+    assert sum(line.endswith("first version") for line in lines) == 1
+    assert any(line.endswith("changed: directives") for line in lines)
+    assert any(line.endswith("job 4713 failed, exit 7") for line in lines)
+    assert any(line.endswith("job 4711 completed") for line in lines)
+    assert "Maple: repaired MPL304" in lines
+    assert "read" not in said.out
+
+
+def test_why_says_what_was_read_again(maple: Call) -> None:
+    """What stands behind the launch lines changes nothing that is known above."""
+    _, last, middle, _ = maple("history", "job.sh", "--why").out.split("\n* ")
+    assert "directives: known before" in last
+    assert "launch: known before" in last
+    assert "after: read again: it changed" in last
+    assert "directives: read again: it changed" in middle
+    assert "launch: read again: the same, but what it depends on changed" in middle
+
+
+def test_the_limit_is_one_of_versions(maple: Call) -> None:
+    """And the rest is counted."""
+    said = maple("history", "job.sh", "--limit", "1").out
+    assert said.count("\n* ") == 1
+    assert "and 2 versions before" in said
+
+
+def test_history_is_json_too(maple: Call) -> None:
+    """With the difference, the parts and the values."""
+    (job,) = json.loads(maple("history", "job.sh", "--json").out)["jobs"]
+    newest, edited, first = job["versions"]
+    assert (first["parent"], edited["parent"], newest["parent"]) == (None, first["id"], first["id"])
+    assert edited["changed"] == ["directives"] and "+#SBATCH --nodes=3" in edited["diff"]
+    assert [one["job"] for one in first["submissions"]] == ["4712", "4711"]
+    assert {one["name"] for one in first["values"]} >= {"launcher", "program"}
+
+
+def test_show_tells_what_was_submitted_in_place_of_what_was_written(maple: Call) -> None:
+    """And how it ended."""
+    said = maple("show", "4711").out
+    assert "job 4711 completed" in said and "Maple: repaired, and submitted so (MPL304)" in said
+    assert "job.sh:6: MPL304 " in said
+    assert "\n-srun torchrun" in said and "\n+srun bash -c" in said
+    assert "line 6: srun > torchrun: 2 node(s) x 4 ranks" in said
+    said = maple("show", "4713").out
+    assert "failed, exit 7" in said and "on n[1-2], waited 00:01:00, ran 01:00:00" in said
+    assert "submitted as written (MPL303)" in said and "in its place" not in said
+
+
+def test_show_last_is_the_last_and_masks_secrets(maple: Call) -> None:
+    """Also in the script itself, which says so."""
+    assert "job 4714" in maple("show", "last").out
+    script = maple("show", "last", "--script")
+    assert script.out.startswith("#!/bin/bash\n") and "export HF_TOKEN=[masked]\n" in script.out
+    assert "srun bash -c" in script.out
+    assert script.err == "maple: secrets in it are masked; put them back before you submit it\n"
+    told = json.loads(maple("show", "4714", "--json").out)
+    assert told["submitted"]["diff"].count("\n+srun bash -c") == 1
+    assert SECRET not in json.dumps(told) + script.out
+
+
+def test_show_takes_the_record_s_id_and_the_task_of_an_array(maple: Call) -> None:
+    """The last line of a repaired script has the one, the scheduler says the other."""
+    told = json.loads(maple("show", "4711", "--json").out)
+    record = told["submission"]["id"]
+    assert json.loads(maple("show", record, "--json").out) == told
+    assert json.loads(maple("show", "4711_3", "--json").out) == told
+    assert json.loads(maple("show", "4711[]", "--json").out) == told
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("history", "nothing"), "nothing: no job of this name or path is remembered; maple history lists them"),
+        (("show", "1"), "1: no such submission of yours is remembered; maple history lists your jobs"),
+        (("show", "\x1b[3m"), "\\x1b[3m: no such submission of yours is remembered; maple history lists your jobs"),
+    ],
+)  # fmt: skip
+def test_what_is_not_remembered_is_said_in_one_line(maple: Call, words: tuple[str, ...], said: str) -> None:
+    """With exit code 1."""
+    assert maple(*words) == Said(1, "", "maple: %s\n" % said)
+
+
+@pytest.mark.parametrize("words", [("history",), ("show", "last"), ("history", "x", "--json")])
+def test_without_a_service_one_line_says_so(
+    maple: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]
+) -> None:
+    """With exit code 3."""
+    monkeypatch.setenv("MAPLE_SOCKET", "/nowhere/sock")
+    said = maple(*words)
+    assert (said.code, said.out) == (3, "")
+    why = "the service does not answer (/nowhere/sock: no such file or directory); nothing is remembered without it"
+    assert said.err == "maple: %s\n" % why
+
+
+@pytest.mark.parametrize("answer", [b"", b"HTTP/1.1 400\r\n\r\n", b"MPJ1\xff\xff\xff\xff", b"MPJ1\0\0\0\2[]",
+                                    b"MPJ1\0\0\0\1{", b'MPJ1\0\0\0\x0d{"found":[1]}', b'MPJ1\0\0\0\x0c{"found":{}}'],
+                         ids=repr)  # fmt: skip
+def test_a_service_that_says_nonsense_is_none(
+    maple: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: object, answer: bytes
+) -> None:
+    """One line, no traceback."""
+    path = "%s/s" % tmp_path
+    with socket.socket(socket.AF_UNIX) as listening:
+        listening.bind(path)
+        listening.listen()
+
+        def serve() -> None:
+            one, _ = listening.accept()
+            with one:
+                one.recv(65536)
+                one.sendall(answer)
+
+        thread = threading.Thread(target=serve)
+        thread.start()
+        monkeypatch.setenv("MAPLE_SOCKET", path)
+        said = maple("history", "x")
+        thread.join()
+    assert said.code in (1, 3) and said.out == ""
+    assert len(said.err.splitlines()) == 1 and "mistake of Maple" not in said.err
+
+
+def test_the_socket_is_that_of_the_installed_front(tmp_path: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whichever sbatch comes first, as the front itself finds it; MAPLE_SOCKET alone where it is set."""
+    top = str(tmp_path)
+    for folder in ("bin", "etc", "links"):
+        os.mkdir("%s/%s" % (top, folder))
+    with open(top + "/bin/front", "w", encoding="utf-8") as file:
+        file.write("#!/bin/sh\n")
+    os.chmod(top + "/bin/front", 0o755)
+    os.symlink("../bin/front", top + "/links/sbatch")
+    with open(top + "/etc/front.conf", "w", encoding="utf-8") as file:
+        file.write("socket=/run/here\nservice_uid=77\n")
+    assert list(places({"PATH": top + "/links"})) == [("/run/here", 77)]
+    assert list(places({"PATH": top + "/links", "MAPLE_SOCKET": "/x"})) == [("/x", -1)]
+    assert list(places({"PATH": "/nowhere"})) == [("/run/maple/daemon.sock", -1)]
