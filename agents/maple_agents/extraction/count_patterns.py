@@ -44,7 +44,9 @@ _PARTS = {
     "change": "(?:set|change|increase|raise|reduce|limit|bump|scale)",
     "graph": "(?:graph|mesh|tree|network|layer|mlp|hidden|circuit)",
     "wants": "(?:on|in|using|use|need|want|request|reserve|get|me|just|only|with|for|take)",
-    "next": r"(?= (?:[,;.)(]|node|gpu|walltime|account|time|partition|queue)|\s*$)",
+    "next": r"(?= (?:[,;.)(|/§]|- |SITE|PARADIGM|MODEL|LAUNCHER|DUR|node|gpu|walltime|account|time|partition|queue)"
+    r"|\s*$)",
+    "no number": r"(?<! \d )(?<! \d\d )(?<! \d{3} )(?<! \d{4} )",
     "no list": "(?! (?:failures?|list|name|count|number|type|hour|version|classification|features|embeddings?))",
     "each": "(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|:)){0,5}",
     "node number": r"(?:node (?:count|number)|number (?:of )?(?:\w+ )?node|num node|node)(?: \( s \))?",
@@ -100,8 +102,8 @@ ppn<is> <n> => n=ranks_per_node!named
 <node number><:>(?: exactly)? <n>(?! (?:x|tile)) => n=nodes!named
 number of (?:compute |gpu )?node<is> <n> => n=nodes!named
 <n> (?:- )?<nodes><no list> => n=nodes
-(?<!\d )node <n><next> => n=nodes!plural
-(?<!\d )gpu <n><next> => n=gpus!plural
+<no number>node <n><next> => n=nodes!plural
+<no number>gpu <n><next> => n=gpus!plural
 <wants> (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node<no list> => n=nodes!weak
 # the GPUs of the job
 <n> (?:- )?<gpus>(?: GPU)? <in total> => n=gpus_total

@@ -51,7 +51,7 @@ _BEFORE = listed(
     ". , : ; ( = - > | and or for with of need needs want wants request reserve allocate give "
     "it run job time node gpu x / @ plus limit maximum about "
     "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime "
-    "to full asking like takes-at"
+    "to full asking like takes-at partition queue qos"
 )
 _AFTER = listed(
     ". , ; ) ( | and or on with using please at under account from in x / job run maximum "
@@ -61,6 +61,7 @@ _AFTER = listed(
     "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU "
     "MODEL PARADIGM LAUNCHER '"
 )
+_VALUE_BEFORE = listed("account project partition queue qos =")
 _LISTED = listed(", | node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE")
 _FEW = listed(
     "for about maximum only and approximately with of would do should be enough will is "
@@ -270,7 +271,8 @@ def _fits(before: str, after: str, named: bool) -> bool:
         before.split(),
         [] if named or before.split()[-1:] and before.split()[-1] in _LISTED else after.split(),
     )
-    return (not left or left[-1] in _BEFORE or left[-1].isdigit()) and (
+    of_key = len(left) > 1 and left[-2] in _VALUE_BEFORE  # "account abc123 3h", "partition = ai 3h"
+    return (not left or left[-1] in _BEFORE or left[-1].isdigit() or of_key) and (
         not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
     )
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from .numerals import NUMERALS
 from .vocabulary import listed
-from .words import CLOCK, NAME, NUMBER, SIGN, Token
+from .words import CLOCK, NAME, NUMBER, SIGN, WORD, Token
 
 COMMON = listed(
     "delta vista anvil aurora frontier expanse polaris pm ex bridges stampede eagle example "
@@ -53,7 +53,15 @@ def stands(words: Sequence[Token], at: int, taken: int, name: str, capital: bool
     """
     before = words[at - 1] if at else None
     behind = words[at + taken] if at + taken < len(words) else None
-    if behind is not None and behind.lex in _NOT_BEHIND or _of_another_key(words, at):
+    key_time = (
+        behind is not None
+        and behind.lex == "time"
+        and at + taken + 1 < len(words)
+        and (
+            words[at + taken + 1].kind != WORD  # "delta time 01:00:00"
+        )
+    )
+    if behind is not None and behind.lex in _NOT_BEHIND and not key_time or _of_another_key(words, at):
         return False
     if name in _SHORT:
         return _stands_short(words, at, taken)

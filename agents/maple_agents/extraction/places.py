@@ -110,6 +110,8 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
         return None
     value, end = match.group("value"), match.end("value")
     stops = value.lower() in _STOP and not (value.lower() == "gpu" and slot in ("partition", "queue"))
+    if not (signed or quoted) and line.words[line.word_at(match.start("value"))].lex in _VALUES:
+        return None
     if "\n" in text[word.end : start] or (stops or _AMOUNT.fullmatch(value) and not signed) and not quoted:
         return None
     if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
@@ -135,9 +137,10 @@ def _is_item(line: Line, at: int) -> bool:
 def _value_follows(line: Line, end: int) -> bool:
     """Tell whether the word behind a name is a value of another slot: "partition ai SITE"."""
     at = line.word_at(end) + 1
-    return at < len(line.words) and line.words[at].lex in ("SITE", "PARADIGM", "MODEL", "LAUNCHER", "§")
+    return at < len(line.words) and line.words[at].lex in _VALUES
 
 
+_VALUES = ("SITE", "PARADIGM", "MODEL", "LAUNCHER", "DUR", "§")
 _ITEM_BEGINS = listed(", ; . | ( - SITE PARADIGM MODEL LAUNCHER GPU DUR § node gpu")
 
 
@@ -173,7 +176,7 @@ def _ends(text: str, end: int) -> bool:
         re.match(
             r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:and|on|with|for|using|in|at|please"
             r"|to|under|qos|partition|queue|account|walltime|\d|from|is|via|but|over|by|as"
-            r"|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§)(?![\w-]))",
+            r"|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§|[/|]|acct|nodes?|gpus?)(?![\w-]))",
             text[end : end + 60],
             re.I,
         )

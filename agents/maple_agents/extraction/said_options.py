@@ -9,7 +9,9 @@ from typing import NamedTuple
 from maple_submit_filter.schedulers import values
 
 from .durations import clock, of_clock
+from .phrases import known, squeezed
 from .reading import GPUS, NAMED, OPEN, RANKS, Reading
+from .spelling import spelt
 from .vocabulary import table
 
 _LONG = table("""
@@ -80,7 +82,9 @@ class Option(NamedTuple):
 def options(text: str) -> Iterator[Option]:
     """Yield the options of the text that the grammar knows and whose value has the right shape."""
     pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|(?<![\w-])-l *\w+=", text))
-    for found in _OPTION.finditer(text):
+    at = 0
+    while found := _OPTION.search(text, at):
+        at = found.end()
         long, letter = found.group("long"), found.group("short")
         name = _LONG.get(long.lower().replace("_", "-"), "") if long else _SHORT.get(letter, "")
         value = found.group("long_value") if long else found.group("short_value")
@@ -96,12 +100,31 @@ def options(text: str) -> Iterator[Option]:
             or not name
         ):
             continue
+        value = _own(name, value)
         value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
         if letter and found.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
             continue
         if re.fullmatch(_SHAPES[name], value):
             start = found.start("long_value") if long else found.start("short_value")
-            yield Option(name, value, found.start(), start + len(value))
+            at = start + len(value)
+            yield Option(name, value, found.start(), at)
+
+
+def _own(name: str, value: str) -> str:
+    """Return what of a value is the option's: up to the comma where the request is a list ("-A abc,ddp,2n")."""
+    first, _, others = value.partition(",")
+    if name in _MANY or name == "partition" and not any(_is_item(other) for other in others.split(",")):
+        return value
+    return first
+
+
+def _is_item(word: str) -> bool:
+    """Tell whether a word behind a comma is another item of the request, and no second partition."""
+    low = word.lower()
+    return low.startswith(("-", "§")) or bool(spelt(low) or re.match(r"\d", low) or squeezed(low) in known())
+
+
+_MANY = ("gres", "constraint", "array", "filesystems", "resources", "gpus", "gpus_per_node")
 
 
 def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:

@@ -13,6 +13,9 @@ _PATH_BEFORE = re.compile(
     r"\b(?:in|from|to|into|under|at|path|folder|directory|file|files|data|dir)[ \t]*[:=]?[ \t]*\Z"
 )
 _UNITS = ("node", "gpu", "hour", "minute", "day", "week", "rank", "task", "gb")
+_KEYS = dict.fromkeys(_UNITS, "unit") | dict.fromkeys(
+    ("account", "project", "partition", "queue", "qos", "walltime"), "key"
+)
 _SEPARATES = re.compile(r"/(?!(?:nodes?|gpus?|cards?|hosts?|hours?|days?)(?![\w-]))", re.I)  # "4 gpus/node" stays
 _AMOUNT = "amount"
 
@@ -59,6 +62,6 @@ def _kind(words: Sequence[Token]) -> str:
     if len(words) == 1 and words[0].lex in ("SITE", "PARADIGM", "MODEL", "GPU", "LAUNCHER"):
         return "" if words[0].text.startswith("?") else words[0].lex
     if len(words) == 1:
-        return _AMOUNT if words[0].kind == CLOCK else "unit" if words[0].lex in _UNITS else ""
+        return _AMOUNT if words[0].kind == CLOCK else _KEYS.get(words[0].lex, "")
     whole = len(words) == 2 and words[0].kind == NUMBER and words[1].kind == WORD and words[1].lex in _UNITS
     return _AMOUNT if whole else ""

@@ -1,0 +1,50 @@
+"""Lists of values without a verb: in any order and with any sign between them, every value is read, and no other."""
+
+from __future__ import annotations
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from maple_agents.extraction.request import read
+
+SITES = {
+    "vista": "tacc-vista",
+    "aurora": "alcf-aurora",
+    "anvil": "purdue-anvil",
+    "delta": "ncsa-delta",
+    "frontier": "olcf-frontier",
+    "expanse": "sdsc-expanse",
+}
+OTHERS: dict[str, dict[str, int | str]] = {
+    "paradigm": {"ddp": "ddp", "FSDP": "fsdp", "ZeRO-3": "zero3"},
+    "model": {"gpt2-xl": "GPT-2 XL", "llama-3.1-8b": "Llama-3.1-8B"},
+    "nodes": {"4n": 4, "2 nodes": 2, "8nodes": 8, "nodes 6": 6, "1 node": 1},
+    "walltime": {"2h": "02:00:00", "time 00:30:00": "00:30:00", "-t 4:00:00": "04:00:00", "walltime 3h": "03:00:00"},
+    "account": {"acct abc123": "abc123", "-A bxyz-delta-gpu": "bxyz-delta-gpu", "account=TG-ABC12": "TG-ABC12"},
+    "partition": {"partition gh": "gh", "-p gpu-a100": "gpu-a100", "partition=ai": "ai"},
+}
+SIGNS = (" ", ", ", "; ", "\n", " / ", " | ", ",", " - ")
+
+
+@st.composite
+def lists(draw: st.DrawFn) -> tuple[str, dict[str, int | str]]:
+    """Return a request that is a list, and what it says."""
+    names = draw(st.lists(st.sampled_from(list(OTHERS)), min_size=2, unique=True))
+    site = draw(st.sampled_from(list(SITES)))
+    items: list[tuple[str, str, int | str]] = [("site", site, SITES[site])]
+    for name in names:
+        words = draw(st.sampled_from(list(OTHERS[name])))
+        items.append((name, words, OTHERS[name][words]))
+    items = draw(st.permutations(items))
+    program = draw(st.sampled_from(("", "train.py", "python train.py --lr 1e-4")))
+    items += [("program", program, program)] if program else []
+    return draw(st.sampled_from(SIGNS)).join(item[1] for item in items), {item[0]: item[2] for item in items}
+
+
+@settings(max_examples=250, deadline=None)
+@given(lists())
+def test_a_list_says_what_its_items_say(made: tuple[str, dict[str, int | str]]) -> None:
+    """No value is lost and none is made up, whatever stands beside it."""
+    request, slots = made
+    asked = read(request)
+    assert not asked.contradictions
+    assert asked.slots.as_json() == slots
