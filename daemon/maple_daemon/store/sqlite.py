@@ -57,17 +57,18 @@ class SqliteRunner:
     def __init__(self, path: str, create: bool, mends: bool, mounts: str) -> None:
         self.path, self._mends = path, mends
         self._lock = threading.Lock()
-        with _told(path):
-            self.file = _private(path, create)
-            self._connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
-        try:
-            with self._working(first=True):
-                _set_up(self._connection, "DELETE" if on_network(path, mounts) else "WAL")
-                _migrate(self._connection, path)
-        except StoreError:
-            self._connection.close()
-            raise
-        with _REGISTER:
+        with _OPENING:
+            with _told(path):
+                self.file = _private(path, create)
+                _close_earlier(path, self.file)
+                self._connection = sqlite3.connect(path, timeout=WAIT, check_same_thread=False)
+            try:
+                with self._working(first=True):
+                    _set_up(self._connection, "DELETE" if on_network(path, mounts) else "WAL")
+                    _migrate(self._connection, path)
+            except StoreError:
+                self._connection.close()
+                raise
             _OPEN.add(self)
 
     def rows(self, statement: str, values: Sequence[object] = ()) -> list[Sequence[Any]]:
@@ -116,28 +117,23 @@ class SqliteRunner:
         """Close the connection, once a statement that runs has ended."""
         with self._lock, contextlib.suppress(sqlite3.Error):
             self._connection.close()
-        with _REGISTER:
+        with _OPENING:
             _OPEN.discard(self)
 
     @contextlib.contextmanager
     def _working(self, first: bool = False) -> Iterator[None]:
-        """Hold the connection; what goes wrong is a `StoreError`, and a file that is not ours any more is let go."""
+        """Hold the connection; what goes wrong is a `StoreError`, and a file that has lost its name is not used."""
         try:
             with self._lock, _told(self.path):
                 if not first and _identity(self.path) != self.file:
-                    raise _Replaced()
+                    raise StoreError("%s: was removed or replaced while it was open" % self.path)
                 yield
-        except _Replaced:
-            _close_all(self.path, self.file)
-            raise StoreError("%s: was removed or replaced while it was open" % self.path) from None
         except Corrupt as error:
             raise (self._laid_aside(error) if self._mends else error) from None
 
     def _laid_aside(self, error: Corrupt) -> StoreError:
-        """Let go of the database in this process, lay it aside unless somebody did, and return what to say."""
-        self.close()
-        _close_all(self.path, self.file)
-        with _REGISTER:
+        """Lay the database aside unless somebody did, and return what to say."""
+        with _OPENING:
             if _identity(self.path) != self.file:
                 return Corrupt("%s; it was laid aside" % error)
             try:
@@ -146,20 +142,16 @@ class SqliteRunner:
                 return StoreError("%s; it cannot be laid aside: %s" % (error, failed.strerror))
 
 
-class _Replaced(Exception):
-    """There is another file now under the name, or none."""
-
-
-# SQLite removes a log by its name when the last connection to a database closes. A connection to a database that was
-# renamed or removed would so take its successor's log; therefore all that this process has open are closed before.
 _OPEN: weakref.WeakSet[SqliteRunner] = weakref.WeakSet()
-_REGISTER = threading.Lock()
+_OPENING = threading.RLock()  # while a database is opened or laid aside
 
 
-def _close_all(path: str, file: tuple[int, int]) -> None:
-    with _REGISTER:
-        found = [one for one in _OPEN if (one.path, one.file) == (path, file)]
-    for one in found:
+def _close_earlier(path: str, file: tuple[int, int]) -> None:
+    """Close what this process has open of databases that bore this name before.
+
+    SQLite removes a log by its name when the last connection to a database closes: later, it would be the log of ours.
+    """
+    for one in [one for one in _OPEN if one.path == path and one.file != file]:
         one.close()
 
 

@@ -6,6 +6,7 @@ import asyncio
 import glob
 import os
 import resource
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -167,6 +168,20 @@ def test_no_more_than_three_are_kept_aside(path: str) -> None:
     assert sorted(glob.glob(path + "*")) == sorted([path, *aside])
 
 
+def test_the_log_of_a_corrupt_store_is_laid_aside_with_it(tmp_path: Any, path: str) -> None:
+    """It may hold what the database does not, and the new one must not take it for its own."""
+    store, copy = open_store(path), str(tmp_path / "killed.db")
+    store.keep_record(record())
+    for end in ("", "-wal"):  # as a service that was killed leaves them
+        shutil.copy(path + end, copy + end)
+    store.close()
+    spoilt(copy, 0)
+    new = open_store(copy, lambda said: None)
+    assert new.records(1001) == []
+    new.close()
+    assert os.path.getsize(broken.laid_aside(copy)[0] + "-wal") > 0
+
+
 def test_of_two_who_have_a_corrupt_store_open_neither_harms_the_new_one(path: str) -> None:
     """A daemon has two; the one that did not see it must not take the new one's log when it closes."""
     seer, other = open_store(path, print), open_store(path, print)
@@ -200,6 +215,7 @@ def test_a_store_that_is_removed_or_replaced_while_open_is_noticed(path: str) ->
     with pytest.raises(StoreError):
         reader.versions(1001)
     reader.close()
+    assert os.path.exists(path + "-wal")  # the new one's
     again = open_store(path)
     assert again.records(1001) == [record()]
     for one in (again, new, store):

@@ -52,6 +52,7 @@ def test_another_user_gets_nothing_and_changes_nothing(store: Store) -> None:
     assert not store.join("r2", OTHER, "18", "filter")
     assert not store.move_record("r2", OTHER, "v2")
     store.keep_outcomes([outcome(uid=OTHER, state="failed")])
+    assert told(store, 1001) == before
     store.purge(NOW, Caps(), uid=OTHER)
     assert told(store, 1001) == before
 
