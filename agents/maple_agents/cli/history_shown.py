@@ -89,7 +89,7 @@ def _reasons(one: "Version", job: "Job") -> Iterator[str]:
     """Yield what was read of each part, and why; a command line that says nothing is left out."""
     for part in one.parts:
         said, values = state(part, one, job.parent(one)), [value for value in one.values if value.part == part.hash]
-        if values or said != "above" or part.lines[0]:
+        if values or part.lines[0] or part.name:
             yield "%s: %s" % (printable(label(part)), WHY[said] + _shown(values))
 
 
