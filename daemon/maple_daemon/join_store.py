@@ -11,8 +11,9 @@ from . import join
 from .events import Submitted
 from .store.protocol import Store
 
-LOOK_BACK = join.DAY + 3600.0  # seconds
-MOST_VERSIONS = 300
+WAITED = 3600.0  # seconds that sbatch may have waited for its controller
+MONTH = 30 * join.DAY  # that a job may have waited in its queue, where its submission is not told
+MOST_VERSIONS = 1000
 SETTLED = 10.0  # seconds after a submission until each one of that moment has its record
 
 
@@ -32,12 +33,20 @@ def keep(
     joined: list[join.Joined] = []
     ambiguous: list[Outcome] = []
     for uid in sorted({one.uid for one in told} | {one.uid for one in waiting}):
-        records = store.unjoined(now - LOOK_BACK, uid)
         mine = [one for one in waiting if one.uid == uid and not store.records(uid, job=one.job, limit=1)]
-        sure, unsure = _joined([one for one in told if one.uid == uid], mine, records, store, now)
+        named = [one for one in told if one.uid == uid]
+        if not mine and not named:
+            continue
+        sure, unsure = _joined(named, mine, store.unjoined(_since(named, mine, now), uid), store, now)
         joined += [one for one in sure if store.join(one.record, one.uid, one.job, one.how)]
         ambiguous += unsure
     return Kept(new, joined, ambiguous)
+
+
+def _since(told: Sequence[Submitted], ends: Sequence[Outcome], now: float) -> float:
+    """Return from when on records are looked at: a job may have waited for days."""
+    submitted = [(now - MONTH if one.submitted is None else one.submitted) - join.SAME_RECORD for one in ends]
+    return min([one.at - WAITED for one in told] + submitted)
 
 
 def _joined(

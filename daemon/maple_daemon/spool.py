@@ -21,7 +21,7 @@ from .events import MOST, BadEvent, Ended, Submitted, ended, submitted
 OURS = re.compile(r"(?:submitted,[A-Za-z0-9._,+\[\]-]{1,220}|ended\.[A-Za-z0-9]{6,64})", re.ASCII)
 DRAFT = re.compile(r"\.ended\.[A-Za-z0-9]{6,64}", re.ASCII)  # an event that is being written
 MOST_NAMES = 50_000  # that one look takes in
-MOST_OF_USER = 1_000  # events of one user; a flood of his costs nobody else
+MOST_OF_USER = 10_000  # events of one user; a flood of his costs nobody else
 MOST_READ = 2_000  # ends in one look; the others come with the next
 DRAFT_SECONDS = 3_600.0
 

@@ -26,10 +26,10 @@ from .spool import Found, NoSpool, Spool
 from .store.mounts import on_network
 
 SCAN = 5.0  # seconds between two looks where nothing wakes us, as on network file systems
-QUIET = 0.02  # seconds after a wake-up, for what comes with it
+QUIET = 0.02  # seconds after a wake-up, for what comes with it; a long look is followed by a longer rest
 STORE_SECONDS = 20.0
 STOP_SECONDS = 3.0
-PATIENCE = 600.0  # seconds that the word about a submission waits for its record
+PATIENCE = 120.0  # seconds that the word about a submission waits for its record
 MOST_RECENT = 10_000  # outcomes that are compared with what comes later
 
 
@@ -103,16 +103,17 @@ class Watching:
     async def _watch(self, spool: Spool) -> None:
         while not self._stopping:
             self._awake.clear()
-            more = False
+            began, more = time.monotonic(), False
             try:
                 more = await self._look(spool)
             except NoSpool as error:
                 self._say(str(error))
             except Exception as error:
                 log().error("events were not read", why="%s: %s" % (type(error).__name__, error))
+            took = time.monotonic() - began
             if not more:
                 await self._woken()
-            await asyncio.sleep(QUIET)
+            await asyncio.sleep(max(QUIET, 2 * took))
 
     async def _woken(self) -> None:
         """Return when there may be something. `wait_for` of Python 3.11 may lose that it was cancelled meanwhile."""

@@ -23,7 +23,7 @@ end
 
 -- proc(5): the id is the first field of stat, the start the 22nd; the name between them may hold blanks and brackets.
 local function process()
-  local stat = first_line("/proc/self/stat", "^(.*)$") or first_line("/proc/self/stat", "^(.-)\n")
+  local stat = first_line("/proc/self/stat", "^.*$")
   if stat == nil then return nil end
   local id = string.match(stat, "^(%d+) ")
   local rest = string.match(stat, "^.*%) (.*)$")
