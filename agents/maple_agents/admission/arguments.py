@@ -12,6 +12,7 @@ from . import names
 
 _OVERRIDE = re.compile(r"(\+{0,2})([A-Za-z_][\w./@-]*)=(.*)", re.DOTALL)
 _OPTION = re.compile(r"(--?[A-Za-z][\w.-]*)(?:=(.*))?", re.DOTALL)
+_SWEEPS = (b"-m", b"--multirun")  # of Hydra: no value, and values with commas behind it are several
 _NEGATIVE = re.compile(r"-(?:\d|\.\d)")
 
 
@@ -83,6 +84,8 @@ def _following(words: Sequence[bytes], at: int) -> str | None:
     text = _text(words[at + 1])
     if text is None:
         return None
+    if words[at] in _SWEEPS and _OVERRIDE.fullmatch(text):
+        return ""
     is_value = not text.startswith("-") or bool(_NEGATIVE.match(text))
     return text if is_value and text else ""
 

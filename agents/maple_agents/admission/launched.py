@@ -31,6 +31,8 @@ def of_launches(job: Job, plan: LaunchPlan, parts: Sequence[Part]) -> Iterator[C
         return
     for one in found:
         yield from _of_step(one, job, parts)
+        if any(each.kind for each in found):
+            yield Candidate("job_kind", one.kind or None, "", one.step.line, part_at(one.step.line, parts), "script")
     yield from _allocated(found[0].step, plan, parts)
     if one_program(found):
         yield from _common([list(_of_program(one, job, parts)) for one in found])
@@ -42,7 +44,6 @@ def _of_step(one: Started, job: Job, parts: Sequence[Part]) -> Iterator[Candidat
     agent = next((link.name for link in reversed(step.links) if link.name in _AGENTS), "")
     launcher = agent or (step.links[0].name if step.links else "")
     yield Candidate("launcher", launcher or None, "", step.line, part, "script")
-    yield Candidate("job_kind", one.kind or None, "", step.line, part, "script")
     framework = _framework(one, agent)
     if framework:
         yield Candidate("framework", framework, "", step.line, part, "script")
@@ -99,6 +100,15 @@ def given(one: Started) -> list[Argument]:
     last = {each.name: each for each in one.given.sure() if each.form != "word"}
     unsure = [each._replace(value=None) for each in one.given.all if each.form != "word" and each.name not in last]
     return [*last.values(), *unsure]
+
+
+def common_arguments(found: Sequence[Started]) -> list[Argument]:
+    """Return the options of the first line; what another does not give in the same way is unknown."""
+    others = [{(each.name, each.value) for each in given(one)} for one in found]
+    same = [each if all((each.name, each.value) in one for one in others) else each._replace(value=None)
+            for each in given(found[0])]  # fmt: skip
+    known = {each.name for each in same}
+    return same + [each._replace(value=None) for one in found[1:] for each in given(one) if each.name not in known]
 
 
 def _value(each: Argument) -> str | None:

@@ -13,6 +13,7 @@ from .arguments import Arguments, arguments
 from .kinds import kind_of
 
 _PYTHON = re.compile(rb"(?:.*/)?(?:i?python|pypy)[\d.]*")
+_SHELL = re.compile(rb"(?:.*/)?(?:ba|da|z|k|c|tc)?sh")  # what it runs is not seen here
 _WITH_VALUE = (b"-X", b"-W", b"--check-hash-based-pycs")
 
 
@@ -32,7 +33,8 @@ def started(step: Step) -> Started:
     words = step.program
     at, is_module = _program(words)
     name = words[at] if at < len(words) else b""
-    program = name.decode("utf-8", "replace") if NUL not in name else ""
+    hidden = NUL in name or _SHELL.fullmatch(name)
+    program = name.decode("utf-8", "replace") if not hidden else ""
     given = arguments(words[at + 1 :])
     return Started(step, program, is_module, at + 1, given, kind_of(program, given.sure()))
 

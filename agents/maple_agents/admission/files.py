@@ -1,0 +1,214 @@
+"""What the program's own files say: its options and their defaults, its configs, its packages."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from maple_submit_filter.job_records import Part
+from maple_submit_filter.site import GENERIC_SLURM, Site
+from maple_submit_filter.submission import Submission
+
+from . import names
+from .analysis import Analysis, Read, analysed, from_script, played
+from .arguments import Argument
+from .candidates import Candidate, of_key, part_at
+from .configs import of_config
+from .folders import module_paths, program_paths, work_folder
+from .hydra import Composed, Setting, composed
+from .launched import FRAMEWORKS, common_arguments, line_at
+from .opened import Files
+from .packages import packages
+from .programs import Started, main, one_program
+from .python_source import Declared, Source, source
+from .trees import SUFFIXES, leaves
+
+_CONFIG = re.compile(r"(?:^|_)(?:config|cfg|conf|recipe|yaml|deepspeed|params|hparams)(?:_|$)")
+_IMPORTED = {  # what an import at the top of a program proves
+    "torch": "torch", "lightning": "lightning", "pytorch_lightning": "lightning", "deepspeed": "deepspeed",
+    "accelerate": "accelerate", "jax": "jax", "flax": "jax", "tensorflow": "tensorflow", "horovod": "horovod",
+    "megatron": "megatron", "nemo": "nemo", "colossalai": "colossalai", "composer": "composer",
+}  # fmt: skip
+_REQUIREMENTS = ("requirements.txt", "pyproject.toml", "environment.yml", "environment.yaml")
+_HYDRA = {"config_name": ("--config-name", "-cn"), "config_path": ("--config-path", "-cp"),
+          "config_dir": ("--config-dir", "-cd")}  # fmt: skip
+
+
+def read_files(submission: Submission, parts: Sequence[Part], site: Site = GENERIC_SLURM) -> Analysis:
+    """Return what script and files say, with the parts that were read; values of the script alone are among them.
+
+    Reads only files that the script, the program or its configs name, and the usual lists of packages beside the
+    program. Raises nothing that a file could cause.
+    """
+    read = played(submission, site)
+    if read is None:
+        return Analysis()
+    files = Files(os.fsdecode(submission.cwd))
+    candidates = from_script(read, parts)
+    found = main(read.plan)
+    folder = work_folder(read.job, found[0].step.line) if found and one_program(found) else None
+    if folder is not None:
+        candidates = list(_Program(read, parts, found, folder, files).over(candidates))
+    said = analysed(read, (*parts, *files.parts.values()), candidates)
+    return said._replace(parts=tuple(dict.fromkeys((*said.parts, *files.parts.values()))))
+
+
+class _Program:
+    """The program that a job is about, with what lies around it."""
+
+    def __init__(self, read: Read, parts: Sequence[Part], found: Sequence[Started], folder: str, files: Files) -> None:
+        self._read, self._parts, self._one, self._folder, self._files = read, parts, found[0], folder, files
+        self._open = any(one.given.is_open for one in found)
+        self._given = common_arguments(found)
+        self._sources = self._program()
+        self._declared = [(path, each) for path, one in self._sources.items() for each in _declared(one, self._sources)]
+
+    def over(self, script: Iterable[Candidate]) -> Iterator[Candidate]:
+        """Yield what the script says and what the files do; an unknown word among the arguments may overrule these."""
+        made = self._hydra()
+        found = [one for one in script if not self._chooses(one, made)]
+        found += self._arguments()
+        if not self._open:
+            found += [*of_config([*self._configs(), *(made.settings if made else ())], self._files), *self._defaults()]
+        found += [*self._said(), *self._packages()]
+        yield from _one_framework(found)
+
+    def _program(self) -> dict[str, Source]:
+        """Return the program's file and those beside it that it imports, by path, the program first."""
+        path = next((one for one in program_paths(self._one, self._folder) if self._files.is_there(one)), "")
+        if not path:
+            return {}
+        top = self._folder if self._one.is_module else os.path.dirname(path)
+        found: dict[str, Source] = {}
+        waiting = [os.path.normpath(path)]
+        while waiting and len(found) < 12:
+            one = waiting.pop(0)
+            data = self._files.read(one, "program") if one not in found else None
+            if data is not None:
+                found[one] = source(data)
+                for dots, module in found[one].local:
+                    paths = module_paths(dots, module, one, top)
+                    waiting += [os.path.normpath(each) for each in paths if self._files.is_there(each)][:1]
+        return found
+
+    def _dest(self, one: Argument) -> str:
+        """Return how the program calls an option of the command; "" where it declares none such."""
+        flag = one.name.lstrip("-")
+        exact = {each.dest for _, each in self._declared if flag in each.flags or names.plain(flag) == each.dest}
+        if not exact and one.name.startswith("--"):
+            exact = {each.dest for _, each in self._declared for long in each.flags if long.startswith(flag)}
+        return exact.pop() if len(exact) == 1 else ""
+
+    def _arguments(self) -> Iterator[Candidate]:
+        for one in self._given:
+            dest = self._dest(one) if one.form == "option" else ""
+            if dest and names.known(dest) != names.known(one.name):
+                line = line_at(self._one, self._one.first + one.at, self._read.job)
+                value = "true" if one.value == "" else one.value
+                yield from of_key(dest, value, "", line, part_at(line, self._parts), "arguments")
+
+    def _defaults(self) -> Iterator[Candidate]:
+        """Yield the defaults of options that are not given."""
+        given = {self._dest(one) or names.plain(one.name) for one in self._given}
+        for path, one in self._declared:
+            if one.dest not in given and one.default != "":
+                yield from of_key(one.dest, one.default, *self._place(path, one.line), "program")
+
+    def _place(self, path: str, line: int) -> tuple[str, int, str]:
+        part = self._files.parts[path]
+        return part.name, line, part.hash
+
+    def _configs(self) -> Iterator[Setting]:
+        for path in dict.fromkeys(self._config_paths()):
+            data = self._files.read(path, "config")
+            for one in leaves(data, path) if data is not None else ():
+                yield Setting(one.path, one.value, os.path.normpath(path), one.line)
+
+    def _config_paths(self) -> Iterator[str]:
+        given = {}
+        for one in self._given:
+            name = self._dest(one) or names.plain(one.name)
+            given[name] = one.value
+            if one.value and one.value.endswith(SUFFIXES) and _CONFIG.search(name):
+                yield os.path.join(self._folder, one.value)
+        words = [one.value for one in self._one.given.all if one.form == "word"]
+        if len(words) == 1 and words[0] and words[0].endswith(SUFFIXES):
+            yield os.path.join(self._folder, words[0])
+        for _, each in self._declared:
+            if (
+                each.dest not in given
+                and each.default
+                and each.default.endswith(SUFFIXES)
+                and _CONFIG.search(each.dest)
+            ):
+                yield os.path.join(self._folder, each.default)
+        for link in self._one.step.links:
+            option = link.option("config-file") if link.name == "accelerate" else None
+            value = option.value.raw if option is not None and option.value is not None else b""
+            if value and b"\0" not in value:
+                yield os.path.join(self._folder, os.fsdecode(value))
+
+    def _hydra(self) -> Composed | None:
+        path, one = next(iter(self._sources.items()), ("", Source()))
+        if one.hydra is None:
+            return None
+        said = {key: next((each.value for each in self._given if each.name in flags), None)
+                for key, flags in _HYDRA.items()}  # fmt: skip
+        folder = said["config_path"] or one.hydra[0]
+        name = said["config_name"] or one.hydra[1]
+        if folder is None or not name:
+            return None
+        groups: Mapping[str, str | None] = {
+            each.name: each.value for each in self._given if each.form == "override" and "." not in each.name
+        }
+        return composed(os.path.join(os.path.dirname(path), folder), name, groups, self._files)
+
+    def _chooses(self, one: Candidate, made: Composed | None) -> bool:
+        """Return whether an override names a config of a group, so that the value is in there."""
+        if made is None or one.by != "arguments":
+            return False
+        keys = [names.known(each.name) for each in self._given if each.form == "override" and each.name in made.groups]
+        return any(key is not None and key.name == one.name for key in keys)
+
+    def _said(self) -> Iterator[Candidate]:
+        """Yield what the program itself has in so many words; what it imports may never be called."""
+        for path, one in list(self._sources.items())[:1]:
+            for each in one.said:
+                if each.name == "parallelism":
+                    yield Candidate("parallelism", each.value, *self._place(path, each.line), "program")
+                else:
+                    yield from of_key(each.name, each.value, *self._place(path, each.line), "program")
+            for each in one.imports:
+                framework = _IMPORTED.get(each.name.split(".")[0])
+                if framework:
+                    yield Candidate("framework", framework, *self._place(path, each.line), "program")
+            if one.trains and not self._one.kind:
+                yield Candidate("job_kind", "training", *self._place(path, one.trains), "program")
+
+    def _packages(self) -> Iterator[Candidate]:
+        """Yield what the nearest list of packages asks for."""
+        path = next(iter(self._sources), "")
+        folders = dict.fromkeys((os.path.dirname(path), self._folder)) if path else {}
+        for one in (os.path.join(folder, name) for folder in folders for name in _REQUIREMENTS):
+            data = self._files.read(one, "requirements") if self._files.is_there(one) else None
+            value = " ".join(packages(data, one))[: names.MOST_VALUE] if data is not None else ""
+            if value and names.allowed("packages", value):
+                yield Candidate("packages", value, *self._place(os.path.normpath(one), 1), "config")
+                return
+
+
+def _declared(one: Source, sources: Mapping[str, Source]) -> Iterator[Declared]:
+    """Yield the options of a file; classes that another file makes options of are among these."""
+    yield from one.declared
+    wanted = {name for each in sources.values() if each is not one for name in each.parsed}
+    for name in wanted:
+        yield from one.classes.get(name, ())
+
+
+def _one_framework(found: Sequence[Candidate]) -> Iterator[Candidate]:
+    """Yield the candidates with one framework: that which says most of how the program trains."""
+    frameworks = [one for one in found if one.name == "framework" and one.value]
+    yield from (one for one in found if one.name != "framework")
+    if frameworks:
+        yield min(frameworks, key=lambda one: FRAMEWORKS.index(one.value or ""))

@@ -1,0 +1,153 @@
+"""A Hydra configuration put together: primary config, its defaults list, the command's overrides."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from .opened import Files
+from .trees import Leaf, leaves
+
+DEEPEST = 8  # configs that name configs
+_PACKAGE = re.compile(rb"^\s*#\s*@package\s+(\S+)", re.MULTILINE)
+_ITEM = re.compile(r"defaults\.(\d+)(?:\.(.+))?")
+_REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
+
+
+class Setting(NamedTuple):
+    """A value with its file. *value* None: two files say different things, and their order is not known."""
+
+    path: str
+    value: str | None
+    file: str
+    line: int
+
+
+class Composed(NamedTuple):
+    """*settings* by path; *groups*: the names of config groups, whose overrides name a file."""
+
+    settings: tuple[Setting, ...]
+    groups: frozenset[str]
+
+
+class _Item(NamedTuple):
+    """An entry of a defaults list: a config of a group, or "" for one without; *own*: `_self_`."""
+
+    group: str
+    config: str
+    package: str
+    own: bool = False
+
+
+def composed(folder: str, primary: str, overrides: Mapping[str, str | None], files: Files) -> Composed:
+    """Return the configuration; () where the primary config cannot be read.
+
+    *overrides*: what the command says of groups; None: it is not known. A config that names itself is read once.
+    """
+    made = _Composer(folder, overrides, files)
+    made.add("", primary, "", 0, ())
+    if made.overridden:  # a config may choose for groups that were read before it; the command chooses over all
+        made = _Composer(folder, {**made.overridden, **overrides}, files)
+        made.add("", primary, "", 0, ())
+    return Composed(tuple(_resolved(made.settings)), frozenset(made.groups))
+
+
+class _Composer:
+    def __init__(self, folder: str, overrides: Mapping[str, str | None], files: Files) -> None:
+        self._folder, self._overrides, self._files = folder, overrides, files
+        self.settings: dict[str, Setting] = {}
+        self.groups: set[str] = set()
+        self.overridden: dict[str, str | None] = {}
+
+    def add(self, group: str, config: str, package: str, depth: int, above: Sequence[str]) -> None:
+        """Lay one config over what there is, after the configs that it names."""
+        path = self._path(group, config)
+        data = self._files.read(path, "config") if depth <= DEEPEST and path not in above else None
+        if data is None:
+            return
+        found = leaves(data, path)
+        said = _PACKAGE.search(data)
+        package = _package(said[1].decode("utf-8", "replace") if said else "", package)
+        self.overridden.update(_overridden(found, group))
+        items = _items(found) if depth else [*_items(found), *self._added(_items(found))]
+        known = any(one.own for one in items) or not items
+        own = [one for one in found if not one.path.startswith(("defaults", "hydra."))]
+        for one in items:
+            if one.own:
+                self._lay(own, package, path, True)
+                continue
+            chosen = self._chosen(one, group)
+            if chosen:
+                place = one.package or ".".join(filter(None, (package, one.group.replace("/", "."))))
+                inner = os.path.join(group, one.group) if one.group[:1] != "/" else one.group[1:]
+                self.add(inner, chosen, "" if place == "_global_" else place, depth + 1, (*above, path))
+        if not any(one.own for one in items):
+            self._lay(own, package, path, known)
+
+    def _added(self, items: Sequence[_Item]) -> list[_Item]:
+        """Return the groups that the command adds to the defaults list: `+experiment=large`."""
+        listed = {one.group.strip("/") for one in items}
+        new = [(name, config) for name, config in self._overrides.items() if config and name not in listed]
+        return [_Item(name, config, "") for name, config in new if self._files.is_there(self._path(name, config))]
+
+    def _path(self, group: str, config: str) -> str:
+        name = config if config.endswith((".yaml", ".yml")) else config + ".yaml"
+        return os.path.normpath(os.path.join(self._folder, group, name.lstrip("/")))
+
+    def _chosen(self, one: _Item, group: str) -> str:
+        """Return the config of a group that the command or the list chooses, "" none, or not known."""
+        name = os.path.join(group, one.group).strip("/")
+        if one.group:
+            self.groups.add(name)
+        chosen = self._overrides.get(name, one.config) if one.group else one.config
+        return "" if chosen is None or chosen == "null" or "${" in chosen or "," in chosen else chosen
+
+    def _lay(self, found: Sequence[Leaf], package: str, path: str, known: bool) -> None:
+        """Lay values over others; where the order is not known, what differs is unknown."""
+        for one in found:
+            at = ".".join(filter(None, (package, one.path)))
+            before = self.settings.get(at)
+            value = one.value if known or before is None or before.value == one.value else None
+            self.settings[at] = Setting(at, value, path, one.line)
+
+
+def _overridden(found: Sequence[Leaf], group: str) -> dict[str, str | None]:
+    """Return what a config chooses for groups of others: `override /model: large`."""
+    made = {}
+    for one in found:
+        entry = _ITEM.fullmatch(one.path)
+        if entry and (entry[2] or "").startswith("override "):
+            name = entry[2].removeprefix("override ").strip().partition("@")[0]
+            made[name[1:] if name.startswith("/") else os.path.join(group, name)] = one.value
+    return made
+
+
+def _items(found: Sequence[Leaf]) -> list[_Item]:
+    made = []
+    for one in found:
+        entry = _ITEM.fullmatch(one.path)
+        if entry is None or one.value is None:
+            continue
+        key = re.sub(r"^(?:optional|override)\s+", "", entry[2] or "")
+        if key.startswith(("hydra/", "/hydra/")) or (entry[2] or "").startswith("override "):
+            continue
+        group, _, package = key.partition("@")
+        made.append(_Item(group, one.value, package, not key and one.value == "_self_"))
+    return made
+
+
+def _package(said: str, given: str) -> str:
+    return given if not said or said == "_group_" else "" if said == "_global_" else said
+
+
+def _resolved(settings: Mapping[str, Setting]) -> list[Setting]:
+    """Return the settings, a value that is another's (`${model.name}`) put in; any other reference is unknown."""
+    made = []
+    for one in settings.values():
+        reference = _REFERENCE.fullmatch(one.value or "")
+        other = settings.get(reference[1]) if reference else None
+        value = other.value if other is not None else one.value
+        made.append(one._replace(value=None if value is not None and "${" in value else value))
+    return made

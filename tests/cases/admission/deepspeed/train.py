@@ -1,0 +1,2 @@
+import deepspeed
+import torch

@@ -1,0 +1,3 @@
+from options import parse
+
+args = parse()

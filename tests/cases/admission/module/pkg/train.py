@@ -1,0 +1,2 @@
+from .args import parser
+from . import nothing
