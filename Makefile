@@ -7,7 +7,7 @@ FRONT := submit_filter/front
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo test lab packages venv front lint format cases docs bench bench-heavy clean setup callers-venv \
+.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup callers-venv \
 	miniapps-venv
 
 help: ## this list
@@ -59,6 +59,12 @@ bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc tests
 
 bench-verify bench-miniapps bench-retrieval bench-new: miniapps-venv
+
+bench-567: setup ## 567 requests for a script, each result run in a lab (half an hour)
+	@$(BIN)/python -m tests.new567
+
+records: setup ## run every paradigm on the lab of every site, and write templates/verified/
+	@$(BIN)/python -m tests.new567.record
 
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
