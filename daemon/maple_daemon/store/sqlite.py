@@ -149,7 +149,8 @@ _OPENING = threading.RLock()  # while a database is opened or laid aside
 def _close_earlier(path: str, file: tuple[int, int]) -> None:
     """Close what this process has open of databases that bore this name before.
 
-    SQLite removes a log by its name when the last connection to a database closes: later, it would be the log of ours.
+    Both find the index of the log by its name, and the kernel's locks on it are the process's: a connection to the
+    earlier one that closes later would drop ours.
     """
     for one in [one for one in _OPEN if one.path == path and one.file != file]:
         one.close()
