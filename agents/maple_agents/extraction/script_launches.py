@@ -59,7 +59,7 @@ def _launch(steps: tuple[Step, ...], body: Body) -> Launch:
     at = min((_top(start, body) for start in (step.span.start, *starts)), default=step.span.start)
     where = context(body.texts, program.start) if program is not None else None
     quote = where.quote if where is not None else b""
-    return Launch(steps, step.line, first, inner, program, quote, at, _is_small(step, body.source))
+    return Launch(steps, step.line, first, inner, program, quote, at, _is_small(step, where, body.source))
 
 
 def _top(offset: int, body: Body) -> int:
@@ -77,12 +77,16 @@ def _top(offset: int, body: Body) -> int:
     return min((top.start for top in holding), default=offset)
 
 
-def _is_small(step: Step, source: bytes) -> bool:
-    """Tell whether one task does all, as its line says; an agent that is told no number of ranks may mean any."""
+def _is_small(step: Step, text: Text | None, source: bytes) -> bool:
+    """Tell whether one task does all, as its line says; an agent that is told no number of ranks may mean any.
+
+    *text*: what a shell of its own reads, and the program is in: numbers of a task in it are meant for many.
+    """
     agent = next((link for link in reversed(step.links) if link.name in AGENTS), None)
     if agent is None:
         if not step.links:
-            return OF_TASK.search(source, *step.span) is None
+            spans = [step.span, *([text.span] if text is not None else [])]
+            return all(OF_TASK.search(source, *span) is None for span in spans)
         return step.tasks == 1 and all((group.declared or 1) == 1 for group in step.groups)
     told = agent.option("nproc-per-node", "num-processes", "num-gpus") is not None
     return told and bool(step.groups) and step.nodes == 1 and all(group.declared == 1 for group in step.groups)

@@ -40,6 +40,7 @@ _CALLED = {"torchrun": b"torchrun", "accelerate": b"accelerate launch", "deepspe
 _SURE = re.compile(rb"(?:\A|/)(?:python[\d.]*|bash|sh)\Z|\.(?:py|sh)\Z")
 _NO_PROGRAM = re.compile(rb"-.*|[\d:,.]*")
 _UNKNOWN = re.compile(r"unknown option (\S+)")
+_IN_DOUBT = re.compile(r": (?:unknown|ambiguous) option ")  # of any other it is known whether a value follows
 _NOT_TAKEN = b" does not take "
 
 
@@ -84,7 +85,7 @@ def surely_wrong(foreign: Foreign) -> bool:
 def why(launch: Launch, link: Link) -> str:
     """Return why the words of a launcher are not its own, "" where they are."""
     step = launch.steps[0]
-    told = [text for text in step.unknown if text.startswith(link.name + ": ")]
+    told = [text for text in step.unknown if text.startswith(link.name + ": ") and _IN_DOUBT.search(text)]
     told += [
         one.names[0].decode("utf-8", "replace")
         for one in step.breaches

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import re
+
 from maple_submit_filter.decide import Decision, decide
 from maple_submit_filter.launch import Step
 from maple_submit_filter.repair import State
 
-from ...extraction.script_launches import AGENTS
-from ...extraction.script_parts import Foreign
+from ...extraction.script_launches import AGENTS, OF_TASK
+from ...extraction.script_parts import Foreign, Launch
+from ...extraction.script_walk import context, texts
 from ...slots import Slots
 from ..values import Cluster
 from . import judged, variables
+
+_EARLY = re.compile(rb"(?<!\\)\$\{?(?:%s)" % OF_TASK.pattern)
 
 
 def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> bytes | None:
@@ -42,7 +47,18 @@ def _surely_not_meant(state: State, foreign: Foreign) -> bool:
         return True
     if any(one.outer is None and one.agent is None and not one.small for one in foreign.launches):
         return True
+    if any(_too_early(one, foreign.source) for one in foreign.launches):
+        return True
     return any(_forgot(one, state) or _meets_nobody(one) or _apart(one) for one in state.plan.steps if _agent(one))
+
+
+def _too_early(launch: Launch, source: bytes) -> bool:
+    """Tell whether the batch shell puts in what only each task can say of itself: then all tasks are told the same."""
+    step = launch.steps[0]
+    if launch.outer is None or launch.small or step.tasks == 1 or launch.program is None:
+        return False
+    text = context(texts(source), launch.program.start)
+    return text is not None and text.quote in (b'"', b"<") and _EARLY.search(source, *text.span) is not None
 
 
 def _apart(step: Step) -> bool:

@@ -163,6 +163,9 @@ def _uses_whole_nodes(foreign: Foreign) -> bool:
         b"srun -n8 torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$H:1 train.py --a 'b c'",
         b"srun torchrun --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_NODEID --master_addr=$H train.py --a 'b c'",
         b"bash -c 'torchrun --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_NODEID --master_addr=$H train.py'",
+        b"bash -c 'export RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=8; python train.py --a'",
+        b'srun -n8 --ntasks-per-node=4 bash -c "RANK=$SLURM_PROCID LOCAL_RANK=0 WORLD_SIZE=8 python train.py --a"',
+        b'srun bash -c "export R=$SLURM_PROCID; torchrun --nnodes=2 --nproc_per_node=4 --node_rank=$R train.py --a"',
     ],
 )
 def test_one_mistake_of_a_launch_line_is_mended_at_home(line: bytes) -> None:
