@@ -29,15 +29,21 @@ MOST_WAITING = 64 << 20  # bytes of submissions that wait to be looked at; furth
 MOST_USERS = 1024  # of whom versions are held
 MOST_KNOWN = 300  # versions of a user that a new one is compared with
 KNOWN_SECONDS = 5.0  # that they are held before the store is asked again: another login node may have written
+BRIEF_SECONDS = 600.0  # that a repeat is taken for one without another look: an administrator may have purged
+WRITTEN_SECONDS = 60.0  # after which a version is in the store, or was purged
 ASK_SECONDS = 5.0
 
 
 class Brief(NamedTuple):
-    """What a submission is recorded with. *base*: the version's id without regard to files; *decision*: its key."""
+    """What a submission is recorded with. *base*: the version's id without regard to files; *decision*: its key.
+
+    *until*: when that is to be looked at again, as `time.monotonic` has it.
+    """
 
     base: str
     decision: str
     partition: str
+    until: float
 
 
 class User:
@@ -86,7 +92,8 @@ class Looker:
 
     def known(self, draft: Draft) -> Brief | None:
         """Return what a repeat is recorded with, None for what has to be looked at."""
-        return self._briefs.get(draft.same)
+        brief = self._briefs.get(draft.same)
+        return brief if brief is not None and time.monotonic() < brief.until else None
 
     def current(self, uid: int, base: str) -> str:
         """Return the version that a base is with the files as they were last read."""
@@ -129,7 +136,9 @@ class Looker:
         if data is None:
             return None
         told = described.read_told(data["told"])
-        brief = Brief(await self._version(draft, told, user), self._shown(draft, data["shown"]), told.partition)
+        version = await self._version(draft, told, user)
+        until = time.monotonic() + BRIEF_SECONDS
+        brief = Brief(version, self._shown(draft, data["shown"]), told.partition, until)
         put(self._briefs, draft.same, brief, MOST_BRIEFS)
         return brief
 
@@ -167,6 +176,11 @@ class Looker:
             found = await self._read.ask(
                 lambda store: [versions.known_of(one) for one in store.versions(uid, limit=MOST_KNOWN)], ASK_SECONDS
             )
+            if found is not None:
+                late = time.time() - WRITTEN_SECONDS
+                kept = {one.version.id for one in found}
+                user.versions = {name: one for name, one in user.versions.items()
+                                 if name in kept or one.version.at > late}  # fmt: skip
             for one in found or ():
                 user.versions.setdefault(one.version.id, one)
             user.asked = time.monotonic()

@@ -7,8 +7,10 @@ import contextlib
 import time
 from collections import Counter, OrderedDict
 from collections.abc import Callable
+from typing import NamedTuple
 
 from maple_submit_filter import learnt
+from maple_submit_filter.answer import record_id
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
 from maple_submit_filter.job_records import Part, Value
@@ -26,6 +28,14 @@ from .store.protocol import Counted
 
 FLUSH_SECONDS = 10.0  # between two writings of the site-wide numbers
 MOST_RECENT = 4096  # records whose files may be told of
+MOST_EARLY = 256  # of which files were told before they were written
+
+
+class Files(NamedTuple):
+    """What the user's own process has read."""
+
+    parts: tuple[Part, ...]
+    values: tuple[Value, ...]
 
 
 class Recorder:
@@ -38,6 +48,7 @@ class Recorder:
         self._looker = Looker(read, write, lambda: in_force().snapshot, told)
         self._pending: dict[bytes, Draft] = {}  # by the nonce; a helper may have its word yet
         self._recent: OrderedDict[tuple[int, str], str] = OrderedDict()  # record → base of its version
+        self._early: dict[tuple[int, str], Files | None] = {}  # records that are not written yet: what was told of them
         self._counts: Counter[tuple[str, str, str, str]] = Counter()
         self._flushing: asyncio.Task[None] | None = None
         self._host = host()
@@ -66,12 +77,14 @@ class Recorder:
         if handled.how == "off":
             return
         try:
+            self._early[peer.uid, record_id(request)] = None
             draft = drafts.draft_of(request, peer, handled, decision, self._in_force(), time.time(), seconds)
             if handled.how == "helper" or (handled.reply is not None and handled.reply.conditions):
                 self._pending[request.nonce] = draft
             else:
                 self._settle(draft)
         except Exception as error:  # an answer does not depend on what is remembered of it
+            self._early.pop((peer.uid, record_id(request)), None)
             log().error("not recorded", why="%s: %s" % (type(error).__name__, error))
 
     def over(self, nonce: bytes, taught: bytes) -> None:
@@ -88,6 +101,9 @@ class Recorder:
 
     def analysed(self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:
         """Keep what the user's own process has read of his files for a record of his; False: there is none."""
+        if (uid, record) in self._early and sum(one is not None for one in self._early.values()) < MOST_EARLY:
+            self._early[uid, record] = Files(parts, values)
+            return True
         base = self._recent.get((uid, record))
         return base is not None and self._looker.files(uid, base, record, parts, values)
 
@@ -105,12 +121,15 @@ class Recorder:
         uid = draft.peer.uid
         if brief is None:
             self._told("unversioned", 1)
-            brief = Brief("", "", "")
+            brief = Brief("", "", "", 0.0)
         else:
             put(self._recent, (uid, draft.id), brief.base, MOST_RECENT)
         record = drafts.record_of(draft, self._host, self._looker.current(uid, brief.base), brief.decision)
         self._write.do(lambda store: store.keep_record(record))
         self._count(draft, brief.partition)
+        early = self._early.pop((uid, draft.id), None)
+        if early is not None and brief.base:
+            self._looker.files(uid, brief.base, draft.id, *early)
 
     def _count(self, draft: Draft, partition: str) -> None:
         """Add to the site-wide numbers; a partition that the site does not name is a user's own text."""

@@ -197,7 +197,7 @@ def with_files(version: Version, base: str, parts: Iterable[Part], values: Itera
     if same_files(files, before):
         return version
     own = tuple(one for one in version.parts if one.kind not in FILES)
-    hashes = {one.hash for one in (*own, *files)}
+    hashes = {one.hash for one in files}  # what the script says is read of the script, by whom it may be used again
     kept = [one for one in version.values if one.part in {part.hash for part in own}]
     merged = tuple(dict.fromkeys((*kept, *(one for one in values if one.part in hashes))))
     if not before:

@@ -103,10 +103,14 @@ def _through_helper(daemon: Daemon, one: Request) -> str:
 
 def test_a_submission_that_is_answered_too_late_is_written_down_too(daemon: Daemon) -> None:
     """The caller's helper has answered it; how is not known."""
-    assert daemon.ask(request(deadline=1)) is None or True
-    (record,) = written(daemon, 1)
-    assert (record["how"], record["verdict"]) in (("late", ""), ("decided", "repaired"))
-    assert record["version"]
+    with daemon.connect() as long:  # the one worker is busy with it
+        long.sendall(frames.pack_request(request(WRONG + b"srun python other.py $A\n" * 10_000)))
+        time.sleep(0.1)
+        assert daemon.ask(request(deadline=1)) is None
+        assert receive(long) is not None
+    records = {one["how"]: one for one in written(daemon, 2)}
+    assert (records["late"]["verdict"], records["late"]["decision"]) == ("", "")
+    assert records["late"]["version"] and records["late"]["version"] != records["decided"]["version"]
 
 
 def test_what_is_switched_off_is_not_written_down(daemon: Daemon) -> None:
@@ -214,6 +218,19 @@ def test_files_that_were_read_are_part_of_the_version_and_other_files_make_anoth
     assert versions[two["version"]]["script"].encode() == CLEAN
 
 
+def test_what_is_read_before_the_submission_is_written_down_is_not_lost(daemon: Daemon) -> None:
+    """The user's process may be quicker than ours."""
+    asked = request(CLEAN)
+    daemon.ask(asked)
+    told = {"record": answer.record_id(asked), "parts": [["program", "/p/x.py", "a" * 32, [1, 2]]], "values": []}
+    assert ask(daemon, told, b"MPA1") == {"found": True}
+    written(daemon, 1)
+    end = time.monotonic() + 30
+    while not any(part["kind"] == "program" for part in found(daemon, ask="versions")[0]["parts"]):
+        assert time.monotonic() < end
+        time.sleep(0.05)
+
+
 @pytest.mark.parametrize(
     "body",
     [
@@ -275,3 +292,39 @@ def test_the_numbers_of_the_site_name_nobody(daemon: Daemon) -> None:
 
     (row,) = open_sqlite(daemon.store).counted()
     assert (row.code, row.partition, row.verdict, row.jobs) == ("MPL304", "other", "repaired", 1)
+
+
+def test_a_version_that_was_purged_is_written_anew(daemon: Daemon, monkeypatch: pytest.MonkeyPatch) -> None:
+    """In process: what the service holds in memory gives way to what the store says, after a while."""
+    import asyncio
+
+    from maple_daemon import drafts, looking, remembering, rules_in_force
+    from maple_daemon.handlers import Handled
+    from maple_daemon.peers import Peer
+    from maple_daemon.store.protocol import Caps
+    from maple_daemon.store.sqlite import open_sqlite
+
+    monkeypatch.setattr(looking, "KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(looking, "BRIEF_SECONDS", 0.0)
+    monkeypatch.setattr(looking, "WRITTEN_SECONDS", -1.0)
+    path, uid = daemon.folder + "/other.db", os.getuid()
+
+    async def kept() -> list[int]:
+        keeper = remembering.Keeper(lambda: open_sqlite(path), lambda why: None)
+        looker = looking.Looker(keeper, keeper, lambda: "", lambda what, number: None)
+        await looker.start()
+        found = []
+        for _ in range(2):
+            done: asyncio.Future[object] = asyncio.get_running_loop().create_future()
+            asked = request(CLEAN)
+            handled, peer = Handled(None, "late", b"k" * 32), Peer(1, uid, frozenset(), 1)
+            draft = drafts.draft_of(asked, peer, handled, None, rules_in_force.generic(), time.time(), 0.0)
+            looker.wait(draft, lambda draft, brief, done=done: done.set_result(brief))
+            assert await done is not None
+            found.append(await keeper.ask(lambda store: len(store.versions(uid)), 10) or 0)
+            keeper.do(lambda store: store.purge(time.time(), Caps(), uid))
+        await looker.stop(1)
+        keeper.close()
+        return found
+
+    assert asyncio.run(kept()) == [1, 1]
