@@ -27,6 +27,7 @@ _LINK = re.compile(
     r"job|it))(?![\w-]))){0,8}[ \t]*",
     re.I,
 )
+_TWO_WORDS = re.compile(r"[a-z]+-[a-z]+(?<!ed|.y)(?<!full|long)")  # "is debug-scaling", not "is over-loaded"
 _AMOUNT = re.compile(r"\d+(?:h|hrs?|hours?|m|mins?|minutes?|d|days?|n|nodes?|gpus?|ppn)", re.I)  # "gpu partition 3h"
 _STOP = listed(
     "a an and any are as at be been big busy but by can cannot charge closed code could "
@@ -126,6 +127,8 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
 def _is_told(link: re.Match[str] | None, key: str) -> bool:
     """Tell whether what links a key word to a name says that it is one; a project "is" many things ("is late")."""
     says = (link.group("is") or "").lower() if link else ""
+    if key == "queue" and says in ("called", "named"):
+        return False  # as sure as "queue abc"
     return bool(says) and (key not in ("project", "allocation") or says != "is")
 
 
@@ -135,12 +138,13 @@ def _is_item(line: Line, at: int) -> bool:
 
 
 def _value_follows(line: Line, end: int) -> bool:
-    """Tell whether the word behind a name is a value of another slot: "partition ai SITE"."""
+    """Tell whether the word behind a name is a value, or the key, of another slot: "partition ai SITE"."""
     at = line.word_at(end) + 1
-    return at < len(line.words) and line.words[at].lex in _VALUES
+    return at < len(line.words) and (line.words[at].lex in _VALUES or line.words[at].lex in _OTHER_KEYS)
 
 
 _VALUES = ("SITE", "PARADIGM", "MODEL", "LAUNCHER", "DUR", "§")
+_OTHER_KEYS = ("filesystem", "file", "walltime", "container", "image", "conda", "env", "program")
 _ITEM_BEGINS = listed(", ; . | ( - SITE PARADIGM MODEL LAUNCHER GPU DUR § node gpu")
 
 
@@ -161,7 +165,8 @@ def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
         return mixed or value.isdigit() and len(value) > 2 or value.isascii() and ends
     if value.isdigit():
         return False
-    return mixed or told and key != "queue" and ends or not told and ends or value.lower() in _WELL_KNOWN
+    sure = key != "queue" or not told or bool(_TWO_WORDS.fullmatch(value))  # a queue "is" many things, too
+    return mixed or ends and sure or value.lower() in _WELL_KNOWN
 
 
 _WELL_KNOWN = listed(

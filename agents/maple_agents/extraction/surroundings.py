@@ -19,7 +19,7 @@ _SYSTEMS = Late(
     "file",
 )
 _SYSTEMS_AHEAD = Late(
-    r"(?P<names>\b[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ "
+    r"(?P<names>(?<![\w-])[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ "
     r"\t]+)(?:the )?[a-z][a-z_]{2,20}){0,6})[\"'`]*[ \t]+file ?systems?\b",
     "file",
 )
