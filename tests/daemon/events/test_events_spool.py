@@ -137,6 +137,9 @@ def test_a_flood_of_one_user_does_not_hide_the_others(folder: str, monkeypatch: 
     found = Spool(folder, ()).look()
     assert len(found.ended) == 1 and 0 in {one.uid for one in found.submitted.values()}
     assert len(os.listdir(folder)) == 102
+    monkeypatch.setattr(spool, "MOST_NAMES", 20)
+    found = Spool(folder, ()).look()
+    assert len(found.ended) == 1 and found.more
 
 
 # With a real daemon.

@@ -32,7 +32,7 @@ def line(**more: object) -> bytes:
         b"7",
         b"\xff\xfe",
         b"[" * 4000,
-        b"x" * 5000,
+        line(name="x" * 5000),
         line(v=2),
         line(event="other"),
         line(job="7; rm"),
