@@ -190,7 +190,10 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
 
 
 def _carriable(foreign: Foreign, plan: Plan) -> None:
-    """Raise `Refused` for launch lines that no template can take the place of."""
+    """Raise `Refused` for launch lines that are not understood, or that no template can take the place of."""
+    unread = next((one for one in foreign.plan.unread if any(name in one[1] for name in OUTER)), None)
+    if unread is not None:
+        raise Refused("line %d: %s, so it is not known what it starts" % unread)
     for launch in foreign.launches:
         links = [link.name for link in launch.steps[0].links]
         remote = next((name for name in links if name in _REMOTE), "")

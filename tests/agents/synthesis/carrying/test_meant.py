@@ -120,3 +120,13 @@ def test_the_lost_launcher_goes_in_front_of_what_runs_the_written_script(run: st
     [group] = [group for step in state.plan.steps for group in step.groups]
     assert (group.nodes, group.world_size) == (2, 6)
     assert b"train.py --name it\\'s-mine --out runs/a\\ b" in made.script
+
+
+@pytest.mark.parametrize("there", THERE)
+def test_a_line_that_nobody_can_read_is_not_left_behind(there: str) -> None:
+    """One launch line that is understood does not let another go along in its old words."""
+    source = _script(
+        "alcf-polaris", "mpiexec -n 10 --frobnicate 7 python prepare.py\nmpiexec -n 40 --ppn 4 python t.py"
+    )
+    with pytest.raises(Refused, match="^line 10: .*not known what it starts"):
+        carry(read(source), _cluster(there), _said(there))
