@@ -24,7 +24,10 @@ from .programs import Started, main, one_program
 from .python_source import Declared, Source, source
 from .trees import SUFFIXES, leaves
 
-_CONFIG = re.compile(r"(?:^|_)(?:config|cfg|conf|recipe|yaml|deepspeed|params|hparams)(?:_|$)")
+_CONFIG = re.compile(  # options that name a configuration of the training: that of a model or a tokenizer is none
+    r"(?:(?:train|training|trainer|exp|experiment|base|ds|deepspeed|run|main|job|yaml)_)?"
+    r"(?:config|cfg|conf|recipe|yaml|params|hparams|deepspeed)(?:_(?:file|path|name|yaml|json))?"
+)
 _IMPORTED = {  # what an import at the top of a program proves
     "torch": "torch", "lightning": "lightning", "pytorch_lightning": "lightning", "deepspeed": "deepspeed",
     "accelerate": "accelerate", "jax": "jax", "flax": "jax", "tensorflow": "tensorflow", "horovod": "horovod",
@@ -130,7 +133,7 @@ class _Program:
         for one in self._given:
             name = self._dest(one) or names.plain(one.name)
             given[name] = one.value
-            if one.value and one.value.endswith(SUFFIXES) and _CONFIG.search(name):
+            if one.value and one.value.endswith(SUFFIXES) and _CONFIG.fullmatch(name):
                 yield os.path.join(self._folder, one.value)
         words = [one.value for one in self._one.given.all if one.form == "word"]
         if len(words) == 1 and words[0] and words[0].endswith(SUFFIXES):
@@ -140,7 +143,7 @@ class _Program:
                 each.dest not in given
                 and each.default
                 and each.default.endswith(SUFFIXES)
-                and _CONFIG.search(each.dest)
+                and _CONFIG.fullmatch(each.dest)
             ):
                 yield os.path.join(self._folder, each.default)
         for link in self._one.step.links:
@@ -176,6 +179,8 @@ class _Program:
         for path, one in list(self._sources.items())[:1]:
             for each in one.said:
                 if each.name == "parallelism":
+                    if not self._is_parallel:
+                        continue
                     yield Candidate("parallelism", each.value, *self._place(path, each.line), "program")
                 else:
                     yield from of_key(each.name, each.value, *self._place(path, each.line), "program")
@@ -185,6 +190,10 @@ class _Program:
                     yield Candidate("framework", framework, *self._place(path, each.line), "program")
             if one.trains and not self._one.kind:
                 yield Candidate("job_kind", "training", *self._place(path, one.trains), "program")
+
+    @property
+    def _is_parallel(self) -> bool:
+        return any((group.world_size or 0) > 1 for group in self._one.step.groups)
 
     def _packages(self) -> Iterator[Candidate]:
         """Yield what the nearest list of packages asks for."""

@@ -16,7 +16,7 @@ _KINDS = (
 )
 _NAMES = [(kind, re.compile(r"(?:^|[_.\-/])(?:%s)(?=$|[_.\-/\d])" % words)) for kind, words in _KINDS]
 _DO = {"do_train": "training", "do_eval": "evaluation", "do_predict": "inference"}
-_MODES = ("mode", "task", "stage", "phase", "command", "action")
+_MODES = ("mode", "stage", "phase", "command", "action")
 
 
 def kind_of(program: str, given: Sequence[Argument]) -> str:
@@ -28,6 +28,8 @@ def kind_of(program: str, given: Sequence[Argument]) -> str:
     if said is not None:
         return said
     found = _matching(os.path.basename(program).removesuffix(".py").lower())
+    if "inference" in found and "data" in program.lower():
+        return ""  # generate_data.py
     return found.pop() if len(found) == 1 else ""
 
 

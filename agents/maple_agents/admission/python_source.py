@@ -12,6 +12,7 @@ from typing import NamedTuple
 
 from .python_literals import UNKNOWN, dotted, literal, text
 
+MOST_BYTES = 128 * 1024  # a tree takes several hundred bytes for each byte of its source
 _PARSERS_OF_CLASSES = ("HfArgumentParser", "tyro.cli", "pyrallis.parse", "pyrallis.wrap", "draccus.parse", "Fire",
                        "fire.Fire", "typer.run", "simple_parsing.parse")  # fmt: skip
 _KEYWORDS = ("TrainingArguments", "Trainer", "SFTConfig", "DPOConfig", "GRPOConfig", "TrainConfig", "TrainingConfig",
@@ -59,6 +60,8 @@ class Source(NamedTuple):
 
 def source(data: bytes) -> Source:
     """Return what a Python file says, nothing where it is none."""
+    if len(data) > MOST_BYTES:
+        return Source()
     try:
         tree = ast.parse(data)
         return _Reader(tree).read()
@@ -77,6 +80,8 @@ class _Reader:
         self._parsed: list[str] = []
         self._hydra: tuple[str | None, str | None] | None = None
         self._trains = 0
+        self._maybe = False  # what is looked at stands behind a condition
+        self._keywords: dict[str, list[tuple[object, int]]] = {}
 
     def read(self) -> Source:
         self._constants = dict(self._once())
@@ -88,8 +93,13 @@ class _Reader:
             if isinstance(node, ast.ImportFrom):
                 imports += [Said(node.module, "", node.lineno)] if node.module and not node.level else []
                 local += _local(node)
-        for each in ast.walk(self._tree):
+        for each, maybe in _in_order(self._tree):
+            self._maybe = maybe
             self._look(each)
+        for name, said in self._keywords.items():
+            if all(value is not UNKNOWN for value, _ in said):
+                for value, line in said:
+                    self._say(name, value, line)
         declared = [one._replace(default=self._defaults.get(one.dest, one.default)) for one in self._declared]
         declared += [one for name in self._parsed for one in self._classes.get(name, ())]
         return Source(tuple(declared), tuple(self._said), tuple(imports), tuple(local), self._hydra,
@@ -142,22 +152,33 @@ class _Reader:
         self._constant(call, name, last)
 
     def _constant(self, call: ast.Call, name: str, last: str) -> None:
-        first = literal(call.args[0], self._constants) if call.args else UNKNOWN
         if last in _SEEDS:
-            self._say("seed", first, call.lineno)
-        elif last == "from_pretrained" and isinstance(first, str) and ("Model" in name or "For" in name):
-            self._say("model", first, call.lineno)
-        elif last == "load_dataset" and isinstance(first, str):
-            self._say("dataset", first, call.lineno)
+            self._take("seed", call.args[0] if call.args else None, call.lineno)
+        elif last == "from_pretrained" and ("Model" in name or "For" in name):
+            self._take("model", call.args[0] if call.args else None, call.lineno)
+        elif last == "load_dataset":
+            self._take("dataset", call.args[0] if call.args else None, call.lineno)
         elif last.endswith(_KEYWORDS):
             for one in call.keywords:
-                self._say(one.arg or "", literal(one.value, self._constants), one.value.lineno)
-                if one.arg == "strategy" and isinstance(one.value, ast.Constant):
-                    self._say("parallelism", _STRATEGIES.get(str(one.value.value)), one.value.lineno)
+                if one.arg == "strategy":
+                    way = one.value.value if isinstance(one.value, ast.Constant) else None
+                    self._way(_STRATEGIES.get(str(way)), one.value.lineno)
+                else:
+                    self._take(one.arg or "", one.value, one.value.lineno)
         elif last in _PARALLEL:
-            self._say("parallelism", _PARALLEL[last], call.lineno)
-        if (last in _TRAINS and "." in name) or name.lower().endswith("trainer.train"):
+            self._way(_PARALLEL[last], call.lineno)
+        proves = (last in _TRAINS and "." in name) or name.lower().endswith("trainer.train")
+        if proves and not self._maybe:
             self._trains = self._trains or call.lineno
+
+    def _take(self, name: str, value: ast.expr | None, line: int) -> None:
+        """Note a constant; where one call computes it, or is behind a condition, what the others say is not known."""
+        found = literal(value, self._constants) if value is not None and not self._maybe else UNKNOWN
+        self._keywords.setdefault(name, []).append((found, line))
+
+    def _way(self, way: str | None, line: int) -> None:
+        """Note how the program is parallel; of several ways, or one behind a condition, none is proven."""
+        self._keywords.setdefault("parallelism", []).append((way if way and not self._maybe else UNKNOWN, line))
 
     def _option(self, call: ast.Call) -> None:
         words = [one for one in (literal(each, {}) for each in call.args) if isinstance(one, str)]
@@ -192,12 +213,28 @@ class _Reader:
             yield Declared(tuple(flags), one.arg, self._value(value) if value is not None else "", one.lineno)
 
     def _value(self, node: ast.expr) -> str | None:
-        found = literal(node, self._constants)
+        found = literal(node, self._constants) if not self._maybe else UNKNOWN
         return None if found is UNKNOWN else "" if found is None or found is ... else text(found)
 
     def _keyword(self, call: ast.Call, name: str) -> str | None:
         found = next((literal(one.value, self._constants) for one in call.keywords if one.arg == name), None)
         return found if isinstance(found, str) else None
+
+
+def _in_order(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield every node, and whether it stands behind a condition; that a file is run as a program is none."""
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, maybe = waiting.pop()
+        yield node, maybe
+        below = maybe or isinstance(node, (ast.IfExp, ast.Try, ast.ExceptHandler, ast.Match))
+        below = below or (isinstance(node, ast.If) and not _is_main(node.test))
+        waiting += [(one, below) for one in ast.iter_child_nodes(node)][::-1]
+
+
+def _is_main(test: ast.expr) -> bool:
+    """Return whether a condition is `__name__ == "__main__"`."""
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
 
 
 def _local(node: ast.ImportFrom) -> list[tuple[int, str]]:

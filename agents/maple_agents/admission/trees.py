@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 MOST_LEAVES = 4000
 DEEPEST = 40
 _SLOW = 64 * 1024  # bytes of YAML that are read where libyaml is not there
+_KEY = re.compile(r"[ \t]*([\w.\"' -]{1,200}?)[ \t]*=")
 _CORE = "tag:yaml.org,2002:"
 SUFFIXES = (".yaml", ".yml", ".json", ".toml")
 
@@ -143,6 +144,7 @@ def _of_toml(text: str) -> list[Leaf]:
     import tomllib
 
     found: list[Leaf] = []
+    lines = _key_lines(text)
     waiting: list[tuple[str, Any, int]] = [("", tomllib.loads(text), 0)]
     while waiting:
         path, value, depth = waiting.pop()
@@ -153,11 +155,16 @@ def _of_toml(text: str) -> list[Leaf]:
             waiting += [((path + "." + str(key)).strip("."), one, depth + 1) for key, one in pairs]
         else:
             said = str(value).lower() if isinstance(value, bool) else str(value)
-            found.append(Leaf(path, said, _line_of(path.rsplit(".", 1)[-1], text)))
+            found.append(Leaf(path, said, lines.get(path.rsplit(".", 1)[-1], 0)))
     return found
 
 
-def _line_of(key: str, text: str) -> int:
-    """Return the line of a key that stands there once, else 0."""
-    places = [one.start() for one in re.finditer(r"^[ \t]*[\"']?%s[\"']?[ \t]*=" % re.escape(key), text, re.MULTILINE)]
-    return text.count("\n", 0, places[0]) + 1 if len(places) == 1 else 0
+def _key_lines(text: str) -> dict[str, int]:
+    """Return the line of each key that stands there once, 0 of others."""
+    found: dict[str, int] = {}
+    for number, line in enumerate(text.split("\n"), 1):
+        key = _KEY.match(line)
+        if key:
+            last = key[1].rsplit(".", 1)[-1].strip("\"' ")
+            found[last] = 0 if last in found else number
+    return found

@@ -2,4 +2,4 @@
 #SBATCH --nodes=1
 #SBATCH --ntasks=1
 #SBATCH --gpus-per-node=4
-python train.py
+srun --ntasks=4 python train.py
