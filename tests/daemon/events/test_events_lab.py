@@ -254,3 +254,22 @@ def test_a_requeued_job_goes_on(site: Site) -> None:
     until(lambda: ended(site, job))
     (one,) = records(site)
     assert one.outcome is not None and one.outcome.state == "cancelled"
+
+
+def test_where_no_hook_is_the_scheduler_is_asked(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Once for all jobs that the filter has named."""
+    site.daemon.stop()
+    with open(site.daemon.folder + "/daemon.toml", "a", encoding="utf-8") as file:
+        file.write("polling_seconds = 0.5\n")
+    monkeypatch.setenv("SLURM_CONF", site.lab.directory + "/etc/slurm.conf")
+    conf = site.lab.directory + "/etc/events.conf"
+    os.rename(conf, conf + ".away")
+    try:
+        site.daemon.start()
+        jobs = [number(start(site, ASKED % (b"asked.py", code))) for code in (0, 4)]
+        until(lambda: all(ended(site, job) for job in jobs))
+    finally:
+        os.rename(conf + ".away", conf)
+    told = {one.job: one.outcome for one in records(site)}
+    found = [(one.state, one.exit_code, one.source) for one in (told[job] for job in jobs) if one is not None]
+    assert found == [("completed", 0, "slurm, asked"), ("failed", 4, "slurm, asked")]

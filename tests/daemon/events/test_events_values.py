@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import shutil
 import subprocess
 
 import pytest
@@ -326,3 +327,21 @@ def test_slurms_hook_is_silent_where_there_is_no_spool(tmp_path: object) -> None
         [path], env={"JOBID": "7; x"}, cwd=str(tmp_path), capture_output=True, timeout=60, check=False
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+def test_slurms_epilogue_tells_what_it_knows(tmp_path: object) -> None:
+    """The same file as EpilogSlurmctld: no state, the exit code, the task of an array."""
+    folder = str(tmp_path)
+    os.mkdir(folder + "/spool")
+    shutil.copy(ROOT + "/packaging/slurm/job_ended", folder + "/job_ended")
+    with open(folder + "/events.conf", "w", encoding="utf-8") as file:
+        file.write("SPOOL='%s/spool'\n" % folder)
+    told = {"SLURM_JOB_ID": "9", "SLURM_JOB_UID": "1000", "SLURM_JOB_EXIT_CODE2": "3:0", "SLURM_JOB_NAME": "job"}
+    told |= {"SLURM_ARRAY_JOB_ID": "7", "SLURM_ARRAY_TASK_ID": "2", "SLURM_JOB_NODELIST": "n[1-2]"}
+    assert subprocess.run([folder + "/job_ended"], env=told, timeout=60, check=False).returncode == 0
+    (name,) = os.listdir(folder + "/spool")
+    with open(folder + "/spool/" + name, "rb") as written:
+        event = ended(written.read())
+    found = outcomes.of_event(event)
+    assert (event.source, event.array, found.job, found.uid) == ("EpilogSlurmctld", "7", "7_2", 1000)
+    assert (found.state, found.exit_code, found.nodes) == ("failed", 3, "n[1-2]")
