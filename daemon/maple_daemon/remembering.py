@@ -70,8 +70,7 @@ class Keeper:
         self._thread.join(5)
 
     def _work(self) -> None:
-        store: Store | None = None
-        broken = -self._retry
+        store, broken = self._opened(), time.monotonic()  # before it is needed, and what is wrong is said at the start
         while (job := self._jobs.get()) is not None:
             if store is None and time.monotonic() - broken >= self._retry:
                 store = self._opened()

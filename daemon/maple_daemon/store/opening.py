@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable
 
 from .protocol import Store
+from .sqlite import open_sqlite
 
 SCHEMES = ("postgresql://", "postgres://")
 
@@ -26,6 +27,4 @@ def open_store(
         from .postgresql import open_postgresql
 
         return open_postgresql(named, clock, create=create)
-    from .sqlite import open_sqlite
-
     return open_sqlite(named, clock, say=say, create=create)

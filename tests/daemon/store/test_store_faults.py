@@ -319,6 +319,19 @@ def test_only_a_broken_store_is_opened_again(error: Exception, opened: int) -> N
     assert len(made) == (opened - 1) * 2 + 1 and all(one.closed for one in made)
 
 
+def test_a_keeper_opens_its_store_before_it_is_asked() -> None:
+    """So that the first submission after a start finds what was remembered, and a broken store is said at the start."""
+    opened = threading.Event()
+
+    def open_one() -> Any:
+        opened.set()
+        return Faulty()
+
+    keeper = Keeper(open_one, print)
+    assert opened.wait(20)
+    keeper.close()
+
+
 def test_a_store_that_cannot_be_opened_for_whatever_reason_is_said(tmp_path: Any) -> None:
     """A missing library, say."""
     said: list[str] = []
