@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -16,8 +17,9 @@ from tests.daemon.store.server import NoServer, Server
 @pytest.fixture(scope="session")
 def server() -> Iterator[Server]:
     """A PostgreSQL server. Where there is none, tests are skipped on a person's machine and fail in CI."""
-    pytest.importorskip("psycopg", reason="psycopg is not installed")
     try:
+        if importlib.util.find_spec("psycopg") is None:
+            raise NoServer("psycopg is not installed (pip install 'psycopg[binary]')")
         made = Server()
         made.start()
     except NoServer as error:
