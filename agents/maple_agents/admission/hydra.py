@@ -11,6 +11,7 @@ from .opened import Files
 from .trees import Leaf, leaves
 
 DEEPEST = 8  # configs that name configs
+MOST_LAID = 200  # configs, each time it is named
 _PACKAGE = re.compile(rb"^\s*#\s*@package\s+(\S+)", re.MULTILINE)
 _ITEM = re.compile(r"defaults\.(\d+)(?:\.(.+))?")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
@@ -58,13 +59,16 @@ class _Composer:
     def __init__(self, folder: str, overrides: Mapping[str, str | None], files: Files) -> None:
         self._folder, self._overrides, self._files = folder, overrides, files
         self.settings: dict[str, Setting] = {}
+        self._laid = 0
         self.groups: set[str] = set()
         self.overridden: dict[str, str | None] = {}
 
     def add(self, group: str, config: str, package: str, depth: int, above: Sequence[str]) -> None:
         """Lay one config over what there is, after the configs that it names."""
         path = self._path(group, config)
-        data = self._files.read(path, "config") if depth <= DEEPEST and path not in above else None
+        self._laid += 1
+        allowed = depth <= DEEPEST and self._laid <= MOST_LAID and path not in above
+        data = self._files.read(path, "config") if allowed else None
         if data is None:
             return
         found = leaves(data, path)
@@ -74,7 +78,7 @@ class _Composer:
         items = _items(found) if depth else [*_items(found), *self._added(_items(found))]
         known = any(one.own for one in items) or not items
         own = [one for one in found if not one.path.startswith(("defaults", "hydra."))]
-        for one in items:
+        for one in items[:MOST_LAID]:
             if one.own:
                 self._lay(own, package, path, True)
                 continue

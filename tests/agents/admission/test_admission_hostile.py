@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from maple_agents.admission import opened
 from maple_agents.admission.files import read_files
+from maple_agents.admission.hydra import MOST_LAID, composed
 from maple_agents.admission.opened import Files
 from maple_agents.admission.trees import MOST_LEAVES, leaves
 from maple_daemon.sections import script_parts
@@ -117,6 +118,52 @@ def test_aliases_do_not_grow_without_end() -> None:
     lines += [b"a%d: &a%d [%s]" % (at, at, b", ".join([b"*a%d" % (at - 1)] * 10)) for at in range(1, 9)]
     assert leaves(b"\n".join(lines), "c.yaml") == []
     assert 0 < len(leaves(b"\n".join(lines[:3]), "c.yaml")) <= MOST_LEAVES
+
+
+class Counting(Files):
+    """Counts how often a file is asked for."""
+
+    asked = 0
+
+    def read(self, path: str, kind: str) -> bytes | None:
+        """Return what there is, and count."""
+        self.asked += 1
+        return super().read(path, kind)
+
+
+def test_configs_that_name_others_many_times_end(tmp_path: Path) -> None:
+    """Of a billion ways through a few configs, a few hundred are gone."""
+    for at in range(8):
+        names = "".join("  - c%d\n" % (at + 1) for _ in range(20))
+        (tmp_path / ("c%d.yaml" % at)).write_text("defaults:\n%s  - _self_\nseed: 1\n" % names)
+    files = Counting(str(tmp_path))
+    composed(str(tmp_path), "c0", {}, files)
+    assert files.asked <= MOST_LAID
+
+
+def test_a_config_that_names_itself_is_laid_once(tmp_path: Path) -> None:
+    """Its defaults list leads nowhere new."""
+    (tmp_path / "c.yaml").write_text("defaults:\n  - c\n  - c\n  - _self_\nseed: 1\n")
+    files = Counting(str(tmp_path))
+    assert [one.value for one in composed(str(tmp_path), "c", {}, files).settings] == ["1"]
+    assert files.asked == 1
+
+
+def test_the_largest_file_is_read_and_a_larger_one_is_not(tmp_path: Path) -> None:
+    """The bound is in bytes, and itself allowed."""
+    (tmp_path / "one").write_bytes(b"x" * opened.MOST_BYTES)
+    (tmp_path / "other").write_bytes(b"x" * (opened.MOST_BYTES + 1))
+    assert opened.content(str(tmp_path / "one")) is not None
+    assert opened.content(str(tmp_path / "other")) is None
+
+
+def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """To open a FIFO or a tape does something to it."""
+    fifo(tmp_path / "pipe")
+    asked: list[object] = []
+    monkeypatch.setattr(os, "open", lambda *words: asked.append(words))
+    assert opened.content(str(tmp_path / "pipe")) is None
+    assert asked == []
 
 
 def test_a_part_changes_with_its_file_alone(tmp_path: Path) -> None:
