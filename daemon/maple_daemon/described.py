@@ -123,7 +123,10 @@ def _own_files(folder: str) -> list[str]:
     import maple_agents
 
     admission = os.path.join(os.path.dirname(maple_agents.__file__), "admission")
-    return [admission, *(os.path.join(folder, name) for name in ("sections.py", "values.py", "described.py"))]
+    return [
+        admission,
+        *(os.path.join(folder, name) for name in ("sections.py", "endings.py", "values.py", "described.py")),
+    ]
 
 
 def _python(top: str) -> list[str]:

@@ -11,6 +11,8 @@ from maple_submit_filter.frames import Request
 from maple_submit_filter.job_records import Part
 from maple_submit_filter.submission import Submission
 
+from .endings import after_from
+
 KINDS = ("directives", "environment", "setup", "launch", "after")
 _DIRECTIVE = re.compile(rb"#(?:SBATCH|PBS|!)")
 _LAUNCH = re.compile(
@@ -55,7 +57,7 @@ def variables_of(submission: Submission, script: bytes) -> dict[bytes, bytes]:
 
 def script_parts(script: bytes) -> tuple[Part, ...]:
     """Return the pieces of a script; every line is in one of them."""
-    lines = _kinds(script.removesuffix(b"\n").split(b"\n"))
+    lines = _kinds(script)
     found = []
     for kind in KINDS:
         own = [one for one in lines if one.kind == kind]
@@ -65,23 +67,23 @@ def script_parts(script: bytes) -> tuple[Part, ...]:
 
 
 def last_read(parts: Sequence[Part]) -> Part | None:
-    """Return the piece of the script at whose end the job is known: its launch lines, else its last piece."""
+    """Return the piece of the script at whose end the job is known: the last one before its harmless end."""
     own = [one for one in parts if one.kind in KINDS]
-    launch = next((one for one in own if one.kind == "launch"), None)
-    return launch or max(own, key=lambda one: one.lines[1], default=None)
+    return max(own, key=lambda one: (one.kind != "after", one.lines[1]), default=None)
 
 
-def _kinds(texts: Sequence[bytes]) -> list[_Line]:
-    """Return the lines with what each is for; comments go with what follows, all behind the last launch is after."""
+def _kinds(script: bytes) -> list[_Line]:
+    """Return the lines with what each is for; comments go with what follows, and the script's harmless end is after."""
+    texts = script.removesuffix(b"\n").split(b"\n")
+    first = after_from(script)
     kinds: list[str] = []
     for at, text in enumerate(texts):
         continued = at > 0 and texts[at - 1].endswith(b"\\")
-        kinds.append(kinds[-1] if continued else _kind(text))
-    last = max((at for at, kind in enumerate(kinds) if kind == "launch"), default=len(kinds))
-    following = "after"
+        kinds.append("after" if at + 1 >= first else kinds[-1] if continued else _kind(text))
+    following = "setup"
     for at in range(len(kinds) - 1, -1, -1):
-        kinds[at] = "after" if at > last else kinds[at] or following
-        following = kinds[at]
+        kinds[at] = kinds[at] or following
+        following = kinds[at] if kinds[at] != "after" else following
     return [_Line(at + 1, kind, text) for at, (kind, text) in enumerate(zip(kinds, texts, strict=True))]
 
 

@@ -32,7 +32,7 @@ REQUESTED = frozenset(
 def values_of(submission: Submission, parts: Sequence[Part], site: Site) -> Iterator[Value]:
     """Yield what is known of a job from its script and the words around it; *submission* with the script as it runs.
 
-    What is read of the launch lines hangs on all above them and on nothing behind them, so that is left out.
+    What the job does hangs on all of the script but its harmless end, so that is left out.
     """
     yield from _requested(submission, parts)
     last = last_read(parts)

@@ -151,14 +151,18 @@ def reuse(told: Told, known: Iterable[Known]) -> Reuse:
         (again if before is None else same).append(part)
         if before is not None:
             was = next(one for one in before.version.parts if (one.kind, one.hash) == (part.kind, part.hash))
-            values += [one for one in before.version.values if is_from(one, was, before.version.parts)]
+            values += [
+                one
+                for one in before.version.values
+                if is_from(one, was, before.version.parts) and is_from(one, part, told.parts)
+            ]
     return Reuse(tuple(values), tuple(same), tuple(again))
 
 
 def is_from(value: Value, part: Part, parts: Sequence[Part]) -> bool:
-    """Return whether a value hangs on that part: a file it stands in, a directive, else the launch lines and all above.
+    """Return whether a value hangs on that part: a file it stands in, a directive, else the last piece and all above.
 
-    Wherever it stands, what the job as a whole is known to do is known at the end of its launch lines.
+    Wherever it stands, what the job as a whole does is known where the harmless end of its script begins.
     """
     if part.kind in FILES or value.name in REQUESTED:
         return value.part == part.hash
@@ -172,6 +176,9 @@ def _holds(part: Part, told: Told, over: Mapping[str, bytes], known: Known) -> b
         return True
     if part.kind in AROUND and told.script_hash != known.version.script_hash:
         return False  # what a word means, the script says
+    last, was = last_read(told.parts), last_read(known.version.parts)
+    if part == last and (was is None or (was.kind, was.hash) != (last.kind, last.hash)):
+        return False  # what the job does was known elsewhere
     around = _content(told.parts, AROUND) == _content(known.version.parts, AROUND)
     return around and over.get(part.hash) == known.above.get(part.hash)
 

@@ -95,7 +95,7 @@ class Replay:
         self.decider = _Decider()
         self.in_force = [_in_force("generic-slurm"), _in_force("ncsa-delta"), _other_rules(_in_force("generic-slurm"))]
         self.handler = Handler(self.in_force[0], Memory(), self.decider)
-        self.scripts = sorted(_scripts())
+        self.scripts = sorted(scripts())
         self.jobs: dict[tuple[int, int], Job] = {}
         self.seen: set[object] = set()
         self.known: dict[object, Decision] = {}
@@ -284,7 +284,7 @@ def _forever(order: Iterator[tuple[int, int, bool]]) -> Iterator[tuple[int, int,
         time += 1
 
 
-def _scripts() -> Iterator[tuple[str, bytes]]:
+def scripts() -> Iterator[tuple[str, bytes]]:
     """Yield the scripts of our corpora that are not too long for thousands of readings, with their scheduler."""
     for folder in FOLDERS:
         for at, _, names in os.walk(os.path.join(CASES, folder)):
