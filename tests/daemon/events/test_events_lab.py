@@ -248,7 +248,7 @@ def test_a_requeued_job_goes_on(site: Site) -> None:
     """The word that it is back in its queue is no end."""
     job = number(start(site, b"#!/bin/bash\n: srun python r.py\nsleep 60\n", "--requeue"))
     until(lambda: site.lab.show(int(job)).get("JobState") == "RUNNING")
-    site.lab.run(["scontrol", "requeuehold", job])
+    until(lambda: site.lab.run(["scontrol", "requeuehold", job]).returncode == 0)
     until(lambda: any(one.outcome and one.outcome.state == "requeued" for one in records(site)))
     site.lab.cancel(int(job))
     until(lambda: ended(site, job))
