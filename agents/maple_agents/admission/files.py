@@ -123,10 +123,15 @@ class _Program:
         return part.name, line, part.hash
 
     def _configs(self) -> Iterator[Setting]:
-        for path in dict.fromkeys(self._config_paths()):
+        """Yield the settings of the configs that are named; Accelerate's may name one of DeepSpeed's."""
+        waiting = list(dict.fromkeys(self._config_paths()))
+        for path in waiting:
             data = self._files.read(path, "config")
             for one in leaves(data, path) if data is not None else ():
                 yield Setting(one.path, one.value, os.path.normpath(path), one.line)
+                other = os.path.join(self._folder, one.value or "")
+                if one.path == "deepspeed_config.deepspeed_config_file" and other not in waiting:
+                    waiting.append(other)
 
     def _config_paths(self) -> Iterator[str]:
         given = {}

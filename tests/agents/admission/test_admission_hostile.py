@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.admission import opened
+from maple_agents.admission.analysis import analyse
 from maple_agents.admission.files import read_files
 from maple_agents.admission.hydra import MOST_LAID, composed
 from maple_agents.admission.opened import Files
@@ -103,6 +104,17 @@ def test_programs_that_import_each_other_are_read_once(tmp_path: Path) -> None:
     (tmp_path / "train.py").write_bytes(b"import other\n" + OPTION)
     (tmp_path / "other.py").write_bytes(b"import train\nfrom . import other\n")
     assert values(tmp_path)["learning_rate"].value == "0.5"
+
+
+def test_the_script_alone_says_the_same_whatever_the_files_say(tmp_path: Path) -> None:
+    """No file is read for it: what only they say is absent."""
+    (tmp_path / "train.py").write_bytes(OPTION)
+    asked = Submission("slurm", (b"sbatch", b"job.sh"), SCRIPT, "file", b"job.sh", os.fsencode(tmp_path), 1000, {})
+    alone = analyse(asked, script_parts(SCRIPT))
+    (tmp_path / "train.py").unlink()
+    assert analyse(asked, script_parts(SCRIPT)) == alone
+    assert {one.name for one in alone.values} >= {"program", "seed"}
+    assert "learning_rate" not in {one.name for one in alone.values}
 
 
 def test_nothing_of_a_program_is_run(tmp_path: Path) -> None:
