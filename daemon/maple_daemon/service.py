@@ -22,11 +22,11 @@ from .notify import notify
 from .peers import Peer
 from .queries import Questions
 from .recording import Recorder
-from .remembering import Keeper
+from .remembering import Keeper, purging
 from .server import Server
 from .settings import Settings
 from .store.opening import open_store
-from .store.protocol import Store
+from .store.protocol import Gone, Store
 from .watching import Watching
 from .workers import Workers
 
@@ -72,12 +72,15 @@ class Service:
         if self.settings.metrics:
             self._page = await metrics.serve(self.metrics, self.settings.metrics)
         await self.server.start(listening)
-        gauges = asyncio.create_task(self._gauge())
+        chores = [asyncio.create_task(self._gauge())]
+        if self.keepers:
+            chores.append(asyncio.create_task(purging(self.keepers[1], self.settings.caps, _purged)))
         notify("READY=1")
         log().info("listening", socket=_name(listening), site=self.handler.in_force.site.id, pid=os.getpid())
         await stopped.wait()
         notify("STOPPING=1")
-        gauges.cancel()
+        for chore in chores:
+            chore.cancel()
         await self.stop()
         log().info("stopped")
 
@@ -159,6 +162,10 @@ class Service:
             self.metrics.open.set(self.limits.connections)
             notify("WATCHDOG=1")
             await asyncio.sleep(1)
+
+
+def _purged(gone: Gone) -> None:
+    log().info("purged", **gone._asdict())
 
 
 def listening(settings: Settings) -> socket.socket:
