@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import sys
 from typing import Callable, NamedTuple
 
@@ -50,6 +51,9 @@ def decided(monkeypatch) -> Callable[..., list]:
                 raise decision
             return decision
 
+        # Who takes the name with `from … import` does so before it stands for something else, or keeps that for ever.
+        importlib.import_module("maple_agents.cli.carried")
+        importlib.import_module("maple_agents.synthesis.carrying.carry")
         monkeypatch.setattr(maple_submit_filter.decide, "decide", decide)
         return asked
 
