@@ -155,6 +155,13 @@ class Daemon(threading.Thread):
             with one, contextlib.suppress(OSError):
                 self.treat(one)
 
+    def end(self) -> None:
+        """Stop listening. Closed under the thread's hands, the next test's socket could get the same number."""
+        with contextlib.suppress(OSError):
+            self.socket.shutdown(socket.SHUT_RDWR)
+        self.join(10)
+        self.socket.close()
+
 
 def answer_rightly(one: socket.socket) -> None:
     """Say that the daemon answered, by what it adds."""
@@ -180,7 +187,7 @@ def test_the_daemon_is_asked_first(stand: Stand, socket_path: str) -> None:
     stand.helper("fixes", socket=socket_path, socket_ms=20000)
     assert stand.run(True, ["job.sh"]).script == ASKED + b"# daemon\n"
     assert daemon.asked == 1
-    daemon.socket.close()
+    daemon.end()
 
 
 @pytest.mark.parametrize(
@@ -196,7 +203,7 @@ def test_a_daemon_that_does_not_answer_is_replaced_by_the_helper(
     stand.helper("fixes", socket=socket_path, socket_ms=200)
     assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
     assert daemon.asked == 1
-    daemon.socket.close()
+    daemon.end()
 
 
 def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:

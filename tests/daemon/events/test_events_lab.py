@@ -250,6 +250,7 @@ def test_a_requeued_job_goes_on(site: Site) -> None:
     until(lambda: site.lab.show(int(job)).get("JobState") == "RUNNING")
     until(lambda: site.lab.run(["scontrol", "requeuehold", job]).returncode == 0)
     until(lambda: any(one.outcome and one.outcome.state == "requeued" for one in records(site)))
+    until(lambda: site.lab.show(int(job)).get("JobState") in ("PENDING", "REQUEUE_HOLD"))  # else it is lost on the way
     site.lab.cancel(int(job))
     until(lambda: ended(site, job))
     (one,) = records(site)
