@@ -9,6 +9,7 @@ from typing import Iterator
 import click
 from click.shell_completion import get_completion_class
 from maple_agents.cli.main import maple
+from maple_daemon.cli.daemon import main as service
 
 HERE = Path(__file__).parent
 COMPLETIONS = {"bash": "maple.bash", "zsh": "_maple", "fish": "maple.fish"}
@@ -21,6 +22,7 @@ def main() -> None:
         command = maple.get_command(context, name)
         assert command is not None
         (HERE / f"maple-{name}.1").write_text(page(command, f"maple {name}", context), encoding="utf-8")
+    (HERE / "maple-daemon.1").write_text(page(service, "maple-daemon", None), encoding="utf-8")
     (HERE / "maple.1").write_text(page(maple, "maple", None, flat=True), encoding="utf-8")
     for shell, filename in COMPLETIONS.items():
         (HERE.parent / "completion" / filename).write_text(completion(shell), encoding="utf-8")
