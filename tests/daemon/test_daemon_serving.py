@@ -136,7 +136,7 @@ def test_slow_callers_do_not_delay_others(daemon: Daemon) -> None:
         one.close()
 
 
-@pytest.mark.parametrize("own", [{"per_user": {"rate": 1, "burst": 3}}], indirect=True, ids=["three"])
+@pytest.mark.parametrize("own", [{"per_user": {"rate": 0.001, "burst": 3}}], indirect=True, ids=["three"])
 def test_who_asks_too_much_is_sent_to_its_own_helper(own: Daemon) -> None:
     """The front has one; nobody else waits for it."""
     own.start()
