@@ -7,12 +7,16 @@ import sys
 from typing import Callable, Iterator
 
 import pytest
+from hypothesis import settings
 
 ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:  # `tests.lab` is imported as a package from the checkout
     sys.path.insert(0, ROOT)
 
 from tests.lab import GPU2X2, GPU4, Lab, LabError, Shape  # noqa: E402
+
+settings.register_profile("maple", deadline=None)  # nothing is timed in an assertion: machines are busy
+settings.load_profile("maple")
 
 
 @pytest.fixture(scope="session")
