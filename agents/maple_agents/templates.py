@@ -8,20 +8,16 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Annotated, Literal
 
-import tomllib
-from maple_submit_filter import places
 from maple_submit_filter.site import LaunchTemplate, Site
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import Field
 
-FOLDER = os.path.join("templates", "launch")
+from .repository import tables
+from .repository.tables import Table
+
+KIND = "launch"
+FOLDER = os.path.join("templates", KIND)
 SLOTS = frozenset(("job.nodes", "job.tasks", "job.tasks_per_node", "job.ranks", "site.gpus_per_node"))
 _SLOT = re.compile(r"(?<!\$)\{([^{}]*)\}")
-
-
-class Table(BaseModel):
-    """A table of the file: only the keys named here, each with the type named here."""
-
-    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
 
 
 class When(Table):
@@ -71,22 +67,12 @@ class LaunchFile(Table):
 
 def paths() -> list[str]:
     """Return the path of every template in force, sorted by name."""
-    found: dict[str, str] = {}
-    for folder in places.folders(FOLDER):
-        for name in os.listdir(folder):
-            if name.endswith(".toml"):
-                found.setdefault(name, os.path.join(folder, name))
-    return [found[name] for name in sorted(found)]
+    return list(tables.paths(KIND).values())
 
 
 def parse(source: bytes, filename: str) -> LaunchFile:
     """Return the template that *source* is. Raises `ValueError`: a line for each mistake, with file and key path."""
-    try:
-        made = LaunchFile.model_validate(tomllib.loads(source.decode("utf-8")))
-    except ValidationError as error:
-        raise ValueError("\n".join(_mistakes(error, filename))) from None
-    except ValueError as error:
-        raise ValueError("%s: not TOML: %s" % (filename, error)) from None
+    made = tables.parse(LaunchFile, source, filename)
     for key, lines in (("before", made.before), ("launch", made.launch)):
         for at, line in enumerate(lines):
             wrong = sorted(set(_SLOT.findall(line)) - SLOTS)
@@ -96,13 +82,6 @@ def parse(source: bytes, filename: str) -> LaunchFile:
     if os.path.basename(filename) != made.name + ".toml":
         raise ValueError("%s: when: the file should be called %s.toml" % (filename, made.name))
     return made
-
-
-def _mistakes(error: ValidationError, filename: str) -> list[str]:
-    return [
-        "%s: %s: %s" % (filename, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
-        for one in error.errors(include_url=False)
-    ]
 
 
 def filled(line: str, slots: Mapping[str, int]) -> str:
