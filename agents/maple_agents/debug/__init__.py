@@ -1,0 +1,1 @@
+"""Why a job failed: its evidence found, its logs read, causes ranked, fixes checked."""
