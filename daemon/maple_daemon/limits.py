@@ -6,11 +6,14 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+BYTES_OF_REQUEST = 64 << 10  # and so many more of them count as another request
+SHARE = 8  # of the bytes that are held, one of so many is a uid's at most
+
 
 class Bounds(NamedTuple):
     """*rate*: requests a second of one uid in the long run; *burst*: at once. *open*: connections of one uid.
 
-    *all*: connections of all; *held*: bytes of their unanswered requests.
+    *all*: connections of all; *held*: bytes of their unanswered requests, of which one uid has an eighth at most.
     """
 
     rate: float = 200.0
@@ -33,6 +36,7 @@ class Limits:
         self._bounds, self._clock = bounds, clock
         self._open: dict[int, int] = {}
         self._held = 0
+        self._held_of: dict[int, int] = {}
         self._tokens: dict[int, tuple[float, float]] = {}  # uid → what is left, and when that was
 
     def enter(self, uid: int) -> None:
@@ -52,25 +56,47 @@ class Limits:
 
     def ask(self, uid: int) -> None:
         """Count a request. Raises `Busy` when the uid has used up its share."""
-        now = self._clock()
-        left, when = self._tokens.pop(uid, (self._bounds.burst, now))
-        left = min(self._bounds.burst, left + max(0.0, now - when) * self._bounds.rate)
-        self._tokens[uid] = (max(0.0, left - 1), now)  # the last place: the first is who asked longest ago
-        if len(self._tokens) > self.MOST_UIDS:
-            del self._tokens[next(iter(self._tokens))]
+        left = self._left(uid)
+        self._keep(uid, left - 1 if left >= 1 else left)
         if left < 1:
             raise Busy("rate")
 
+    def spend(self, uid: int, size: int) -> None:
+        """Count what is longer than usual of what is read or written for the uid: long requests use up its share.
+
+        It may come to owe some, but not more than one burst.
+        """
+        more = max(0, size - BYTES_OF_REQUEST) / BYTES_OF_REQUEST
+        if more:
+            self._keep(uid, max(-self._bounds.burst, self._left(uid) - more))
+
+    def _left(self, uid: int) -> float:
+        now = self._clock()
+        left, when = self._tokens.pop(uid, (self._bounds.burst, now))
+        return min(self._bounds.burst, left + max(0.0, now - when) * self._bounds.rate)
+
+    def _keep(self, uid: int, left: float) -> None:
+        self._tokens[uid] = (left, self._clock())  # the last place: the first is who asked longest ago
+        if len(self._tokens) > self.MOST_UIDS:
+            del self._tokens[next(iter(self._tokens))]
+
     @contextmanager
-    def holding(self, size: int) -> Iterator[None]:
-        """Count the bytes of a request while it is held. Raises `Busy` when there are too many."""
-        if self._held + size > self._bounds.held:
+    def holding(self, size: int, uid: int) -> Iterator[None]:
+        """Count the bytes of a request of the uid while it is held. Raises `Busy` when there are too many."""
+        mine = self._held_of.get(uid, 0)
+        if self._held + size > self._bounds.held or (mine and mine + size > self._bounds.held // SHARE):
             raise Busy("memory")
         self._held += size
+        self._held_of[uid] = mine + size
         try:
             yield
         finally:
             self._held -= size
+            left = self._held_of.get(uid, 0) - size
+            if left > 0:
+                self._held_of[uid] = left
+            else:
+                self._held_of.pop(uid, None)
 
     @property
     def connections(self) -> int:

@@ -12,11 +12,13 @@ from maple_submit_filter import frames
 from . import queries
 from .handlers import Forged, Handled, Handler
 from .limits import Busy, Limits
+from .log import cause, log
 from .peers import Peer, Stranger, peer_of
 
 READ_SECONDS = 2.0  # for a whole request: the front sends it at once
 LEARN_SECONDS = 3.0  # that a helper may take before the front carries back what it learnt
 SEND_SECONDS = 2.0
+MOST_LEARNT = 2 << 20  # bytes; two rewritten scripts as long as any that is read come to half of it
 BACKLOG = 1024
 
 
@@ -51,11 +53,15 @@ class Server:
             self._count(await self._connection(reader, writer))
         except (OSError, EOFError, asyncio.TimeoutError, asyncio.IncompleteReadError):
             self._count("gone")
+        except Exception as error:  # a mistake of ours, or what only looks like a request: it costs this caller alone
+            log().error("not answered", why=cause(error))
+            self._count("failed")
         finally:
             self._open.discard(task)
-            writer.transport.abort()  # what was sent is in the kernel's hands; nothing more is to be waited for
+            writer.transport.abort()  # what was written is in the kernel's hands, or nobody reads it
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.transport.set_write_buffer_limits(0)  # `drain` waits until all is written
         try:
             peer = peer_of(writer.get_extra_info("socket"))
             self._limits.enter(peer.uid)
@@ -82,7 +88,8 @@ class Server:
         if self.questions is not None and head[:4] in queries.KINDS:
             return await self._question(reader, writer, head, peer)
         size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
-        with self._limits.holding(size):
+        self._limits.spend(peer.uid, size)
+        with self._limits.holding(size, peer.uid):
             async with asyncio.timeout(READ_SECONDS):
                 frame = head + await reader.readexactly(size)
             request = frames.unpack_request(frame)
@@ -109,10 +116,11 @@ class Server:
         """Answer what a user asks about himself."""
         assert self.questions is not None
         size = frames.size_of(head, head[:4], queries.MOST_ASKED)
-        with self._limits.holding(size):
+        with self._limits.holding(size, peer.uid):
             async with asyncio.timeout(READ_SECONDS):
                 body = await reader.readexactly(size)
             answer = await self.questions.answer(head[:4], body, peer.uid)
+        self._limits.spend(peer.uid, size + len(answer))
         writer.write(answer)
         async with asyncio.timeout(SEND_SECONDS):
             await writer.drain()
@@ -125,8 +133,9 @@ class Server:
         try:
             async with asyncio.timeout(LEARN_SECONDS):
                 head = await reader.readexactly(8)
-                size = frames.size_of(head, frames.LEARNT, frames.MAX_REPLY)
-                with self._limits.holding(size):
+                size = frames.size_of(head, frames.LEARNT, MOST_LEARNT)
+                self._limits.spend(uid, size)
+                with self._limits.holding(size, uid):
                     about, data = frames.unpack_learnt(head + await reader.readexactly(size))
         except TimeoutError:
             return b""

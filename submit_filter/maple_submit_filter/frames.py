@@ -18,6 +18,7 @@ MAX_REQUEST = 8 << 20
 MAX_REPLY = 20 << 20
 MAX_SCRIPT = 4 << 20
 MAX_WORDS = 65536
+MAX_FIELDS = MAX_WORDS + 4096  # reading more of them takes as long as reading megabytes
 CAME = ("none", "file", "stdin", "wrap", "fd")
 
 (_NONCE, _HASH, _SCHEDULER, _ARGV, _CWD, _UID, _ENVIRONMENT, _SCRIPT, _CAME, _PATH, _FLAGS, _WORD, _OFFSET) = range(
@@ -112,8 +113,11 @@ def size_of(head: bytes, magic: bytes, most: int) -> int:
 def _fields(frame: bytes, magic: bytes, most: int) -> Iterator[Tuple[int, bytes]]:
     if size_of(frame[:8], magic, most) != len(frame) - 8:
         raise FrameError("the frame is cut short or too long")
-    at = 8
+    at, number = 8, 0
     while at < len(frame):
+        number += 1
+        if number > MAX_FIELDS:
+            raise FrameError("more than %d fields" % MAX_FIELDS)
         if len(frame) - at < 8:
             raise FrameError("a field is cut short")
         tag, size = struct.unpack(">II", frame[at : at + 8])
