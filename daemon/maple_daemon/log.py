@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import sys
+import traceback
 from typing import Any
 
 import structlog
@@ -26,3 +28,10 @@ def configure(form: str) -> None:
 def log() -> Any:
     """Return the log."""
     return structlog.get_logger()
+
+
+def cause(error: BaseException) -> str:
+    """Return what was raised and where, without its words: they may be a user's."""
+    places = traceback.extract_tb(error.__traceback__)
+    where = " at %s:%d" % (os.path.basename(places[-1].filename), places[-1].lineno or 0) if places else ""
+    return type(error).__name__ + where

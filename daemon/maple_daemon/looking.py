@@ -19,7 +19,7 @@ from maple_submit_filter.job_records import Part, Value, Version
 from . import described, reader, versions
 from .drafts import Draft
 from .limits import Busy
-from .log import log
+from .log import cause, log
 from .remembering import Keeper
 from .store.protocol import Store
 from .workers import Workers
@@ -118,7 +118,7 @@ class Looker:
             try:
                 brief = await self._look(draft, user)
             except Exception as error:  # nothing is known of this one, and the next one counts
-                log().error("not understood", record=draft.id, why="%s: %s" % (type(error).__name__, error))
+                log().error("not understood", record=draft.id, why=cause(error))
             user.waiting.popleft()
             self._held -= draft.size
             done(draft, brief)

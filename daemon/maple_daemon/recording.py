@@ -19,7 +19,7 @@ from maple_submit_filter.records import host
 from . import drafts
 from .drafts import Draft
 from .handlers import Handled
-from .log import log
+from .log import cause, log
 from .looking import Brief, Looker, put
 from .peers import Peer
 from .remembering import Keeper
@@ -85,7 +85,7 @@ class Recorder:
                 self._settle(draft)
         except Exception as error:  # an answer does not depend on what is remembered of it
             self._early.pop((peer.uid, record_id(request)), None)
-            log().error("not recorded", why="%s: %s" % (type(error).__name__, error))
+            log().error("not recorded", why=cause(error))
 
     def over(self, nonce: bytes, taught: bytes) -> None:
         """A conversation is over; *taught*: what the caller's helper decided in place of what was answered."""

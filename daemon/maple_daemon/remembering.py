@@ -10,6 +10,7 @@ import time
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from .log import cause
 from .store.protocol import Caps, Gone, NotKept, Store, StoreError
 
 RETRY = 30.0  # seconds before a broken store is opened again
@@ -93,7 +94,7 @@ class Keeper:
         except RuntimeError:
             pass  # the loop that asked is gone
         except Exception as error:  # a mistake of ours costs what was asked, not the memory of everybody
-            self._complain("a change or question failed: %s: %s" % (type(error).__name__, error))
+            self._complain("a change or question failed: " + cause(error))
         return True
 
     def _opened(self) -> Store | None:
