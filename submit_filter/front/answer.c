@@ -78,7 +78,7 @@ static int connect_daemon(const struct config *config) {
     return -1;
 }
 
-static void close_others(void) {
+void close_others(void) {
 #ifdef SYS_close_range
     if (syscall(SYS_close_range, 3U, ~0U, 0U) == 0) return;
 #endif
@@ -173,12 +173,15 @@ bool ask(const struct config *config, const struct buffer *request, struct reply
     memset(reply, 0, sizeof *reply);
     int daemon = connect_daemon(config);
     bool answered = daemon >= 0 && ask_daemon(config, daemon, request, reply, nonce, hash) && !reply->ask_helper;
+    struct reading reading = reply->reading;
     if (!answered) {
+        if (reading.record[0] != '\0') reply->frame.at = NULL; /* the wish points into it */
         forget(reply);
         answered = ask_helper(config, request, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper;
         if (answered && daemon >= 0) teach(daemon, reply, nonce);
         if (!answered) forget(reply);
     }
+    reply->reading = reading; /* the daemon's: a helper wishes for nothing */
     if (daemon >= 0) close(daemon);
     return answered;
 }

@@ -35,6 +35,8 @@ static void set(struct config *config, const char *key, const char *value, const
     if (strncmp(key, "real_", 5) == 0 && strcmp(key + 5, command) == 0) copy_path(config->real, value);
     else if (strcmp(key, "python") == 0) copy_path(config->python, value);
     else if (strcmp(key, "helper") == 0) copy_path(config->helper, value);
+    else if (strcmp(key, "child") == 0) copy_path(config->child, value);
+    else if (strcmp(key, "child_python") == 0) copy_path(config->child_python, value);
     else if (strcmp(key, "socket") == 0) copy_path(config->socket, value);
     else if (strcmp(key, "audit") == 0) copy_path(config->audit, value);
     else if (strcmp(key, "mode") == 0) config->off = strcmp(value, "off") == 0;

@@ -15,7 +15,8 @@ enum {
     Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,
     Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13, Q_DEADLINE = 14,
     R_NONCE = 1, R_HASH = 2, R_VERDICT = 3, R_SCRIPT = 4, R_ARGV = 5, R_SAY = 6, R_AUDIT = 7,
-    R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11, R_CONDITION = 12, R_LEARNT = 13
+    R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11, R_CONDITION = 12, R_LEARNT = 13,
+    R_READ = 14, R_READ_UNLESS = 15
 };
 
 static bool is_watched(const char *variable) {
@@ -105,8 +106,7 @@ void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned 
     close_frame(to);
 }
 
-/* Is the file still what it was? The field holds its path, a NUL, and its facts. */
-static bool still_holds(const struct slice *field) {
+bool still_holds(const struct slice *field) {
     char path[PATH_MAX], facts[FACTS_SIZE] = "";
     struct stat file;
     const unsigned char *end = memchr(field->at, 0, field->size);
@@ -130,6 +130,22 @@ static bool add_word(char ***words, size_t *count, const struct slice *field) {
     word[field->size] = '\0';
     list[(*count)++] = word;
     return true;
+}
+
+/* A record's id, which becomes a word of another program's; anything else is none. */
+static void take_record(struct reading *reading, const struct slice *field) {
+    if (field->size == 0 || field->size > MAX_RECORD) return;
+    for (size_t i = 0; i < field->size; i++)
+        if (strchr("0123456789abcdef", field->at[i]) == NULL || field->at[i] == '\0') return;
+    memcpy(reading->record, field->at, field->size);
+    reading->record[field->size] = '\0';
+}
+
+/* More files than there is room for: then one of them may have changed, and the child finds out. */
+static void take_unless(struct reading *reading, const struct slice *field) {
+    static const struct slice never = {(const unsigned char *)"", 0};
+    if (reading->count < MAX_UNLESS) reading->unless[reading->count++] = *field;
+    else reading->unless[0] = never;
 }
 
 struct seen {
@@ -158,6 +174,8 @@ static bool take(struct reply *reply, struct seen *seen, unsigned tag, const str
     case R_OFFER_AUDIT: reply->offer_audit = *field; return true;
     case R_CONDITION: return still_holds(field);
     case R_LEARNT: reply->learnt = *field; return true;
+    case R_READ: if (seen->nonce && seen->hash) take_record(&reply->reading, field); return true;
+    case R_READ_UNLESS: take_unless(&reply->reading, field); return true;
     default: return true;
     }
 }

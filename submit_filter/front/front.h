@@ -14,6 +14,7 @@ enum { NONCE_SIZE = 16, HASH_SIZE = 32 };
 #define MAX_REQUEST ((size_t)8 << 20)
 #define MAX_REPLY ((size_t)20 << 20)
 #define MAX_WORDS 65536U
+enum { MAX_RECORD = 64, MAX_UNLESS = 64 };
 
 /* A growing run of bytes. Once an append fails it stays failed: look at *broken* at the end. */
 struct buffer {
@@ -31,6 +32,7 @@ struct slice {
 struct config {
     char path[PATH_MAX]; /* of the file itself; "" when there is none */
     char real[PATH_MAX], python[PATH_MAX], helper[PATH_MAX], socket[PATH_MAX], audit[PATH_MAX];
+    char child[PATH_MAX], child_python[PATH_MAX]; /* what reads the user's files; "": nothing does */
     bool off;
     uid_t service_uid;
     int socket_ms, helper_ms;
@@ -63,6 +65,13 @@ struct source {
     struct buffer script;
 };
 
+/* What the daemon would like to be read of the user's files. *unless*: files as they were when it was told of them. */
+struct reading {
+    char record[MAX_RECORD + 1]; /* "" for nothing */
+    struct slice unless[MAX_UNLESS];
+    size_t count;
+};
+
 /* What an answerer said; the slices point into *frame*. */
 struct reply {
     struct buffer frame;
@@ -70,6 +79,7 @@ struct reply {
     bool has_script, offer_has_script;
     struct slice script, say, audit;
     struct slice question, offer_script, offer_audit, learnt;
+    struct reading reading; /* also of a reply that is not believed because a file changed */
     char **argv, **offer_argv; /* NULL: as it was. NULL-terminated, words owned by the reply */
 };
 
@@ -107,9 +117,18 @@ void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned 
  * files are as they were and one is not. */
 bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
 
+/* Is a file still what it was? The field holds its path, a NUL, and its facts. */
+bool still_holds(const struct slice *field);
+
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
 bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
          const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
+
+/* detach.c: start the process that reads the user's files, if the daemon wants it and the site has it; nobody's child. */
+void detach(const struct config *config, const struct reading *reading);
+
+/* answer.c: in a child, everything but fd 0, 1 and 2. */
+void close_others(void);
 
 /* copy.c: write a private copy and leave its path in *path*. */
 bool private_copy(const struct slice *script, const char *name, char path[PATH_MAX]);

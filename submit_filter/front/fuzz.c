@@ -43,6 +43,11 @@ static void try_reply(const uint8_t *data, size_t size, bool whole) {
         check(!reply.has_script || reply.script.size > 0, "a script of no bytes");
         check(reply.argv == NULL || reply.argv[0] != NULL, "an argv of no words");
     }
+    for (size_t i = 0; i < reply.reading.count; i++) {
+        check(inside(&reply.reading.unless[i], &reply.frame), "a file outside the frame");
+        (void)still_holds(&reply.reading.unless[i]);
+    }
+    check(strspn(reply.reading.record, "0123456789abcdef") == strlen(reply.reading.record), "a record that is no id");
     free_words(reply.argv);
     free_words(reply.offer_argv);
     free(reply.frame.at);

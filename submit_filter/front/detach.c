@@ -1,0 +1,87 @@
+/* The process that reads the user's files for the daemon, which opens none itself: values that stand in a program's own
+ * defaults and configs. It is nobody's child, has nothing of the caller's but uid, working directory and groups, and is
+ * bounded in time, memory and what it may do. The submission waits for a fork and no more; whatever fails is silence. */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "front.h"
+
+enum { SECONDS = 30, CPU_SECONDS = 2, NICER = 10, DESCRIPTORS = 64, IDLE_CLASS = 3 << 13, WHO_PROCESS = 1 };
+#define MEMORY ((rlim_t)64 << 20) /* bytes of address space: python3 and Maple take 26 MiB, the largest program 60 */
+
+/* A process of ours without an exit signal, so that a caller who blocks, ignores or handles SIGCHLD sees none. */
+static pid_t divide(void) { return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); }
+
+static void bound(int resource, rlim_t most) {
+    struct rlimit limit;
+    if (getrlimit(resource, &limit) != 0) _exit(127);
+    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_max = most;
+    limit.rlim_cur = limit.rlim_max;
+    if (setrlimit(resource, &limit) != 0) _exit(127);
+}
+
+/* It yields to everybody, starts nothing, writes nothing, gains no privilege, and is ended where it hangs. */
+static void restrain(void) {
+    sigset_t empty;
+    sigemptyset(&empty);
+    for (int number = 1; number < _NSIG; number++) (void)signal(number, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &empty, NULL);
+    (void)alarm(SECONDS);
+    if (nice(NICER) < 0) errno = 0; /* what it returns may be below 0 without any failure */
+    (void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS);
+    (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    (void)umask(077);
+    bound(RLIMIT_CPU, CPU_SECONDS);
+    bound(RLIMIT_NOFILE, DESCRIPTORS);
+    bound(RLIMIT_NPROC, 0);
+    bound(RLIMIT_FSIZE, 0);
+    bound(RLIMIT_CORE, 0);
+}
+
+/* Is there anything to read? A file that is looked at may hang: so nobody waits for us any more. */
+static bool all_hold(const struct reading *reading) {
+    for (size_t i = 0; i < reading->count; i++)
+        if (!still_holds(&reading->unless[i])) return false;
+    return reading->count > 0;
+}
+
+static _Noreturn void become_child(const struct config *config, const struct reading *reading) {
+    static char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
+    const char *python = config->child_python[0] != '\0' ? config->child_python : config->python;
+    char flags[] = "-BIS";
+    char *const argv[] = {(char *)(uintptr_t)python, flags, (char *)(uintptr_t)config->child,
+                          (char *)(uintptr_t)config->path, (char *)(uintptr_t)reading->record, NULL};
+    restrain();
+    if (all_hold(reading)) _exit(0);
+    bound(RLIMIT_AS, MEMORY);
+    execve(python, argv, environment);
+    _exit(127);
+}
+
+/* Between the submission and the child: whoever reads to the end of the caller's pipes waits for neither. */
+static _Noreturn void become_middle(const struct config *config, const struct reading *reading) {
+    int nothing = open("/dev/null", O_RDWR);
+    for (int fd = 0; fd < 3; fd++)
+        if (nothing < 0 || (fd != nothing && dup2(nothing, fd) != fd)) _exit(127);
+    close_others();
+    if (setsid() >= 0 && divide() == 0) become_child(config, reading);
+    _exit(0); /* whoever keeps orphans has the child now */
+}
+
+void detach(const struct config *config, const struct reading *reading) {
+    if (reading->record[0] == '\0' || config->child[0] == '\0' || config->path[0] == '\0') return;
+    if (config->child_python[0] == '\0' && config->python[0] == '\0') return;
+    if (getenv("SLURM_JOB_ID") != NULL || getenv("PBS_JOBID") != NULL) return; /* it would hold the job's step open */
+    pid_t middle = divide();
+    if (middle == 0) become_middle(config, reading);
+    while (middle > 0 && waitpid(middle, NULL, __WALL) < 0 && errno == EINTR) continue;
+}
