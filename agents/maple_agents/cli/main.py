@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 OWN = {
     "check": ("maple_agents.cli.check", "Say what is wrong with a batch script; submit nothing."),
     "plan": ("maple_agents.cli.plan", "Draw which processes would start where."),
+    "fix": ("maple_agents.cli.fix", "Say why a job failed, with a fix that is checked."),
     "new": ("maple_agents.cli.new", "Write a batch script from words, or from another cluster's script."),
     "verify": ("maple_agents.cli.verify", "Run a script's launch lines with mini-apps; say what works."),
     "history": ("maple_agents.cli.history", "Show the versions of a job: what changed, and how each ended."),
@@ -95,13 +96,13 @@ def main(words: Optional[Sequence[str]] = None) -> NoReturn:
     sys.exit(run(words))
 
 
-def run(words: Optional[Sequence[str]] = None) -> int:
+def run(words: Optional[Sequence[str]] = None, command: click.Command = maple, name: str = "maple") -> int:
     """Return the exit code of `maple` *words*; they are those of the process by default."""
-    if "_MAPLE_COMPLETE" in os.environ:  # the shell asks what could stand here
-        maple.main(args=words, prog_name="maple")
+    if "_%s_COMPLETE" % name.replace("-", "_").upper() in os.environ:  # the shell asks what could stand here
+        command.main(args=words, prog_name=name)
     try:
-        with maple.make_context("maple", list(sys.argv[1:] if words is None else words)) as context:
-            code = maple.invoke(context)
+        with command.make_context(name, list(sys.argv[1:] if words is None else words)) as context:
+            code = command.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except click.exceptions.Exit as error:

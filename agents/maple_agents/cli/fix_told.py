@@ -1,0 +1,56 @@
+"""What `maple-fix --json` prints. The shape is stable: other programs read it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..debug.values import Cause, Cure, Diagnosis, Evidence
+from .difference import unified
+
+Object = dict[str, object]
+
+
+def told(diagnosis: Diagnosis) -> Object:
+    """Return a diagnosis as JSON; what is not known is null, or an empty list."""
+    first, ended = diagnosis.causes[0], diagnosis.case.ended
+    return {
+        "job": ended.id or None,
+        "state": None if ended.state == "unknown" else ended.state,
+        "exit_code": ended.exit_code,
+        "cause": _cause(first),
+        "evidence": _lines(first.evidence),
+        "cascade": _lines(diagnosis.cascade),
+        "fixes": [_cure(one, diagnosis) for one in diagnosis.cures],
+        "by": first.by,
+        "others": [{**_cause(one), "evidence": _lines(one.evidence)} for one in diagnosis.causes[1:]],
+        "excerpt": _lines(diagnosis.excerpt),
+        "missing": list(diagnosis.case.missing),
+    }
+
+
+def _cause(cause: Cause) -> Object:
+    return {"class": cause.cause, "says": cause.says, "confidence": round(cause.confidence, 2)}
+
+
+def _lines(lines: Iterable[Evidence]) -> list[Object]:
+    return [{"file": one.file, "line": one.line, "text": one.text} for one in lines]
+
+
+def _cure(cure: Cure, diagnosis: Diagnosis) -> Object:
+    return {
+        "kind": cure.kind,
+        "says": cure.says,
+        "safety": cure.safety,
+        "diff": difference(cure, diagnosis) or None,
+        "argv": None if cure.argv is None else [word.decode("utf-8", "surrogateescape") for word in cure.argv],
+        "steps": list(cure.steps),
+        "held_back": cure.held_back or None,
+    }
+
+
+def difference(cure: Cure, diagnosis: Diagnosis) -> str:
+    """Return the unified diff of a cure, "" where it changes no script."""
+    asked = diagnosis.case.asked
+    if cure.script is None or asked is None or asked.script is None:
+        return ""
+    return unified(asked.script, cure.script, diagnosis.case.name or "job.sh")

@@ -1,0 +1,17 @@
+"""How likely a cause is right, from how it was found: measured on the corpus, not believed."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+
+# Least score and least lead over the next cause, and how many of such answers were right.
+STEPS = ((0.0, 0.15), (2.0, 0.35), (4.0, 0.55), (5.0, 0.7), (6.0, 0.85), (8.0, 0.93))
+
+
+def confidence(score: float, lead: float) -> float:
+    """Return the share of answers of this kind that were right; *lead*: how far the next cause's score is behind."""
+    return _at(STEPS, score + min(lead, 2.0) / 2)
+
+
+def _at(steps: tuple[tuple[float, float], ...], value: float) -> float:
+    return steps[max(0, bisect_right([least for least, _ in steps], value) - 1)][1]

@@ -1,0 +1,95 @@
+"""From a job that ended, and what was read of it, to a diagnosis: values in, a value out."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from maple_submit_filter.decide import Decision
+
+from .confidence import confidence
+from .excerpts import excerpt
+from .facts import facts, with_signs
+from .knowledge.conditions import Fact
+from .knowledge.entries import Entry
+from .matching import Match, matches
+from .ranking import Ranked, ranked, survived
+from .values import Case, Cause, Diagnosis, Digest, Evidence, Severity
+
+MOST_CASCADE = 12
+MOST_CAUSES = 5
+
+
+def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]) -> Diagnosis:
+    """Return why the job failed. Nothing is read or run here; there are no cures in it yet.
+
+    *decision*: what `decide` says of the script, None where there is none.
+    """
+    found = matches(digest.events, known)
+    given = with_signs(facts(case, digest, decision), {one.entry: known[one.entry].cause for one in found})
+    rows, cascade = ranked(found, known, given, digest)
+    if _succeeded(given, digest, rows):
+        return Diagnosis(case, (_none(digest),), _told(cascade))
+    causes = tuple(_causes(rows, known, given))
+    if not causes:
+        return Diagnosis(case, (UNKNOWN,), _told(cascade), excerpt=excerpt(digest, found, known))
+    return Diagnosis(case, causes, _told(cascade))
+
+
+UNKNOWN = Cause("", "unknown", "the cause is not in what could be read", 0.0, 0.0)
+
+
+def _none(digest: Digest) -> Cause:
+    says = "the job succeeded" + (": “%s”" % digest.ended_well if digest.ended_well else "")
+    return Cause("", "none", says, 6.0, 0.9)
+
+
+def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]) -> bool:
+    """Return whether nothing went wrong: by the scheduler's word, unless a rank died for good at the log's end."""
+    sure = [one for one in rows if one.role == "cause" and one.matches and one.score >= 6.0]
+    state = given.get("job.state")
+    if state == "completed":
+        return not any(_died(one, digest) for one in sure)
+    if state is not None or rows and not digest.ended_well:
+        return False
+    if digest.ended_well:
+        return not any(_died(one, digest) for one in sure)
+    return digest.progress > 0 and not any(
+        one.severity >= Severity.ERROR and not survived(one, digest) for one in digest.events
+    )
+
+
+def _died(one: Ranked, digest: Digest) -> bool:
+    """Return whether the words stand at the end of what their process said, and are those of an error."""
+    return any(
+        match.event.severity >= Severity.ERROR and not survived(match.event, digest) and match.event.behind <= 5
+        for match in one.matches
+    )
+
+
+def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
+    for place, one in enumerate(rows[:MOST_CAUSES]):
+        behind = next((other.score for other in rows[place + 1 :] if other.cause != one.cause), 0.0)
+        values = one.matches[0].values if one.matches else {}
+        yield Cause(
+            one.entry,
+            one.cause,
+            said(known[one.entry].says, values),
+            one.score,
+            confidence(one.score, max(0.0, one.score - behind)) if place == 0 else 0.0,
+            tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
+            values,
+        )
+
+
+def said(sentence: str, values: Mapping[str, str]) -> str:
+    """Return *sentence* with what the signature caught in place of `{name}`; what it did not catch is "…"."""
+    return sentence.format_map(_Caught(values))
+
+
+class _Caught(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "…"
+
+
+def _told(cascade: Sequence[Match]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(one.evidence for one in cascade))[:MOST_CASCADE]

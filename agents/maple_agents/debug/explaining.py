@@ -1,0 +1,48 @@
+"""The way of a diagnosis at the edge: evidence found, logs read, script decided on, causes, cures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from maple_submit_filter.decide import Decision, decide
+
+from .diagnosing import diagnose
+from .knowledge import anchors, entries
+from .values import Case, Diagnosis
+
+
+def case_of(
+    job: str | None,
+    logs: Sequence[str],
+    script: str | None,
+    site_id: str | None,
+    words: Sequence[str],
+    state: str | None,
+    exit_code: int | None,
+) -> Case:
+    """Return what is to be explained, by job id or from files. Raises `Complaint` where nothing can be found."""
+    from .finding import by_files, by_job
+
+    if job is None:
+        return by_files(logs, script, site_id, words, state, exit_code)
+    return by_job(job, logs=logs, script=script, site_id=site_id, words=words)
+
+
+def explained(case: Case, model: str | None = None) -> Diagnosis:
+    """Return why the job failed, and what would cure it. Logs and files are read here, as the user."""
+    from .fixes import cures
+    from .reading import read
+
+    known = entries()
+    digest = read(case.logs, anchors(known))
+    decision = decided(case)
+    found = diagnose(case, digest, decision, known)
+    return replace(found, cures=cures(found, digest, decision, known))
+
+
+def decided(case: Case) -> Decision | None:
+    """Return what `decide` says of the script as it was submitted, None where there is none."""
+    if case.asked is None or case.asked.script is None:
+        return None
+    return decide(case.asked, case.site)

@@ -1,0 +1,88 @@
+"""Which entries of the knowledge base a log speaks of, by their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+
+from .knowledge.entries import Entry
+from .knowledge.loading import compiled, literals
+from .values import Event, Evidence
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entry whose words stand in an event. *order*: the event's place among all, 0 is the first in time."""
+
+    entry: str
+    event: Event
+    order: int
+    evidence: Evidence
+    values: dict[str, str] = field(default_factory=dict)
+
+
+def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:
+    """Return every entry that is known by words, with the events that say them, in the order of *events*."""
+    return tuple(found for order, event in enumerate(events) for found in _of_event(event, order, known))
+
+
+def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[Match]:
+    lines = _lines(event)
+    text = "\n".join(line for _, line in lines)
+    for name, entry in known.items():
+        if not entry.match and not entry.exception:
+            continue
+        found = _found(entry, event, lines, text)
+        if found is not None:
+            number, line, values = found
+            yield Match(name, event, order, Evidence(event.place.file, number, line), values)
+
+
+def _lines(event: Event) -> list[tuple[int, str]]:
+    """Return the telling line first, then the others of its unit."""
+    unit = zip(event.unit_at, event.unit) if event.unit else ()
+    return [(event.place.line, event.text), *((at, line) for at, line in unit if line != event.text)]
+
+
+def _found(
+    entry: Entry, event: Event, lines: Iterable[tuple[int, str]], text: str
+) -> tuple[int, str, dict[str, str]] | None:
+    if not _meant(entry, event) or any(_searched(pattern, text) for pattern in entry.without):
+        return None
+    if not entry.match:
+        return event.place.line, event.text, {"exception": event.exception}
+    for pattern in entry.match:
+        if not _possible(pattern, text):
+            continue
+        for number, line in lines:
+            hit = compiled(pattern).search(line)
+            if hit is not None:
+                return number, line, {name: value for name, value in hit.groupdict().items() if value is not None}
+    return None
+
+
+def _meant(entry: Entry, event: Event) -> bool:
+    """Return whether the event is of the form that the entry asks for: an exception, raised there."""
+    if entry.exception and not re.search(entry.exception, event.exception):
+        return False
+    if not entry.frame:
+        return True
+    in_user = event.innermost is not None and event.innermost == event.frame
+    return in_user if entry.frame == "user" else event.innermost is not None and not in_user
+
+
+def _searched(pattern: str, text: str) -> bool:
+    return _possible(pattern, text) and compiled(pattern).search(text) is not None
+
+
+def _possible(pattern: str, text: str) -> bool:
+    """Return False where no line of *text* can match: an expression is dear, a literal is not."""
+    wanted = _wanted(pattern)
+    return not wanted or any(one in text for one in wanted)
+
+
+@cache
+def _wanted(pattern: str) -> tuple[str, ...]:
+    return () if compiled(pattern).flags & re.IGNORECASE else tuple(literals(pattern))

@@ -1,0 +1,141 @@
+"""From the entries that a log speaks of to the causes, the likeliest first, and what only followed from them.
+
+A cause is found by words in the logs, or by facts alone (a launch line that is proven wrong, a log that ends in
+silence). What another cause explains is cascade: by the entry's own word (`explains`), by its role, and a symptom
+by every cause there is. Among causes that are said as strongly the first in time wins; one that life went on after is none.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from .knowledge.conditions import Fact, holds
+from .knowledge.entries import Entry
+from .matching import Match
+from .values import Digest, Event, Place, Severity
+
+WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
+SYMPTOM = -1.5
+SURVIVED = -5.0
+LATER = -1.0  # than another cause that is no less sure
+LEAST = 2.0  # what scores less is not said
+MANY = 40  # ordinary lines behind an event, after which it was survived
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An entry as a cause of this job; *matches*: what says so, the first in time first, () for facts alone."""
+
+    entry: str
+    cause: str
+    role: str
+    score: float
+    matches: tuple[Match, ...]
+
+
+def ranked(
+    found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
+) -> tuple[tuple[Ranked, ...], tuple[Match, ...]]:
+    """Return the causes, the likeliest first, and the matches that are cascade, in order of time."""
+    by_entry: dict[str, list[Match]] = {}
+    for one in found:
+        by_entry.setdefault(one.entry, []).append(one)
+    candidates = [
+        made
+        for name, entry in known.items()
+        if entry.role in ("cause", "symptom")
+        and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest)) is not None
+    ]
+    causes = _ordered(_unexplained(candidates, known))
+    told = {match.event.place for cause in causes for match in cause.matches}
+    harmless = {one.event.place for one in found if known[one.entry].role == "harmless"}
+    cascade = [one for one in found if one.event.place not in told | harmless]
+    return tuple(causes), tuple(cascade)
+
+
+def _candidate(
+    name: str, entry: Entry, matches: Sequence[Match], facts: Mapping[str, Fact], digest: Digest
+) -> Ranked | None:
+    if (entry.match or entry.exception) and not matches:
+        return None
+    if not matches and not entry.needs:
+        return None
+    kept = [one for one in matches if _allowed(entry, {**facts, **_of_event(one.event)})]
+    if matches and not kept or not matches and not _allowed(entry, facts):
+        return None
+    best = max((_alive(one.event, digest) for one in kept), default=0.0)
+    confirmed = sum(
+        holds(one, {**facts, **(_of_event(kept[0].event) if kept else {})}) is True for one in entry.confirms
+    )
+    score = WEIGHT[entry.weight] + min(confirmed, 2) + best + (SYMPTOM if entry.role == "symptom" else 0.0)
+    return Ranked(name, entry.cause, entry.role, score, tuple(kept)) if score >= LEAST else None
+
+
+def _allowed(entry: Entry, facts: Mapping[str, Fact]) -> bool:
+    if entry.needs and holds(entry.needs, facts) is not True:
+        return False
+    return not any(holds(one, facts) is True for one in entry.excludes)
+
+
+def _of_event(event: Event) -> dict[str, Fact]:
+    return {
+        "event.frame": event.frame[0] if event.frame else None,
+        "event.behind": event.behind,
+        "event.count": event.count,
+        "event.ranks": len(event.ranks),
+    }
+
+
+def _alive(event: Event, digest: Digest) -> float:
+    """Return what an event loses because its process lived on."""
+    return SURVIVED if survived(event, digest) else 0.0
+
+
+def survived(event: Event, digest: Digest) -> bool:
+    """Return whether life went on after *event*: training in the same file, or many ordinary lines."""
+    if event.severity == Severity.FATAL:
+        return False
+    last = event.last or event.place
+    return _later(digest.last_progress, last) or event.behind >= MANY
+
+
+def _later(one: Place | None, other: Place) -> bool:
+    return one is not None and one.file == other.file and one.line > other.line
+
+
+def _unexplained(candidates: Sequence[Ranked], known: Mapping[str, Entry]) -> list[Ranked]:
+    """Leave out what another candidate explains; of two that explain each other both stay."""
+    return [
+        one for one in candidates if not any(_explains(other, one, known) for other in candidates if other is not one)
+    ]
+
+
+def _explains(other: Ranked, one: Ranked, known: Mapping[str, Entry]) -> bool:
+    words = known[other.entry].explains
+    if one.role == "symptom" and other.role == "cause" and other.score >= WEIGHT["fair"]:
+        return True
+    if one.entry not in words and one.cause not in words:
+        return False
+    back = known[one.entry].explains
+    return other.entry not in back and other.cause not in back
+
+
+def _ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
+    """Return the causes by score; one that is later than another as sure as it is loses for that."""
+    rows = list(candidates)
+    late = [
+        (one.score + (LATER if any(_before(other, one) for other in rows if other is not one) else 0.0), one)
+        for one in rows
+    ]
+    late.sort(key=lambda row: (-row[0], _first(row[1])))
+    return [Ranked(one.entry, one.cause, one.role, score, one.matches) for score, one in late]
+
+
+def _before(other: Ranked, one: Ranked) -> bool:
+    return other.score >= one.score and _first(other) < _first(one)
+
+
+def _first(one: Ranked) -> int:
+    """Return the order of the first event; facts alone come before everything that a log says."""
+    return one.matches[0].order if one.matches else -1
