@@ -14,6 +14,7 @@ from .site import Site
 from .submission import Submission
 
 if TYPE_CHECKING:
+    from .earlier import Earlier
     from .learnt import Watched
 
 
@@ -31,8 +32,17 @@ def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) ->
         return watched[0](path)
 
     decision = decide(whole(request.submission), site, read)
-    reply = answered(request, site, policy, mode, decision)
+    reply = answered(request, site, policy, mode, decision, _earlier(request))
     return _teaching(reply, decision, watched[0]) if watched else reply
+
+
+def _earlier(request: Request) -> Optional[Earlier]:
+    """Return what the daemon knows of earlier jobs, where it has said so and left the decision to us."""
+    if not request.earlier:
+        return None
+    from .earlier import unpack
+
+    return unpack(request.earlier)
 
 
 def _teaching(reply: Reply, decision: Decision, watched: Watched) -> Reply:
@@ -48,25 +58,40 @@ def mode_of(request: Request, policy: Policy, gids: Iterable[int]) -> str:
     return in_force(policy, named, gids, request.submission.environment.get(b"MAPLE", b""))
 
 
-def answered(request: Request, site: Site, policy: Policy, mode: str, decision: Decision) -> Reply:
-    """Return the reply that a decision about this very submission comes to; the decision may be an earlier one."""
+def answered(
+    request: Request, site: Site, policy: Policy, mode: str, decision: Decision, earlier: Optional[Earlier] = None
+) -> Reply:
+    """Return the reply that a decision about this very submission comes to; the decision may be an earlier one.
+
+    *earlier*: what jobs of this lineage that had the same change came to. What one failed with at once is neither made
+    nor offered; what the user said yes to, and a job ran with, is made without asking again.
+    """
     submission = whole(request.submission)
     reply = Reply(request.nonce, request.hash)
     findings = heard(decision, submission.script or b"")
     repaired = _usable(request, submission, decision.repaired)
     more = decision.offered if decision.offered != decision.repaired else None  # what is done unasked is no question
     anew = _is_to_be_written_anew(submission, findings, decision)
-    offered = _usable(request, submission, more) if request.may_ask and not anew else None
-    reply = reply._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
+    offered = _usable(request, submission, more) if (request.may_ask or earlier) and not anew else None
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
-    allowed = for_rules(policy, mode, codes)
-    if repaired and allowed == "repair":
+    made = repaired or offered
+    if made and earlier and for_rules(policy, mode, _codes(made)) == "repair":
+        failed = earlier.job_that_failed(submission, decision)
+        if failed:
+            said = _taken_back(submission, made, failed) if request.terminal else b""
+            return reply._replace(say=said, audit=_audit(request, site, "taken-back", mode, _codes(made), b""))
+        ran = earlier.job_that_ran(submission, decision) if made is offered else ""
+        if ran:
+            said = _as_in(submission, made, ran) if request.terminal else b""
+            return reply._replace(say=said, change=_change(request, site, submission, made, "known-good", mode))
+    reply = reply._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
+    if repaired and for_rules(policy, mode, codes) == "repair":
         reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode))
     elif decision.repaired:
         reply = reply._replace(audit=_audit(request, site, "would-repair", mode, codes, _new(decision.repaired)))
     elif findings:
         reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
-    if offered and for_rules(policy, mode, _codes(offered)) == "repair":
+    if offered and request.may_ask and for_rules(policy, mode, _codes(offered)) == "repair":
         change = _change(request, site, submission, offered, "accepted", mode)
         reply = reply._replace(offer=change, question=question(submission, offered))
     return reply
@@ -223,6 +248,25 @@ def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequenc
         change,
     )
     return audit_line(line)
+
+
+def _taken_back(submission: Submission, made: Rewritten, job: str) -> bytes:
+    """Return the line that says what is not done, and why."""
+    codes = ", ".join(_codes(made))
+    return _line(submission, "%s's change was taken back: job %s failed at once with it; maple-fix %s" % (
+        codes, job, job))  # fmt: skip
+
+
+def _as_in(submission: Submission, made: Rewritten, job: str) -> bytes:
+    """Return the line that says what is done unasked, and why."""
+    return _line(submission, "%s, as in job %s, which ran" % ("; ".join(made.says), job))
+
+
+def _line(submission: Submission, says: str) -> bytes:
+    from .report import place, printable
+
+    name = place(submission.path.rpartition(b"/")[2] or submission.came.encode())
+    return ("maple: %s\n" % printable("%s: %s" % (name, says))).encode("utf-8", "replace")
 
 
 def _say(submission: Submission, findings: Sequence[Finding], decision: Decision, mode: str, anew: bool) -> bytes:

@@ -24,9 +24,11 @@ CAME = ("none", "file", "stdin", "wrap", "fd")
 (_NONCE, _HASH, _SCHEDULER, _ARGV, _CWD, _UID, _ENVIRONMENT, _SCRIPT, _CAME, _PATH, _FLAGS, _WORD, _OFFSET) = range(
     1, 14
 )
-_DEADLINE = 14
+_DEADLINE, _EARLIER = 14, 16
 (_VERDICT, _NEW_SCRIPT, _NEW_ARGV, _SAY, _AUDIT, _QUESTION, _OFFER_SCRIPT, _OFFER_ARGV, _OFFER_AUDIT) = range(3, 12)
 _CONDITION, _LEARNT = 12, 13
+_READ, _READ_UNLESS = 14, 15
+_REPLY_EARLIER = 16
 _AS_WRITTEN, _CHANGED, _IF_UNCHANGED, _ASK_HELPER = 0, 1, 2, 4  # a verdict; an older front takes none but the first two
 _MAY_ASK, _TERMINAL = 1, 2
 
@@ -39,7 +41,8 @@ class Request(NamedTuple):
     """What the front asks. *hash* is the SHA-256 of the script's bytes, *nonce* names this one question.
 
     *word*, *offset*: which word of argv names the script or holds the `--wrap` command, and where in it that begins.
-    *may_ask*: the user can be asked; *terminal*: text would be seen.
+    *may_ask*: the user can be asked; *terminal*: text would be seen. *earlier*: what the daemon knows of earlier jobs,
+    as its reply had it, where the helper is asked in its place.
     """
 
     nonce: bytes
@@ -50,6 +53,7 @@ class Request(NamedTuple):
     may_ask: bool = False
     terminal: bool = False
     deadline: int = 0  # milliseconds that the front waits for the daemon, 0 not said
+    earlier: bytes = b""
 
 
 class FileFacts(NamedTuple):
@@ -72,7 +76,9 @@ class Reply(NamedTuple):
 
     *audit* is the line kept when nothing is changed; *say* is shown on a terminal. The reply holds only while the files
     of *conditions* are as they were. *ask_helper*: the daemon cannot decide, because it opens no file of a user's; the
-    helper can, and what it learnt (*learnt*, in the words of `learnt`) is carried back by the front.
+    helper can, and what it learnt (*learnt*, in the words of `learnt`) is carried back by the front. *read*: the record
+    whose files the user's own process should read, unless all of *read_unless* are as they were; the front starts it.
+    *earlier*: what the helper has to know of earlier jobs (in the words of `earlier`), where it comes to be asked.
     """
 
     nonce: bytes
@@ -85,6 +91,9 @@ class Reply(NamedTuple):
     conditions: Tuple[FileFacts, ...] = ()
     ask_helper: bool = False
     learnt: bytes = b""
+    read: str = ""
+    read_unless: Tuple[FileFacts, ...] = ()
+    earlier: bytes = b""
 
 
 def _field(tag: int, value: bytes) -> bytes:
@@ -153,6 +162,7 @@ def pack_request(request: Request) -> bytes:
         _number(_WORD, request.word),
         _number(_OFFSET, request.offset),
         _number(_DEADLINE, request.deadline),
+        *([_field(_EARLIER, request.earlier)] if request.earlier else []),
     ]
     return _frame(REQUEST, fields)
 
@@ -188,15 +198,19 @@ def unpack_request(frame: bytes) -> Request:
     offset = _read_number(single.get(_OFFSET, b"\0\0\0\0"))
     may_ask, terminal = bool(flags & _MAY_ASK), bool(flags & _TERMINAL)
     deadline = _read_number(single.get(_DEADLINE, b"\0\0\0\0"))
-    return Request(single[_NONCE], single[_HASH], submission, word, offset, may_ask, terminal, deadline)
+    made = Request(single[_NONCE], single[_HASH], submission, word, offset, may_ask, terminal, deadline)
+    return made._replace(earlier=single.get(_EARLIER, b""))
 
 
 def pack_reply(reply: Reply) -> bytes:
     """Return the frame of *reply*."""
     fields = [_field(_NONCE, reply.nonce), _field(_HASH, reply.hash)]
     fields.append(_field(_VERDICT, bytes((_verdict(reply),))))
+    fields += [_field(_READ, reply.read.encode())] if reply.read else []  # stands first: it holds whatever follows
+    fields += [_field(_READ_UNLESS, one.path + b"\0" + one.facts) for one in reply.read_unless]
     fields += [_field(_CONDITION, one.path + b"\0" + one.facts) for one in reply.conditions]
     fields += [_field(_LEARNT, reply.learnt)] if reply.learnt else []
+    fields += [_field(_REPLY_EARLIER, reply.earlier)] if reply.earlier else []
     fields += [_field(_SAY, reply.say)] if reply.say else []
     change, offer = reply.change or Change(), reply.offer or Change()
     audit = change.audit if reply.change else reply.audit
@@ -225,10 +239,14 @@ def unpack_learnt(frame: bytes) -> Tuple[bytes, bytes]:
     return single[_NONCE], single[_LEARNT]
 
 
+def _facts(fields: List[bytes]) -> Tuple[FileFacts, ...]:
+    return tuple(FileFacts(*one.partition(b"\0")[::2]) for one in fields)
+
+
 def unpack_reply(frame: bytes) -> Reply:
     """Return the reply in *frame*; raises `FrameError`."""
     single: dict[int, bytes] = {}
-    words: dict[int, List[bytes]] = {_NEW_ARGV: [], _OFFER_ARGV: [], _CONDITION: []}
+    words: dict[int, List[bytes]] = {_NEW_ARGV: [], _OFFER_ARGV: [], _CONDITION: [], _READ_UNLESS: []}
     for tag, value in _fields(frame, REPLY, MAX_REPLY):
         if tag in words:
             words[tag].append(value)
@@ -245,7 +263,11 @@ def unpack_reply(frame: bytes) -> Reply:
     if _QUESTION in single:
         offer = Change(single.get(_OFFER_SCRIPT), tuple(words[_OFFER_ARGV]) or None, single.get(_OFFER_AUDIT, b""))
     say, question = single.get(_SAY, b""), single.get(_QUESTION, b"")
-    conditions = tuple(FileFacts(*one.partition(b"\0")[::2]) for one in words[_CONDITION])
+    conditions = _facts(words[_CONDITION])
     elsewhere, learnt = single[_VERDICT] == b"\4", single.get(_LEARNT, b"")
     made = Reply(single[_NONCE], single[_HASH], change, say, b"" if change else audit, question, offer)
-    return made._replace(conditions=conditions, ask_helper=elsewhere, learnt=learnt)
+    made = made._replace(
+        read=single.get(_READ, b"").decode("ascii", "replace"), read_unless=_facts(words[_READ_UNLESS])
+    )
+    made = made._replace(conditions=conditions, ask_helper=elsewhere, learnt=learnt)
+    return made._replace(earlier=single.get(_REPLY_EARLIER, b""))
