@@ -2,7 +2,8 @@
 
 A cause is found by words in the logs, or by facts alone (a launch line that is proven wrong, a log that ends in
 silence). What another cause explains is cascade: by the entry's own word (`explains`), by its role, and a symptom
-by every cause there is. Among causes that are said as strongly the first in time wins; one that life went on after is none.
+by every cause there is. Among causes that are said as strongly the first in time wins; what life went on after is no
+cause.
 """
 
 from __future__ import annotations

@@ -1,0 +1,119 @@
+"""Which cause is said first: by time, by what explains what, and by whether life went on."""
+
+from __future__ import annotations
+
+import pytest
+from maple_agents.debug.diagnosing import diagnose
+from maple_agents.debug.knowledge.entries import Entry
+from maple_agents.debug.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
+from maple_submit_filter.site import GENERIC_SLURM
+
+LOG = LogFile("/x/slurm-1.out", "both")
+
+
+def entry(match: str, cause: str = "code_error", **more: object) -> Entry:
+    given = {"cause": cause, "says": "it was {what}", "match": [match] if match else [], "sources": ["here"], **more}
+    return Entry.model_validate(given)
+
+
+def event(line: int, text: str, **more: object) -> Event:
+    return Event(**{"place": Place(LOG.path, line), "text": text, "severity": Severity.ERROR, **more})  # type: ignore[arg-type]
+
+
+def digest(*events: Event, **more: object) -> Digest:
+    streams = (Stream(LOG, lines=100, tail=("the last line",), tail_from=100),)
+    return Digest(**{"streams": streams, "events": events, **more})  # type: ignore[arg-type]
+
+
+def case(**ended: object) -> Case:
+    return Case(Ended(**{"id": "1", "state": "failed", **ended}), "slurm", GENERIC_SLURM, logs=(LOG,))  # type: ignore[arg-type]
+
+
+KNOWN = {
+    "boom": entry("boom (?P<what>.+)"),
+    "full": entry("disk full", "disk_quota_or_full", says="the disk is full"),
+    "slow": entry("watchdog", "nccl_timeout_due_to_straggler_or_crash_elsewhere", role="symptom", says="a rank waited"),
+    "left": entry("closed by peer", role="follows", says="another one left"),
+    "noise": entry("deprecated", role="harmless", says="nothing"),
+    "hung": entry(
+        "", "rendezvous_timeout_master_unreachable", needs={"job.state": "timeout", "log.silent": True}, says="silence"
+    ),
+}
+
+
+def classes(*events: Event, known: dict[str, Entry] = KNOWN, of: Case | None = None, **more: object) -> list[str]:
+    return [one.cause for one in diagnose(of or case(), digest(*events, **more), None, known).causes]
+
+
+def test_the_first_in_time_is_the_cause():
+    """Of two causes as sure as each other the earlier one is said first."""
+    assert classes(event(3, "disk full"), event(9, "boom there"))[0] == "disk_quota_or_full"
+    assert classes(event(3, "boom there"), event(9, "disk full"))[0] == "code_error"
+
+
+def test_what_others_say_of_a_death_is_no_cause():
+    """Words of ranks that lost another one are cascade, wherever they stand."""
+    found = diagnose(case(), digest(event(1, "closed by peer"), event(2, "boom there")), None, KNOWN)
+    assert [one.cause for one in found.causes] == ["code_error"]
+    assert [one.text for one in found.cascade] == ["closed by peer"]
+
+
+def test_only_followers_leave_the_cause_unknown():
+    """Where nothing but consequences was said, no cause is claimed, and the log is shown."""
+    found = diagnose(case(), digest(event(1, "closed by peer")), None, KNOWN)
+    assert [one.cause for one in found.causes] == ["unknown"]
+    assert found.excerpt[-1].text == "the last line"
+
+
+def test_a_symptom_counts_where_nothing_explains_it():
+    """A time-out is a cause only where no other cause was found, before or after it."""
+    assert classes(event(1, "watchdog")) == ["nccl_timeout_due_to_straggler_or_crash_elsewhere"]
+    assert classes(event(1, "watchdog"), event(5, "boom there")) == ["code_error"]
+
+
+def test_what_a_job_lived_on_after_is_no_cause():
+    """Training that goes on in the same file shows that an error was survived."""
+    lived = event(5, "boom there")
+    assert classes(lived, progress=50, last_progress=Place(LOG.path, 99)) == ["unknown"]
+    assert classes(event(5, "boom there", behind=200)) == ["unknown"]
+
+
+def test_a_job_that_succeeded_has_no_cause():
+    """The scheduler's word counts; so does a log that ends well, where nobody can be asked."""
+    assert classes(event(5, "deprecated"), of=case(state="completed")) == ["none"]
+    assert classes(event(5, "boom there", behind=80), of=case(state="completed")) == ["none"]
+    assert classes(of=case(state="unknown"), ended_well="done") == ["none"]
+    assert classes(of=case(state="unknown"), progress=10) == ["none"]
+
+
+def test_a_success_that_hides_a_death_is_told():
+    """`srun … | tee log` ends with 0 whatever srun did; a rank that died at the log's end is told all the same."""
+    assert classes(event(99, "boom there"), of=case(state="completed")) == ["code_error"]
+
+
+def test_silence_is_evidence():
+    """A job that hung is known by facts alone; they must be known to count."""
+    assert classes(of=case(state="timeout")) == ["rendezvous_timeout_master_unreachable"]
+    assert classes(of=case(state="failed")) == ["unknown"]
+
+
+def test_a_sentence_names_what_the_log_says():
+    """What the signature caught stands in the sentence; the evidence is the very line."""
+    first = diagnose(case(), digest(event(7, "boom in the hall")), None, KNOWN).causes[0]
+    assert first.says == "it was in the hall"
+    assert [(one.line, one.text) for one in first.evidence] == [(7, "boom in the hall")]
+
+
+@pytest.mark.parametrize("explains", [["full"], ["disk_quota_or_full"]])
+def test_one_cause_may_explain_another(explains):
+    """An entry says which ids or classes are its consequences; those are cascade then."""
+    known = {**KNOWN, "boom": entry("boom (?P<what>.+)", explains=explains)}
+    found = diagnose(case(), digest(event(1, "disk full"), event(2, "boom there")), None, known)
+    assert [one.cause for one in found.causes] == ["code_error"]
+    assert [one.text for one in found.cascade] == ["disk full"]
+
+
+def test_an_entry_is_excluded_by_facts_of_the_job():
+    """What is ruled out by a fact is not said, however loud its words are."""
+    known = {**KNOWN, "boom": entry("boom (?P<what>.+)", excludes=[{"job.state": "failed"}])}
+    assert classes(event(1, "boom there"), known=known) == ["unknown"]
