@@ -14,7 +14,7 @@ import sys
 from typing import Optional
 
 MEMORY = 768 << 20  # bytes of address space; deciding about the longest script takes a tenth
-SECONDS = 20.0  # then it is killed by its own alarm
+SECONDS = 10.0  # then it is killed by its own alarm; the longest script that is read takes three
 _HEAD = struct.Struct(">BI")  # whether a file was wanted, bytes that follow
 
 

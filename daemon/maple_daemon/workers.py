@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import os
+import signal
 import struct
 import sys
 from collections import OrderedDict, deque
@@ -13,28 +14,37 @@ from typing import NamedTuple
 import maple_submit_filter
 
 from .limits import Busy
+from .log import log
 
 _HEAD = struct.Struct(">BI")
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
 _LIBRARY = os.path.dirname(os.path.dirname(os.path.abspath(maple_submit_filter.__file__)))
 MOST_WAITING = 64  # submissions of one user; the next ones go to their own helper
+MOST_BYTES = 16 << 20  # that one user's submissions take while they wait, unless there is but one
+MOST_BYTES_OF_ALL = 128 << 20
+SECONDS = 15.0  # that a submission may take; a worker ends itself sooner
 PAUSE = 1.0  # seconds before a worker that died is replaced by a new one
 
 
 class Decided(NamedTuple):
-    """What a worker says. *learnt* b"": it failed. *wants_files*: it would have read some, so this is no decision."""
+    """What a worker says. *learnt* b"": it failed. *wants_files*: it would have read some, so this is no decision.
+
+    *too_long*: it was ended because it thought for too long, and would be again.
+    """
 
     learnt: bytes
     wants_files: bool
+    too_long: bool = False
 
 
 class Workers:
     """So many processes, each with one submission at a time."""
 
-    def __init__(self, count: int, snapshot: str, seconds: float = 30.0, program: tuple[str, ...] = ()) -> None:
+    def __init__(self, count: int, snapshot: str, seconds: float = SECONDS, program: tuple[str, ...] = ()) -> None:
         self._count, self._seconds = count, seconds
         self._program = program or ("-IS", _WORKER, snapshot, _LIBRARY)
         self._waiting: OrderedDict[int, deque[tuple[bytes, asyncio.Future[Decided]]]] = OrderedDict()
+        self._held = 0  # bytes that wait
         self._more = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
 
@@ -51,14 +61,19 @@ class Workers:
             for _, answer in line:
                 answer.cancel()
         self._waiting.clear()
+        self._held = 0
 
     def decide(self, uid: int, frame: bytes) -> asyncio.Future[Decided]:
         """Return what will be decided about a request frame of *uid*. Raises `Busy` where too much waits already."""
-        line = self._waiting.setdefault(uid, deque())
-        if len(line) >= MOST_WAITING:
+        line = self._waiting.get(uid, deque())
+        mine = sum(len(one) for one, _ in line)
+        too_much = line and (len(line) >= MOST_WAITING or mine + len(frame) > MOST_BYTES)
+        if too_much or self._held + len(frame) > MOST_BYTES_OF_ALL:
             raise Busy("waiting")
         answer: asyncio.Future[Decided] = asyncio.get_running_loop().create_future()
         line.append((frame, answer))
+        self._waiting[uid] = line
+        self._held += len(frame)
         self._more.set()
         return answer
 
@@ -74,6 +89,7 @@ class Workers:
             await self._more.wait()
         uid, line = next(iter(self._waiting.items()))
         job = line.popleft()
+        self._held -= len(job[0])
         if line:
             self._waiting.move_to_end(uid)
         else:
@@ -83,11 +99,12 @@ class Workers:
     async def _serve(self) -> None:
         """Keep one process, and give it one submission after the other."""
         while True:
-            process = await asyncio.create_subprocess_exec(
-                sys.executable, *self._program,
-                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-                env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/",
-            )  # fmt: skip
+            try:
+                process = await self._started()
+            except OSError as error:  # no descriptor, process or memory is left; another time there may be
+                log().error("no process that decides can be started", why=error.strerror or type(error).__name__)
+                await asyncio.sleep(PAUSE)
+                continue
             try:
                 while await self._one(process):
                     pass
@@ -95,13 +112,22 @@ class Workers:
                 await _end(process)
             await asyncio.sleep(PAUSE)
 
+    async def _started(self) -> asyncio.subprocess.Process:
+        return await asyncio.create_subprocess_exec(
+            sys.executable, *self._program,
+            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/",
+        )  # fmt: skip
+
     async def _one(self, process: asyncio.subprocess.Process) -> bool:
         """Have one submission decided; return whether the process can take another."""
         frame, answer = await self._next()
         try:
             decided = await asyncio.wait_for(_exchange(process, frame), self._seconds)
-        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError):
-            _settle(answer, Decided(b"", False))
+        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as error:
+            await _end(process)
+            late = isinstance(error, asyncio.TimeoutError) or process.returncode == -signal.SIGALRM
+            _settle(answer, Decided(b"", False, late))
             return False
         except asyncio.CancelledError:
             answer.cancel()
