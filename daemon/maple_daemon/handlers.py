@@ -6,12 +6,16 @@ import asyncio
 import contextlib
 import time
 from collections.abc import Awaitable, Callable
+from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 from maple_submit_filter import answer as answers
-from maple_submit_filter import learnt
+from maple_submit_filter import decide, learnt
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import FileFacts, Reply, Request
+from maple_submit_filter.modes import Policy
+from maple_submit_filter.rules import rules
+from maple_submit_filter.site import Site
 
 from .exact import Known, Memory, key_of
 from .peers import Peer
@@ -20,6 +24,8 @@ from .workers import Decided
 
 LEAST_DEADLINE, MOST_DEADLINE = 0.01, 5.0  # seconds; a front that says nothing gets `USUAL_DEADLINE`
 USUAL_DEADLINE = 0.05
+MOST_FINDINGS = 200  # that a helper may tell of
+AT_ONCE = 64 << 10  # bytes of script and decision that are gone through on the loop: a few milliseconds
 
 
 class Forged(Exception):
@@ -34,7 +40,10 @@ class Deciders(Protocol):
 
 
 class Handled(NamedTuple):
-    """*how*: "memory", "decided", "helper" (only the caller's helper can), "off" or "late" (no reply)."""
+    """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off" or "late".
+
+    Where it is late there is no reply.
+    """
 
     reply: Reply | None
     how: str
@@ -46,11 +55,14 @@ class Handler:
 
     def __init__(self, in_force: InForce, memory: Memory, deciders: Deciders) -> None:
         self.in_force, self.memory, self.deciders = in_force, memory, deciders
+        self._aside = ThreadPoolExecutor(1, "long")
         self._working: dict[bytes, asyncio.Future[Known]] = {}  # asked for right now, so that it is decided once
         self.kept: Callable[[bytes, int], Awaitable[bytes | None]] = _no_store
         self.keep: Callable[[bytes, int, bytes], None] = lambda key, uid, data: None
         self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
-        self.over: Callable[[bytes, bytes], None] = lambda nonce, taught: None  # a conversation, and what it taught
+        self.over: Callable[[int, bytes, bytes], None] = lambda uid, nonce, taught: (
+            None
+        )  # a conversation, and what it taught
 
     async def answer(self, request: Request, frame: bytes, peer: Peer) -> Handled:
         """Return the reply, or None when it would come too late. Raises `Forged`, `Busy` and `ValueError`."""
@@ -66,6 +78,8 @@ class Handler:
         if mode == "off" or request.submission.script is None:
             return Handled(Reply(request.nonce, request.hash), "off"), None
         key = key_of(request, peer.uid, self.in_force.facts)
+        if len(request.submission.script) > decide.MOST_READ:
+            return Handled(Reply(request.nonce, request.hash), "unread", key), decide.TOO_LONG
         known, how = self.memory.get(key) or await self._kept(key, peer.uid), "memory"
         if known is None:
             known, how = await self._in_time(key, request, frame, peer), "decided"
@@ -73,14 +87,25 @@ class Handler:
             return Handled(None, "late", key), None
         if not known.learnt:
             return Handled(_by_helper(request), "helper", key), None
-        decision, files = learnt.unpack(known.learnt)
-        reply = answers.answered(request, self.in_force.site, self.in_force.policy, mode, decision)
-        return Handled(reply._replace(conditions=files), how, key), decision
+        try:
+            reply, decision = await self._reply(request, mode, known)
+        except ValueError:  # what was kept is damaged, or a user's own helper said what cannot be
+            self.memory.put(key, Known(b""))
+            return Handled(_by_helper(request), "helper", key), None
+        return Handled(reply, how, key), decision
+
+    async def _reply(self, request: Request, mode: str, known: Known) -> tuple[Reply, Decision]:
+        """Return what is known, as it is answered now. A long script takes long: others are served meanwhile."""
+        site, policy = self.in_force.site, self.in_force.policy
+        if len(known.learnt) + len(request.submission.script or b"") <= AT_ONCE:
+            return _replied(request, site, policy, mode, known.learnt)
+        loop = asyncio.get_running_loop()
+        return await loop.run_in_executor(self._aside, _replied, request, site, policy, mode, known.learnt)
 
     async def _kept(self, key: bytes, uid: int) -> Known | None:
         """Return what the store knows, which outlives this process; None also where it does not answer at once."""
         kept = await self.kept(key, uid)
-        if kept is None:
+        if kept is None or not _is_whole(kept):  # a damaged one is decided anew, and written again
             return None
         known = Known(kept)
         self.memory.put(key, known)
@@ -89,10 +114,11 @@ class Handler:
     def learn(self, key: bytes, uid: int, data: bytes) -> bool:
         """Remember what a helper learnt of the submission of that key; return whether it could be read."""
         try:
-            _, files = learnt.unpack(data)
+            decision, files = learnt.unpack(data)
         except ValueError:
             return False
-        if not files or any(not _usable(one) for one in files):
+        usable = files and all(_usable(one) for one in files) and len(decision.findings) <= MOST_FINDINGS
+        if not usable or not named_by(decision) <= words_of(self.in_force.site):
             return False
         self.memory.put(key, Known(data))
         self.keep(key, uid, data)
@@ -118,7 +144,7 @@ class Handler:
         facts = self.in_force.facts
         decided = await deciding
         known = Known(b"" if decided.wants_files else decided.learnt)
-        if facts == self.in_force.facts and (decided.learnt or decided.wants_files):
+        if facts == self.in_force.facts and (decided.learnt or decided.wants_files or decided.too_long):
             self.memory.put(key, known)
             if known.learnt:
                 self.keep(key, uid, known.learnt)
@@ -135,6 +161,37 @@ def _nobody(request: Request, peer: Peer, handled: Handled, decision: Decision |
 
 def _by_helper(request: Request) -> Reply:
     return Reply(request.nonce, request.hash, ask_helper=True)
+
+
+def _replied(request: Request, site: Site, policy: Policy, mode: str, packed: bytes) -> tuple[Reply, Decision]:
+    """Raises `ValueError` where what was decided does not fit the request."""
+    decision, files = learnt.unpack(packed)
+    try:
+        reply = answers.answered(request, site, policy, mode, decision)
+    except Exception as error:
+        raise ValueError("what was decided does not fit: %s" % type(error).__name__) from error
+    return reply._replace(conditions=files), decision
+
+
+def _is_whole(packed: bytes) -> bool:
+    try:
+        learnt.unpack(packed)
+    except ValueError:
+        return False
+    return True
+
+
+def named_by(decision: Decision) -> set[str]:
+    """Return the rules and templates that a decision names; they are counted and logged, and so no user's own text."""
+    made = [one for one in (decision.repaired, decision.offered) if one is not None]
+    return {one.code for one in decision.findings} | {because for one in made for _, because in one.because}
+
+
+def words_of(site: Site) -> set[str]:
+    """Return all that may have been said by: rules, and the site's launch templates."""
+    return {one.code for one in rules()} | {
+        "%s revision %d" % (one.name, one.revision) for one in site.launch_templates
+    }
 
 
 def _usable(file: FileFacts) -> bool:

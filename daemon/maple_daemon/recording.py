@@ -46,7 +46,7 @@ class Recorder:
     ) -> None:
         self._write, self._in_force, self._told = write, in_force, told
         self._looker = Looker(read, write, lambda: in_force().snapshot, told)
-        self._pending: dict[bytes, Draft] = {}  # by the nonce; a helper may have its word yet
+        self._pending: dict[tuple[int, bytes], Draft] = {}  # by uid and nonce; a helper may have its word yet
         self._recent: OrderedDict[tuple[int, str], str] = OrderedDict()  # record → base of its version
         self._early: dict[tuple[int, str], Files | None] = {}  # records that are not written yet: what was told of them
         self._counts: Counter[tuple[str, str, str, str]] = Counter()
@@ -64,8 +64,8 @@ class Recorder:
 
     async def stop(self, seconds: float = 2.0) -> None:
         """Write what waits; what is not looked at within *seconds* is recorded without its version."""
-        for nonce in list(self._pending):
-            self.over(nonce, b"")
+        for uid, nonce in list(self._pending):
+            self.over(uid, nonce, b"")
         for draft in await self._looker.stop(seconds):
             self._write_down(draft, None)
         if self._flushing is not None:
@@ -80,16 +80,16 @@ class Recorder:
             self._early[peer.uid, record_id(request)] = None
             draft = drafts.draft_of(request, peer, handled, decision, self._in_force(), time.time(), seconds)
             if handled.how == "helper" or (handled.reply is not None and handled.reply.conditions):
-                self._pending[request.nonce] = draft
+                self._pending[peer.uid, request.nonce] = draft
             else:
                 self._settle(draft)
         except Exception as error:  # an answer does not depend on what is remembered of it
             self._early.pop((peer.uid, record_id(request)), None)
             log().error("not recorded", why=cause(error))
 
-    def over(self, nonce: bytes, taught: bytes) -> None:
-        """A conversation is over; *taught*: what the caller's helper decided in place of what was answered."""
-        draft = self._pending.pop(nonce, None)
+    def over(self, uid: int, nonce: bytes, taught: bytes) -> None:
+        """A user's conversation is over; *taught*: what his helper decided in place of what was answered."""
+        draft = self._pending.pop((uid, nonce), None)
         if draft is None:
             return
         try:

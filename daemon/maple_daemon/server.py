@@ -105,7 +105,7 @@ class Server:
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
                 taught = await self._learn(reader, request.nonce, peer.uid, handled)
         finally:
-            self._handler.over(request.nonce, taught)
+            self._handler.over(peer.uid, request.nonce, taught)
         if taught:
             self._count("learnt")
         return handled.how
@@ -128,7 +128,7 @@ class Server:
 
     async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, uid: int, handled: Handled) -> bytes:
         """The front hangs up at once, or sends what its helper learnt of the files that this needs."""
-        if not handled.key:
+        if not handled.key or handled.how == "unread":
             return b""
         try:
             async with asyncio.timeout(LEARN_SECONDS):

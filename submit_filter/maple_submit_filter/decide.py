@@ -47,6 +47,9 @@ class Decision(NamedTuple):
     why: str = ""
 
 
+TOO_LONG = Decision("unread", why="the script is longer than %d KiB" % (MOST_READ // 1024))
+
+
 def decide(submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
     """Return what is wrong with the submission and what would cure it.
 
@@ -57,7 +60,7 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     if here is None or submission.script is None:
         return Decision("unread", why="there is no script of this scheduler to read")
     if len(submission.script) > MOST_READ:
-        return Decision("unread", why="the script is longer than %d KiB" % (MOST_READ // 1024))
+        return TOO_LONG
     site = here
     job = understood(submission, read)
     if job is None:
