@@ -17,7 +17,8 @@ from .handlers import Handled
 from .peers import Peer
 from .rules_in_force import InForce
 
-_BESIDES = 4096  # bytes that a submission takes besides its script
+_BESIDES = 4096  # bytes that a submission takes besides its texts
+_COST = 40  # and each of them besides its own
 
 
 class Draft(NamedTuple):
@@ -49,7 +50,9 @@ class Draft(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes that it takes while it waits."""
-        return len(self.request.submission.script or b"") + _BESIDES
+        one = self.request.submission
+        texts = (one.script or b"", one.path, one.cwd, *one.argv, *one.environment, *one.environment.values())
+        return _BESIDES + sum(len(text) + _COST for text in texts)
 
 
 def draft_of(

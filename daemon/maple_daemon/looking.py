@@ -26,6 +26,7 @@ from .workers import Workers
 
 MOST_BRIEFS = 20_000  # submissions that are known to be repeats
 MOST_WAITING = 64 << 20  # bytes of submissions that wait to be looked at; further ones are recorded without a version
+MOST_OF_USER = MOST_WAITING // 8
 MOST_USERS = 1024  # of whom versions are held
 MOST_KNOWN = 300  # versions of a user that a new one is compared with
 KNOWN_SECONDS = 5.0  # that they are held before the store is asked again: another login node may have written
@@ -53,6 +54,7 @@ class User:
         self.versions: dict[str, versions.Known] = {}
         self.asked = -KNOWN_SECONDS
         self.waiting: deque[Draft] = deque()
+        self.held = 0  # bytes of it
 
 
 class Looker:
@@ -101,11 +103,12 @@ class Looker:
 
     def wait(self, draft: Draft, done: Callable[[Draft, Brief | None], None]) -> None:
         """Look at a submission when its turn comes; *done* hears what was found, None where that cannot be said."""
-        if self._held + draft.size > MOST_WAITING or self._workers is None:
+        user, size = self._users.setdefault(draft.peer.uid, User()), draft.size
+        if self._held + size > MOST_WAITING or user.held + size > MOST_OF_USER or self._workers is None:
             done(draft, None)
             return
-        self._held += draft.size
-        user = self._users.setdefault(draft.peer.uid, User())
+        self._held += size
+        user.held += size
         user.waiting.append(draft)
         if len(user.waiting) == 1:
             task = asyncio.get_running_loop().create_task(self._work(draft.peer.uid, user, done))
@@ -121,6 +124,7 @@ class Looker:
                 log().error("not understood", record=draft.id, why=cause(error))
             user.waiting.popleft()
             self._held -= draft.size
+            user.held -= draft.size
             done(draft, brief)
         self._users.move_to_end(uid)
         while len(self._users) > MOST_USERS and not next(iter(self._users.values())).waiting:
