@@ -13,6 +13,7 @@ from .sockets import bound
 
 _BUCKETS = (0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.25, 1.0)
 _MOST = 8192  # bytes of a request for the page
+_MOST_OPEN = 16  # callers at once: whoever keeps more open takes no descriptors from those who submit
 
 
 class Metrics:
@@ -54,15 +55,27 @@ class Metrics:
 async def serve(metrics: Metrics, where: str) -> asyncio.Server:
     """Serve the page at *where*: a path for a unix socket, or "127.0.0.1:PORT" or "[::1]:PORT". Raises `ValueError`."""
 
+    open_now: set[asyncio.StreamWriter] = set()
+
     async def answer(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        with contextlib.suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
-            async with asyncio.timeout(5):
-                head = await reader.readuntil(b"\r\n\r\n")
-                writer.write(_response(head, metrics))
-                await writer.drain()
-        writer.close()
+        open_now.add(writer)
+        try:
+            if len(open_now) <= _MOST_OPEN:
+                await _answered(reader, writer, metrics)
+        finally:
+            open_now.discard(writer)
+            writer.transport.abort()  # what was written is in the kernel's hands, or nobody reads it
 
     return await asyncio.start_server(answer, sock=_listening(where), limit=_MOST)
+
+
+async def _answered(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, metrics: Metrics) -> None:
+    writer.transport.set_write_buffer_limits(0)  # `drain` waits until all is written
+    with contextlib.suppress(OSError, asyncio.TimeoutError, asyncio.IncompleteReadError, asyncio.LimitOverrunError):
+        async with asyncio.timeout(5):
+            head = await reader.readuntil(b"\r\n\r\n")
+            writer.write(_response(head, metrics))
+            await writer.drain()
 
 
 def _response(head: bytes, metrics: Metrics) -> bytes:
