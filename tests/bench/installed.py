@@ -15,13 +15,14 @@ MAPLE = os.path.join(os.path.dirname(sys.executable), "maple")
 class Installed:
     """A prefix below *root*; its sbatch hands over to *real*."""
 
-    def __init__(self, root: Path, real: str, site: str = "ncsa-delta") -> None:
+    def __init__(self, root: Path, real: str, site: str = "ncsa-delta", socket: str = "") -> None:
         self.prefix, self.front = root / "maple", str(root / "maple" / "bin" / "sbatch")
         words = ["--prefix", str(self.prefix), "--bin", str(self.prefix / "bin"), "--site", site]
+        words += ["--socket", socket] if socket else []
         command = [MAPLE, "admin", "install", *words, "--real-sbatch", real]
         subprocess.run(command, check=True, capture_output=True, timeout=120)
         with open(self.prefix / "current/etc/front.conf", "a") as file:
-            file.write("helper_ms=30000\n")  # a late answer would be measured as none
+            file.write("helper_ms=30000\nsocket_ms=30000\n")  # a late answer would be measured as none
         self.home = root / "home"
         self.home.mkdir()
 
