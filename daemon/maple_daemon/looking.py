@@ -171,7 +171,7 @@ class Looker:
         for what, number in (("version", 1), ("reused", len(reuse.same)), ("read", len(reuse.again))):
             self._told(what, number)
         user.versions[version.id] = versions.known_of(version)
-        self._write.do(lambda store: store.keep_version(version))
+        self._write.do(lambda store: store.keep_version(version), len(version.script))
         return version.id
 
     async def _known(self, uid: int, user: User) -> list[versions.Known]:
@@ -200,7 +200,7 @@ class Looker:
         text = json.dumps(shown, separators=(",", ":"), sort_keys=True).encode()
         uid, at, packed = draft.peer.uid, draft.at, zlib.compress(text)
         key = hashlib.sha256(b"shown %d " % uid + text).digest()
-        self._write.do(lambda store: store.keep_decision(key, uid, packed, at))
+        self._write.do(lambda store: store.keep_decision(key, uid, packed, at), len(packed))
         return key.hex()
 
     def files(self, uid: int, base: str, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:

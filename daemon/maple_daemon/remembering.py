@@ -8,6 +8,7 @@ import random
 import threading
 import time
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from .log import cause
@@ -15,7 +16,9 @@ from .store.protocol import Caps, Gone, NotKept, Store, StoreError
 
 RETRY = 30.0  # seconds before a broken store is opened again
 PURGE = 3600.0  # seconds between two purges
+MOST_AHEAD = 86400.0  # seconds that the wall clock may have been put on since the start, and be believed
 MOST_WAITING = 20_000  # changes; further ones are dropped, and counted
+MOST_BYTES = 128 << 20  # that they hold
 Open = Callable[[], Store]
 Result = TypeVar("Result")
 
@@ -28,21 +31,30 @@ class Keeper:
 
     def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
         self._open_store, self._complain, self._retry = open_store, complain, retry
+        self._held, self._counting = 0, threading.Lock()  # bytes of changes that wait
         self._jobs: queue.Queue[Callable[[Store | None], None] | None] = queue.Queue(MOST_WAITING)
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._thread.start()
 
-    def do(self, change: Callable[[Store], object]) -> None:
-        """Make a change some time soon; if it cannot be made, that is said and forgotten."""
+    def do(self, change: Callable[[Store], object], size: int = 0) -> None:
+        """Make a change some time soon; if it cannot be made, that is said and forgotten. *size*: bytes it holds."""
 
         def job(store: Store | None) -> None:
+            self._hold(-size)
             if store is not None:
                 change(store)
 
         try:
+            if self._held + size > MOST_BYTES:
+                raise queue.Full
             self._jobs.put_nowait(job)
+            self._hold(size)
         except queue.Full:
             self._complain("the store is slower than what happens; a change was dropped")
+
+    def _hold(self, size: int) -> None:
+        with self._counting:
+            self._held += size
 
     async def ask(self, question: Callable[[Store], Result], seconds: float) -> Result | None:
         """Return the answer, None where there is none within *seconds*. Raises nothing."""
@@ -108,12 +120,18 @@ class Keeper:
 async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], every: float = PURGE) -> None:
     """Remove what is too old or too much, soon after the start and then each hour, until cancelled.
 
-    Not to the second, so that the daemons of several login nodes do not do it at once.
+    Not to the second, so that the daemons of several login nodes do not do it at once. A wall clock that jumps ahead
+    makes nothing old.
     """
+    wall, steady = time.time(), time.monotonic()
     await asyncio.sleep(every / 30 * random.uniform(0.5, 1.5))
     while True:
-        keeper.do(lambda store: said(store.purge(time.time(), caps)))
+        keeper.do(partial(_purge, said, min(time.time(), wall + time.monotonic() - steady + MOST_AHEAD), caps))
         await asyncio.sleep(every * random.uniform(0.9, 1.1))
+
+
+def _purge(said: Callable[[Gone], None], now: float, caps: Caps, store: Store) -> None:
+    said(store.purge(now, caps))
 
 
 def _close(store: Store | None) -> None:

@@ -8,16 +8,17 @@ import os
 import signal
 import socket
 import time
+from typing import Any
 
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
 
-from . import metrics, rules_in_force, sockets
+from . import descriptors, metrics, rules_in_force, sockets
 from .described import is_clean
 from .exact import Memory
 from .handlers import Handled, Handler
 from .limits import Limits
-from .log import log
+from .log import cause, log
 from .notify import notify
 from .peers import Peer
 from .queries import Questions
@@ -41,7 +42,9 @@ class Service:
         self.metrics = metrics.Metrics()
         self.memory = Memory(settings.memory_mib << 20)
         in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
-        self.limits = Limits(settings.bounds, time.monotonic)
+        bounds = settings.bounds
+        bounds = bounds._replace(all=descriptors.for_callers(bounds.all, settings.worker_count + 1))
+        self.limits = Limits(bounds, time.monotonic)
         self.workers = Workers(settings.worker_count, in_force.snapshot)
         self.handler = Handler(in_force, self.memory, self.workers)
         self.handler.heard = self._heard
@@ -62,6 +65,7 @@ class Service:
     async def run(self, listening: socket.socket) -> None:
         """Serve until SIGTERM or SIGINT; SIGHUP reads site, policy and rules anew."""
         stopped, loop = asyncio.Event(), asyncio.get_running_loop()
+        loop.set_exception_handler(_unexpected)
         for number in (signal.SIGTERM, signal.SIGINT):
             loop.add_signal_handler(number, stopped.set)
         loop.add_signal_handler(signal.SIGHUP, lambda: asyncio.ensure_future(self.reload()))
@@ -115,7 +119,7 @@ class Service:
             if is_clean(learnt):
                 store.keep_decision(key, uid, learnt, at)
 
-        self.keepers[1].do(keep)
+        self.keepers[1].do(keep, len(learnt))
 
     async def reload(self) -> None:
         """Read site, policy and rules anew; what cannot be read leaves the old ones in force."""
@@ -162,6 +166,12 @@ class Service:
             self.metrics.open.set(self.limits.connections)
             notify("WATCHDOG=1")
             await asyncio.sleep(1)
+
+
+def _unexpected(loop: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
+    """Say what went wrong where nobody waited for it, in one line without anybody's words."""
+    error = told.get("exception")
+    log().error("unexpected", what=told.get("message", ""), why=cause(error) if error else "")
 
 
 def _purged(gone: Gone) -> None:
