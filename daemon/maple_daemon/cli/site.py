@@ -60,6 +60,27 @@ def list_(as_json: bool) -> None:
         click.echo("%s %s" % ("*" if one == here else " ", one))
 
 
+@site.command(epilog="Example: maple site init --id my-cluster -o my-cluster.toml")
+@click.option("--id", "site_id", default="", metavar="ID", help="Id of the site.  [default: of FILE, else ClusterName]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), metavar="FILE", help="Write there, to no file that exists."
+)
+def init(site_id: str, output: Path | None) -> None:
+    """Draft a site file from the running system: nodes, partitions or queues, limits, launchers.
+
+    Only asks, and changes nothing. Each value says where it was read; what nobody said is left out and listed at the
+    end. The draft is in mode observe until somebody has read it.
+    """
+    from ..sites.drafting_command import drafted, save
+
+    text = drafted(site_id, output)
+    if output is None:
+        click.echo(text, nl=False)
+        return
+    save(text, output)
+    click.echo("%s: drafted; read it, then: maple site lint %s" % (output, output), err=True)
+
+
 @site.command(epilog="Example: maple site show nersc-perlmutter")
 @_SITE
 @click.option("--json", "as_json", is_flag=True, help="Print what the snapshot holds.")

@@ -1,0 +1,75 @@
+"""`maple site init` on a real Slurm in the shape of each site: what it drafts is what the lab was made of."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from pathlib import Path
+
+import pytest
+from maple_agents.sites.files import parse
+
+from tests.daemon.site_init_truth import facts, has_gres
+from tests.lab import Lab
+from tests.lab.shape import GPU4, WHOLE_NODE3, NodeGroup, PartitionShape, Shape
+from tests.lab.sites import shape_of_site, slurm_sites
+
+MAPLE = str(Path(sys.executable).with_name("maple"))
+MIXED = Shape(
+    "mixed_2",
+    (
+        NodeGroup(
+            "big", 3, gpus=8, gpu_type="h100", cores=96, threads_per_core=2, memory_gib=1024, features=("ib", "h100")
+        ),
+        NodeGroup("slice", 1, gpus=7, gpu_type="1g.5gb", cores=32, memory_gib=128),
+        NodeGroup("plain", 2, cores=48, memory_gib=192, features=("ib",)),
+        NodeGroup("fat", 1, cores=48, memory_gib=1536, features=("ib",)),
+    ),
+    (
+        PartitionShape("gpu", ("big", "slice"), max_time=None, default=True),
+        PartitionShape("wide", ("big", "plain", "fat"), max_time=3 * 86400, max_nodes=6, min_nodes=2),
+        PartitionShape("alone", ("plain",), max_time=3600, exclusive=True),
+    ),
+)
+SHAPES = {"GPU4": GPU4, "WHOLE_NODE3": WHOLE_NODE3, "MIXED": MIXED}
+
+
+def shape(name: str) -> Shape:
+    """Return one of ours, or that of a site."""
+    return SHAPES[name] if name in SHAPES else shape_of_site(name)
+
+
+@pytest.mark.parametrize("name", [*SHAPES, *slurm_sites()])
+def test_what_is_drafted_is_what_the_lab_was_made_of(name: str, tmp_path: Path) -> None:
+    """Nothing is wrong; left out is the default partition where a plug-in may choose another, and what GRES lacks."""
+    made = shape(name)
+    with Lab(made) as lab:
+        done = lab.run([MAPLE, "site", "init"], timeout=60)
+    assert (done.returncode, done.stderr) == (0, "")
+    file = parse(done.stdout.encode(), "draft")
+    found = list(facts(made, file))
+    assert [one for one in found if one.verdict == "WRONG"] == []
+    left = {one.what for one in found if one.verdict == "left out"}
+    plugin = "(lua)" in done.stdout
+    assert left <= ({"default"} if plugin else set()) | (set() if has_gres(made) else {"GPUs"})
+    assert file.mode == "observe" and file.scheduler.node_kinds_complete
+    assert file.scheduler.partitions_complete is not plugin
+    default = next((one.name for one in made.partitions if one.default), None)
+    if plugin and default:
+        assert '# default_partition = "%s"' % default in done.stdout
+
+
+def test_nodes_are_the_same_as_json_and_as_a_table(lab_of, tmp_path: Path) -> None:
+    """A release without JSON gives the same file but for the command that is named."""
+    lab = lab_of(MIXED)
+    json_too = lab.run([MAPLE, "site", "init"], timeout=60).stdout
+    text_only = tmp_path / "bin"
+    text_only.mkdir()
+    real = shutil.which("sinfo")
+    (text_only / "sinfo").write_text('#!/bin/sh\ncase "$*" in *--json*) exit 1;; esac\nexec %s "$@"\n' % real)
+    (text_only / "sinfo").chmod(0o755)
+    path = "%s:%s" % (text_only, lab.environment()["PATH"])
+    table = lab.run([MAPLE, "site", "init"], env=lab.environment(PATH=path), timeout=60).stdout
+    assert "sinfo -a --json" in json_too and "sinfo -a -N" in table
+    kept = [line for line in json_too.splitlines() if "where =" not in line and "cpu_arch" not in line]
+    assert kept == [line for line in table.splitlines() if "where =" not in line]
