@@ -19,6 +19,7 @@ from maple_submit_filter.site import Site
 
 from .exact import Known, Memory, key_of
 from .peers import Peer
+from .readings import Wish
 from .rules_in_force import InForce
 from .workers import Decided
 
@@ -60,6 +61,7 @@ class Handler:
         self.kept: Callable[[bytes, int], Awaitable[bytes | None]] = _no_store
         self.keep: Callable[[bytes, int, bytes], None] = lambda key, uid, data: None
         self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
+        self.wish: Callable[[Request, Peer, bytes], Wish | None] = lambda request, peer, key: None
         self.over: Callable[[int, bytes, bytes], None] = lambda uid, nonce, taught: (
             None
         )  # a conversation, and what it taught
@@ -71,7 +73,14 @@ class Handler:
         began = time.monotonic()
         handled, decision = await self._handled(request, frame, peer)
         self.heard(request, peer, handled, decision, time.monotonic() - began)
-        return handled
+        return self._wishing(request, peer, handled)
+
+    def _wishing(self, request: Request, peer: Peer, handled: Handled) -> Handled:
+        """Return the same with what should be read of the user's files."""
+        wish = self.wish(request, peer, handled.key) if handled.reply else None
+        if wish is None or handled.reply is None:
+            return handled
+        return handled._replace(reply=handled.reply._replace(read=wish.record, read_unless=wish.unless))
 
     async def _handled(self, request: Request, frame: bytes, peer: Peer) -> tuple[Handled, Decision | None]:
         mode = answers.mode_of(request, self.in_force.policy, peer.gids)

@@ -203,13 +203,16 @@ class Looker:
         self._write.do(lambda store: store.keep_decision(key, uid, packed, at), len(packed))
         return key.hex()
 
-    def files(self, uid: int, base: str, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:
+    def files(
+        self, uid: int, base: str, record: str, parts: tuple[Part, ...], values: tuple[Value, ...],
+        read: tuple[str, ...] | None = None,
+    ) -> bool:  # fmt: skip
         """Keep what the user's own process has read of his files; other files than before make another version."""
         user = self._users.get(uid)
         now = user.versions.get(self.current(uid, base)) if user is not None else None
         if user is None or now is None or not parts:
             return False
-        version = versions.with_files(now.version, base, parts, values, time.time())
+        version = versions.with_files(now.version, base, parts, values, time.time(), read)
         for known in (user.versions.get(base), user.versions.get(version.id)):
             if known is not None and versions.same_files(known.version.parts, parts):
                 version = known.version  # the files are again as they were

@@ -1,8 +1,9 @@
 """What a user asks about himself over the same socket: frames of JSON, answered for the uid that the kernel names.
 
-"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}. "MPA1" tells what the user's own process has
-read of his files: {"record", "parts", "values"} as `maple_submit_filter.job_records` has them, each part and value a
-list.
+"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}; the user's own process that reads his files
+asks {"ask": "reading", "record"} which to read. "MPA1" tells what it has read: {"record", "parts", "values"} as
+`maple_submit_filter.job_records` has them, each part and value a list, and {"read", "looked"}: hashes of the parts that
+were read now, and of each file path, facts, hash, extract, as `readings` has them.
 "MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
 """
 
@@ -16,6 +17,7 @@ from typing import Any, Protocol
 from maple_agents.models.masking import masked
 from maple_submit_filter.job_records import Part, Value, Version
 
+from .readings import Looked
 from .remembering import Keeper
 from .store.protocol import Store
 from .versions import FILES
@@ -27,6 +29,7 @@ MOST_ANSWER = 16 << 20
 MOST_ROWS = 500
 MOST_SCRIPTS = 50  # versions with their scripts in one answer
 MOST_PARTS, MOST_VALUES, MOST_TEXT = 64, 1000, 1000
+MOST_LOOKED, MOST_PATH, MOST_FACTS, MOST_EXTRACT = 64, 4096, 160, 128 << 10
 SECONDS = 2.0
 Told = dict[str, Any]
 
@@ -34,8 +37,20 @@ Told = dict[str, Any]
 class Learner(Protocol):
     """Who is told what was read of a user's files."""
 
-    def analysed(self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:
-        """Keep it; return whether there is such a record of this uid."""
+    def analysed(
+        self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...], read: tuple[str, ...] | None
+    ) -> bool:
+        """Keep it; return whether there is such a record of this uid. *read*: the parts read now, None: all."""
+
+
+class Reading(Protocol):
+    """Who knows which files are to be read."""
+
+    def take(self, uid: int, record: str) -> Told | None:
+        """Return what this uid's process should read now."""
+
+    def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
+        """Remember how the files were."""
 
 
 class Wrong(ValueError):
@@ -45,8 +60,8 @@ class Wrong(ValueError):
 class Questions:
     """Answers from the store, and hands on what is told."""
 
-    def __init__(self, read: Keeper, learner: Learner) -> None:
-        self._read, self._learner = read, learner
+    def __init__(self, read: Keeper, learner: Learner, reading: Reading) -> None:
+        self._read, self._learner, self._reading = read, learner, reading
 
     async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
         """Return the frame that answers. Raises nothing that a question could cause."""
@@ -61,6 +76,8 @@ class Questions:
         return ANSWER + len(text).to_bytes(4, "big") + text
 
     async def _asked(self, told: Told, uid: int) -> Any:
+        if told.get("ask") == "reading":
+            return self._reading.take(uid, _text(told, "record"))
         question = _QUESTIONS.get(_text(told, "ask"))
         if question is None:
             raise Wrong("unknown question; known are %s" % ", ".join(_QUESTIONS))
@@ -72,7 +89,13 @@ class Questions:
     def _told(self, told: Told, uid: int) -> bool:
         parts = tuple(_part(one) for one in _list(told, "parts", MOST_PARTS))
         values = tuple(_value(one) for one in _list(told, "values", MOST_VALUES))
-        return self._learner.analysed(uid, _text(told, "record"), parts, values)
+        looked = tuple(_looked(one) for one in _list(told, "looked", MOST_LOOKED))
+        read = _hashes(told["read"]) if "read" in told else None
+        record = _text(told, "record")
+        kept = self._learner.analysed(uid, record, parts, values, read)
+        if kept or not parts:
+            self._reading.done(uid, record, looked)
+        return kept
 
 
 def _versions(store: Store, uid: int, told: Told) -> list[Told]:
@@ -168,6 +191,24 @@ def _value(one: list[Any]) -> Value:
         raise Wrong("a value is name, value, file, line, part, by")
     name, value, file, part, by = _texts((*one[:3], *one[4:]))
     return Value(name, masked(value), file, one[3], part, by)
+
+
+def _hashes(told: Any) -> tuple[str, ...]:
+    if not isinstance(told, list) or len(told) > MOST_PARTS:
+        raise Wrong("read: not a list of at most %d hashes" % MOST_PARTS)
+    return tuple(_texts(tuple(told)))
+
+
+def _looked(one: list[Any]) -> Looked:
+    """A file's path, facts, hash and extract; the front will be handed the first two, and takes no others."""
+    if len(one) != 4 or not all(isinstance(each, str) for each in one):
+        raise Wrong("a file that was looked for is path, facts, hash, extract")
+    path, facts, digest, extract = one
+    if not 0 < len(path) < MOST_PATH or len(facts) >= MOST_FACTS or len(extract) > MOST_EXTRACT or len(digest) > 64:
+        raise Wrong("a file that was looked for: too long")
+    if any("\0" in text or max(text, default="") > "\xff" for text in (path, facts)):
+        raise Wrong("a file that was looked for: not bytes without a NUL")
+    return Looked(path, facts, digest, extract)
 
 
 def _texts(found: tuple[Any, ...]) -> list[str]:

@@ -36,6 +36,7 @@ class Files(NamedTuple):
 
     parts: tuple[Part, ...]
     values: tuple[Value, ...]
+    read: tuple[str, ...] | None
 
 
 class Recorder:
@@ -99,13 +100,16 @@ class Recorder:
             log().warning("not learnt", record=draft.id, why=type(error).__name__)
         self._settle(draft)
 
-    def analysed(self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...]) -> bool:
+    def analysed(
+        self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...],
+        read: tuple[str, ...] | None = None,
+    ) -> bool:  # fmt: skip
         """Keep what the user's own process has read of his files for a record of his; False: there is none."""
         if (uid, record) in self._early and sum(one is not None for one in self._early.values()) < MOST_EARLY:
-            self._early[uid, record] = Files(parts, values)
+            self._early[uid, record] = Files(parts, values, read)
             return True
         base = self._recent.get((uid, record))
-        return base is not None and self._looker.files(uid, base, record, parts, values)
+        return base is not None and self._looker.files(uid, base, record, parts, values, read)
 
     def _settle(self, draft: Draft) -> None:
         log().info("submission", **dict(drafts.told_of(draft)))

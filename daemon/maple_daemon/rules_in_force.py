@@ -13,12 +13,16 @@ from maple_submit_filter.site import Site
 
 
 class InForce(NamedTuple):
-    """*facts*: the hash. *snapshot*: the path of the site's facts, "" where nobody has described it."""
+    """*facts*: the hash. *snapshot*: the path of the site's facts, "" where nobody has described it.
+
+    *child*: the program that reads a user's files as the user, "" where there is none.
+    """
 
     site: Site
     policy: Policy
     facts: bytes
     snapshot: str
+    child: str = ""
 
 
 def read(conf_path: str) -> InForce:
@@ -29,7 +33,7 @@ def read(conf_path: str) -> InForce:
     if snapshot:
         with open(snapshot, "rb") as file:
             made.update(file.read())
-    return InForce(settled.site(conf), settled.policy(conf), made.digest(), snapshot)
+    return InForce(settled.site(conf), settled.policy(conf), made.digest(), snapshot, conf.get("child", ""))
 
 
 def generic() -> InForce:

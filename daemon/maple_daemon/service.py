@@ -22,6 +22,7 @@ from .log import cause, log
 from .notify import notify
 from .peers import Peer
 from .queries import Questions
+from .readings import Readings
 from .recording import Recorder
 from .remembering import Keeper, purging
 from .server import Server
@@ -53,12 +54,16 @@ class Service:
             self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
         self.recorder: Recorder | None = None
+        self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups))
         if self.keepers:
             self.recorder = Recorder(
                 self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered
             )
             self.handler.over = self.recorder.over
-            self.server.questions = Questions(self.keepers[0], self.recorder)
+            self.readings = Readings(time.monotonic)
+            self.handler.wish = self.readings.wish
+            self.server.questions = Questions(self.keepers[0], self.recorder, self.readings)
+        self._let_read()
         self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
         self._page: asyncio.Server | None = None
 
@@ -139,10 +144,17 @@ class Service:
         self.handler.in_force, self.handler.deciders = new, self.workers
         if new.facts != old.facts:
             self.memory.clear()
+        self._let_read()
         await workers.stop()
         if self.recorder is not None:
             await self.recorder.renew()
         log().info("reloaded", site=new.site.id, changed=new.facts != old.facts)
+
+    def _let_read(self) -> None:
+        """Have files read where the settings let it and the front has what reads them; what was read is forgotten."""
+        admission = self.settings.admission
+        self.readings.on = bool(self.keepers and admission.read_files and self.handler.in_force.child)
+        self.readings.forget()
 
     def _heard(self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
         self.metrics.seconds.labels(handled.how).observe(seconds)

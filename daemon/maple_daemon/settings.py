@@ -38,6 +38,16 @@ class Keep(Table):
     mib: Annotated[int, Field(ge=1)] = Caps().bytes >> 20
 
 
+class Admission(Table):
+    """*read_files*: whether a user's own process may read his program and its configs, where front.conf names it.
+
+    *not_groups*: ids of Unix groups whose members' files are not read.
+    """
+
+    read_files: bool = True
+    not_groups: list[int] = []
+
+
 class Settings(Table):
     """*conf*: the front's own file, which names site, policy and modes. *metrics*: a socket's path, or a loopback port.
 
@@ -59,6 +69,7 @@ class Settings(Table):
     per_user: PerUser = PerUser()
     store: str = "/var/lib/maple/memory.db"
     keep: Keep = Keep()
+    admission: Admission = Admission()
     metrics: str = ""
     spool: str = ""
     events_socket: str = ""

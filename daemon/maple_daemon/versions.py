@@ -197,8 +197,14 @@ def above(script: bytes, parts: Iterable[Part]) -> Mapping[str, bytes]:
     return found
 
 
-def with_files(version: Version, base: str, parts: Iterable[Part], values: Iterable[Value], at: float) -> Version:
-    """Return the version with what was read of the user's files: a new one if it had others. *base*: its first id."""
+def with_files(
+    version: Version, base: str, parts: Iterable[Part], values: Iterable[Value], at: float,
+    read: Iterable[str] | None = None,
+) -> Version:  # fmt: skip
+    """Return the version with what was read of the user's files: a new one if it had others. *base*: its first id.
+
+    *read*: hashes of the files that were read for it, None: all of them; of others the values were known.
+    """
     files = tuple(one for one in parts if one.kind in FILES)
     before = tuple(one for one in version.parts if one.kind in FILES)
     if same_files(files, before):
@@ -207,10 +213,12 @@ def with_files(version: Version, base: str, parts: Iterable[Part], values: Itera
     hashes = {one.hash for one in files}  # what the script says is read of the script, by whom it may be used again
     kept = [one for one in version.values if one.part in {part.hash for part in own}]
     merged = tuple(dict.fromkeys((*kept, *(one for one in values if one.part in hashes))))
+    again = " ".join(sorted(hashes.intersection(read) if read is not None else hashes))
     if not before:
-        return version._replace(parts=own + files, values=merged)
+        again = " ".join(filter(None, (version.read, again)))
+        return version._replace(parts=own + files, values=merged, read=again)
     made = id_with_files(base, files)
-    return version._replace(id=made, parent=version.id, at=at, parts=own + files, values=merged)
+    return version._replace(id=made, parent=version.id, at=at, parts=own + files, values=merged, read=again)
 
 
 def same_files(one: Sequence[Part], other: Sequence[Part]) -> bool:

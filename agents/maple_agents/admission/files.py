@@ -15,14 +15,14 @@ from .analysis import Analysis, Read, analysed, from_script, played
 from .arguments import Argument
 from .candidates import Candidate, of_key, part_at
 from .configs import of_config
+from .extracts import CONFIG, PACKAGES, SOURCE
 from .folders import module_paths, program_paths, work_folder
 from .hydra import Composed, Setting, composed
 from .launched import FRAMEWORKS, common_arguments, line_at
 from .opened import Files
-from .packages import packages
 from .programs import Started, main, one_program
-from .python_source import Declared, Source, source
-from .trees import SUFFIXES, leaves
+from .python_source import Declared, Source
+from .trees import SUFFIXES
 
 _CONFIG = re.compile(  # options that name a configuration of the training: that of a model or a tokenizer is none
     r"(?:(?:train|training|trainer|exp|experiment|base|ds|deepspeed|run|main|job|yaml)_)?"
@@ -38,7 +38,9 @@ _HYDRA = {"config_name": ("--config-name", "-cn"), "config_path": ("--config-pat
           "config_dir": ("--config-dir", "-cd")}  # fmt: skip
 
 
-def read_files(submission: Submission, parts: Sequence[Part], site: Site = GENERIC_SLURM) -> Analysis:
+def read_files(
+    submission: Submission, parts: Sequence[Part], site: Site = GENERIC_SLURM, files: Files | None = None
+) -> Analysis:
     """Return what script and files say, with the parts that were read; values of the script alone are among them.
 
     Reads only files that the script, the program or its configs name, and the usual lists of packages beside the
@@ -47,7 +49,7 @@ def read_files(submission: Submission, parts: Sequence[Part], site: Site = GENER
     read = played(submission, site)
     if read is None:
         return Analysis()
-    files = Files(os.fsdecode(submission.cwd))
+    files = files or Files(os.fsdecode(submission.cwd))
     candidates = from_script(read, parts)
     found = main(read.plan)
     folder = work_folder(read.job, found[0].step.line) if found and one_program(found) else None
@@ -87,9 +89,9 @@ class _Program:
         waiting = [os.path.normpath(path)]
         while waiting and len(found) < 12:
             one = waiting.pop(0)
-            data = self._files.read(one, "program") if one not in found else None
-            if data is not None:
-                found[one] = source(data)
+            said = self._files.extracted(one, "program", SOURCE) if one not in found else None
+            if said is not None:
+                found[one] = said
                 for dots, module in found[one].local:
                     paths = module_paths(dots, module, one, top)
                     waiting += [os.path.normpath(each) for each in paths if self._files.is_there(each)][:1]
@@ -126,8 +128,8 @@ class _Program:
         """Yield the settings of the configs that are named; Accelerate's may name one of DeepSpeed's."""
         waiting = list(dict.fromkeys(self._config_paths()))
         for path in waiting:
-            data = self._files.read(path, "config")
-            for one in leaves(data, path) if data is not None else ():
+            config = self._files.extracted(path, "config", CONFIG)
+            for one in config.leaves if config is not None else ():
                 yield Setting(one.path, one.value, os.path.normpath(path), one.line)
                 other = os.path.join(self._folder, one.value or "")
                 if one.path == "deepspeed_config.deepspeed_config_file" and other not in waiting:
@@ -205,8 +207,8 @@ class _Program:
         path = next(iter(self._sources), "")
         folders = dict.fromkeys((os.path.dirname(path), self._folder)) if path else {}
         for one in (os.path.join(folder, name) for folder in folders for name in _REQUIREMENTS):
-            data = self._files.read(one, "requirements") if self._files.is_there(one) else None
-            value = " ".join(packages(data, one))[: names.MOST_VALUE] if data is not None else ""
+            wanted = self._files.extracted(one, "requirements", PACKAGES) if self._files.is_there(one) else None
+            value = " ".join(wanted or ())[: names.MOST_VALUE]
             if value and names.allowed("packages", value):
                 yield Candidate("packages", value, *self._place(os.path.normpath(one), 1), "config")
                 return

@@ -7,12 +7,12 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from .extracts import CONFIG
 from .opened import Files
-from .trees import Leaf, leaves
+from .trees import Leaf
 
 DEEPEST = 8  # configs that name configs
 MOST_LAID = 200  # configs, each time it is named
-_PACKAGE = re.compile(rb"^\s*#\s*@package\s+(\S+)", re.MULTILINE)
 _ITEM = re.compile(r"defaults\.(\d+)(?:\.(.+))?")
 _REFERENCE = re.compile(r"\$\{([A-Za-z_][\w.]*)\}")
 
@@ -68,12 +68,10 @@ class _Composer:
         path = self._path(group, config)
         self._laid += 1
         allowed = depth <= DEEPEST and self._laid <= MOST_LAID and path not in above
-        data = self._files.read(path, "config") if allowed else None
-        if data is None:
+        told = self._files.extracted(path, "config", CONFIG) if allowed else None
+        if told is None:
             return
-        found = leaves(data, path)
-        said = _PACKAGE.search(data)
-        package = _package(said[1].decode("utf-8", "replace") if said else "", package)
+        found, package = told.leaves, _package(told.package, package)
         self.overridden.update(_overridden(found, group))
         items = _items(found) if depth else [*_items(found), *self._added(_items(found))]
         known = any(one.own for one in items) or not items

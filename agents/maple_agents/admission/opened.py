@@ -3,38 +3,64 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import os
 import stat
+from collections.abc import Callable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
 from maple_submit_filter.job_records import Part
+from maple_submit_filter.learnt import facts_of
 
 MOST_BYTES = 256 * 1024  # of one file
 MOST_FILES = 24
+T = TypeVar("T")
+
+
+class Form(Generic[T]):
+    """What is made of a file's content and path, and how it comes back from JSON. Raises `TypeError`, `ValueError`."""
+
+    def __init__(self, name: str, made: Callable[[bytes, str], T], kept: Callable[[Any], T]) -> None:
+        self.name, self.made, self.kept = name, made, kept
+
+
+class Extract(NamedTuple):
+    """What was made of a file before, as JSON. *facts*: how the file was, as `learnt.facts_of` has it."""
+
+    facts: bytes
+    text: str
 
 
 class Files:
-    """Reads each file once; *top*: the folder that names are told relative to."""
+    """Reads each file once; *top*: the folder that names are told relative to.
 
-    def __init__(self, top: str, most: int = MOST_FILES) -> None:
-        self._top, self._most = top, most
-        self._known: dict[str, bytes | None] = {}
+    *known*: extracts by path: a file that is as it was then is not read again.
+    """
+
+    def __init__(self, top: str, most: int = MOST_FILES, known: Mapping[str, Extract] | None = None) -> None:
+        self._top, self._most, self._known = top, most, known or {}
+        self._made: dict[tuple[str, str, str], Any] = {}  # by path, kind and form
+        self._taken: set[str] = set()
         self.parts: dict[str, Part] = {}  # by path
+        self.looked: dict[str, bytes] = {}  # every file that was looked for, as it was
+        self.extracts: dict[str, str] = {}  # by path
+        self.read: list[str] = []  # paths of those whose content was read now
 
-    def read(self, path: str, kind: str) -> bytes | None:
-        """Return a file's content, None where it may not be read, is no regular file, or is one too many."""
+    def extracted(self, path: str, kind: str, form: Form[T]) -> T | None:
+        """Return what is made of a file, None where it may not be read, is no regular file, or is one too many."""
         path = os.path.normpath(path)
-        if path not in self._known:
-            if len(self._known) >= self._most:
+        name = (path, kind, form.name)
+        if name not in self._made:
+            if path not in self._taken and len(self._taken) >= self._most:
                 return None
-            self._known[path] = content(path)
-        data = self._known[path]
-        if data is not None and path not in self.parts:
-            lines = data.count(b"\n") + (not data.endswith(b"\n"))
-            self.parts[path] = Part(kind, self.name(path), _digest(kind, data), (1, lines))
-        return data
+            self._taken.add(path)
+            self._made[name] = self._kept(path, kind, form) or self._read(path, kind, form)
+        made = self._made[name]
+        return None if made is None else made[0]
 
     def is_there(self, path: str) -> bool:
         """Return whether there is such a regular file; it counts for nothing."""
+        self._look(os.path.normpath(path))
         return os.path.isfile(path)
 
     def name(self, path: str) -> str:
@@ -43,6 +69,43 @@ class Files:
         under = path.startswith(self._top.rstrip("/") + "/")
         shown = os.path.relpath(path, self._top) if under else path
         return shown.encode("utf-8", "replace").decode()
+
+    def _look(self, path: str) -> bytes:
+        """Return how a file is; of one that was looked at before, how it was: a later change shows."""
+        if path not in self.looked:
+            try:
+                self.looked[path] = facts_of(os.fsencode(path))
+            except ValueError:
+                return b""  # no name of any file
+        return self.looked[path]
+
+    def _kept(self, path: str, kind: str, form: Form[T]) -> tuple[T] | None:
+        """Return what was made of the file before, if it still is that file."""
+        known, facts = self._known.get(path), self._look(path)
+        if known is None or not facts or known.facts != facts:
+            return None
+        try:
+            was, of, digest, lines, told = json.loads(known.text)
+            if (was, of) != (form.name, kind) or not isinstance(digest, str) or not isinstance(lines, int):
+                return None
+            made = form.kept(told)
+        except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+            return None
+        self.parts.setdefault(path, Part(kind, self.name(path), digest, (1, lines)))
+        self.extracts[path] = known.text
+        return (made,)
+
+    def _read(self, path: str, kind: str, form: Form[T]) -> tuple[T] | None:
+        self._look(path)
+        data = content(path)
+        if data is None:
+            return None
+        lines = data.count(b"\n") + (not data.endswith(b"\n"))
+        part = self.parts.setdefault(path, Part(kind, self.name(path), _digest(kind, data), (1, lines)))
+        made = form.made(data, path)
+        self.read.append(path)
+        self.extracts[path] = json.dumps([form.name, kind, part.hash, lines, made], separators=(",", ":"))
+        return (made,)
 
 
 def content(path: str) -> bytes | None:

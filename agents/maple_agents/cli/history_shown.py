@@ -24,6 +24,7 @@ WHY = {
     "new": "read: the first version",
     "changed": "read again: it changed",
     "above": "read again: the same, but what it depends on changed",
+    "anew": "read again: the same, but nothing was kept of it",
 }
 
 

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from maple_agents.memory.remembered import Job
 
 Object = dict[str, object]
+FILES = ("program", "config", "requirements")
 
 
 def told(job: "Job", limit: int) -> Object:
@@ -71,14 +72,15 @@ def diff(version: "Version", parent: "Optional[Version]") -> str:
 def state(part: "Part", version: "Version", parent: "Optional[Version]") -> str:
     """Return how the values of a part came: "known", "changed", "above" (it is the same, what bash sees before is not).
 
-    "new": read for a version that has no parent.
+    "new": read for a version that has no parent. "anew": of a file that is as it was, because more was to be known.
     """
-    of_file = part.kind in ("program", "config", "requirements")
     same = parent is not None and any(one.hash == part.hash for one in parent.parts)
-    if same if of_file else part.hash not in version.read.split():
+    if part.hash not in version.read.split():
         return "known"
     if parent is None:
         return "new"
+    if same and part.kind in FILES:
+        return "anew"
     return "above" if same else "changed"
 
 

@@ -9,9 +9,10 @@ from pathlib import Path
 import pytest
 from maple_agents.admission import opened
 from maple_agents.admission.analysis import analyse
+from maple_agents.admission.extracts import CONFIG
 from maple_agents.admission.files import read_files
 from maple_agents.admission.hydra import MOST_LAID, composed
-from maple_agents.admission.opened import Files
+from maple_agents.admission.opened import Files, Form, T
 from maple_agents.admission.trees import MOST_LEAVES, leaves
 from maple_daemon.sections import script_parts
 from maple_submit_filter.job_records import Value
@@ -88,7 +89,8 @@ def test_a_number_of_files_is_read_and_no_more(tmp_path: Path) -> None:
     for at in range(4):
         (tmp_path / str(at)).write_bytes(b"x")
     files = Files(str(tmp_path), most=3)
-    assert [files.read(str(tmp_path / str(at)), "config") for at in range(4)] == [b"x", b"x", b"x", None]
+    found = [files.extracted(str(tmp_path / str(at)), "config", CONFIG) for at in range(4)]
+    assert [one is not None for one in found] == [True, True, True, False]
     assert len(files.parts) == 3
 
 
@@ -137,10 +139,10 @@ class Counting(Files):
 
     asked = 0
 
-    def read(self, path: str, kind: str) -> bytes | None:
+    def extracted(self, path: str, kind: str, form: Form[T]) -> T | None:
         """Return what there is, and count."""
         self.asked += 1
-        return super().read(path, kind)
+        return super().extracted(path, kind, form)
 
 
 def test_configs_that_name_others_many_times_end(tmp_path: Path) -> None:

@@ -1,0 +1,52 @@
+"""The user's own process that reads his files for the daemon: `python3 -BIS child.py FRONT.CONF RECORD`.
+
+The front starts it, detached and bounded in time and memory (front/detach.c); the daemon says which submission it is
+about, and is told what was read. It holds a lock as long as it runs, so that a user has one; whatever waits meanwhile
+is read by that one. It writes nothing but the lock's empty file in the user's runtime folder, and ends without a word.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+
+MOST_JOBS = 64  # that one process reads; the front bounds its time as well
+
+
+def _folders(conf: str) -> list[str]:
+    """Return what front.conf names as the folders of our packages: nothing of the user's leads to them."""
+    with open(conf, "rb") as file:
+        lines = file.read(16384).split(b"\n")
+    told = [os.fsdecode(line[len(b"child_path=") :]) for line in lines if line.startswith(b"child_path=")]
+    return [folder for folder in (told[-1] if told else "").split(":") if folder.startswith("/")]
+
+
+def main(conf: str, record: str) -> None:
+    """Read for the submission of that record, then for those that wait."""
+    from maple_submit_filter import settled
+
+    from maple_agents.admission import telling
+
+    settings = settled.read_conf(conf)
+    lock = telling.alone(os.getuid())
+    if lock is None:
+        return
+    service = telling.Service(settings.get("socket", ""), settings.get("service_uid", ""))
+    site = settled.site(settings)
+    for _ in range(MOST_JOBS):
+        told = service.ask({"ask": "reading", "record": record})
+        if not isinstance(told, dict):
+            return
+        service.tell(telling.read(told, site))
+        record = ""
+    del lock
+
+
+if __name__ == "__main__":
+    os.environ.clear()
+    sys.path[:0] = _folders(sys.argv[1])
+    try:
+        main(sys.argv[1], sys.argv[2])
+    except Exception:  # there is nobody to tell: what was not read is asked for again
+        os._exit(1)
+    os._exit(0)

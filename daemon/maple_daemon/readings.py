@@ -1,0 +1,207 @@
+"""Whose files are to be read, and when: the daemon opens none, a process of the user's does when it is asked to.
+
+A submission is asked for once. From then on its front is told how the files were, and starts the reading only where one
+is not so any more. What is waited for is held for a short time and within bounds; it is in no store, and no other user
+is told of it.
+"""
+
+from __future__ import annotations
+
+import base64
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from maple_submit_filter.answer import record_id
+from maple_submit_filter.frames import FileFacts, Request, pack_request
+
+from .limits import Bounds, Busy, Limits
+from .peers import Peer
+
+USUAL = Bounds(rate=0.5, burst=20)  # readings that one user's submissions may start: a second in the long run, at once
+WAIT_SECONDS = 30.0  # that a submission waits for its reading: later its files may be those of another
+RUN_SECONDS = 35.0  # after which a reading is over, whatever became of it
+TRIES, PAUSE, LONG_PAUSE = 3, 60.0, 3600.0  # readings that come to nothing, seconds until the next; after so many
+MOST_WAITING, MOST_OF_USER = 16 << 20, 64  # bytes of all, submissions of one
+MOST_HELD = 32 << 20  # bytes of facts and extracts
+_BESIDES = 512
+
+
+class Wish(NamedTuple):
+    """*record*: whose files are wanted, unless all of *unless* are as they were."""
+
+    record: str
+    unless: tuple[FileFacts, ...] = ()
+
+
+class Looked(NamedTuple):
+    """A file that was looked for. *digest*: of its part, "" where it was not read. *extract*: what was read of it.
+
+    The extract is the reading process's own: here it is text that is given back to the same user.
+    """
+
+    path: str
+    facts: str
+    digest: str = ""
+    extract: str = ""
+
+    @property
+    def size(self) -> int:
+        return len(self.path) + len(self.facts) + len(self.extract) + _BESIDES
+
+
+class _Waiting(NamedTuple):
+    request: Request
+    key: bytes
+    since: float
+
+    @property
+    def size(self) -> int:
+        return len(self.request.submission.script or b"") + 8 * _BESIDES
+
+
+class Readings:
+    """*on*: whether files may be read at all. *clock*: seconds, never back. *without*: groups whose files are not."""
+
+    def __init__(
+        self, clock: Callable[[], float], without: frozenset[int] = frozenset(), bounds: Bounds = USUAL
+    ) -> None:
+        self.on, self._without = False, without
+        self._clock, self._limits = clock, Limits(bounds, clock)
+        self._waiting = _Line()
+        self._tried: OrderedDict[tuple[int, bytes], tuple[int, float]] = OrderedDict()
+        self._under_way: OrderedDict[tuple[int, str], tuple[bytes, bytes]] = OrderedDict()  # record → key, cwd
+        self._running: dict[int, float] = {}
+        self._known = _Held()  # by user and key: how the files of a submission were
+        self._extracts = _Held()  # by user and working directory: what was read there last
+
+    def wish(self, request: Request, peer: Peer, key: bytes) -> Wish | None:
+        """Return what the front of this submission should have read, None for nothing."""
+        if not self.on or not key or self._without & peer.gids:
+            return None
+        uid, record = peer.uid, record_id(request)
+        known = self._known.get((uid, key))
+        if known == () or self._is_tried(uid, key):
+            return None
+        self._waiting.add(uid, record, _Waiting(request, key, self._clock()))
+        if known is None and self._running.get(uid, 0) > self._clock():
+            return None  # the one that runs comes back for more
+        try:
+            self._limits.ask(uid)
+        except Busy:
+            return None
+        if known is None:
+            self._note_try(uid, key)
+        return Wish(record, tuple(FileFacts(_bytes(one.path), _bytes(one.facts)) for one in known or ()))
+
+    def take(self, uid: int, record: str) -> dict[str, Any] | None:
+        """Return the submission of that record, else the one of the user's that waits longest; None: there is none.
+
+        As JSON has it: {"record", "request", "known"}, the last what was read before.
+        """
+        self._running.pop(uid, None)
+        found = self._waiting.take(uid, record, self._clock())
+        if found is None:
+            return None
+        name, one = found
+        self._running[uid] = self._clock() + RUN_SECONDS
+        self._note_try(uid, one.key)
+        self._under_way[uid, name] = one.key, one.request.submission.cwd
+        _bound(self._under_way, 4096)
+        known = {each.path: each for each in self._known.get((uid, one.key)) or ()}
+        known.update((each.path, each) for each in self._extracts.get((uid, one.request.submission.cwd)) or ())
+        frame = base64.b64encode(pack_request(one.request)).decode()
+        return {"record": name, "request": frame, "known": [list(each) for each in known.values()]}
+
+    def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
+        """Remember how the files of a submission are that was taken."""
+        key, cwd = self._under_way.pop((uid, record), (b"", b""))
+        if not key:
+            return
+        self._tried.pop((uid, key), None)
+        self._known.put((uid, key), tuple(one._replace(extract="") for one in looked))
+        self._extracts.put((uid, cwd), tuple(one for one in looked if one.extract))
+
+    def forget(self) -> None:
+        """Forget all that was read: it may be read otherwise now."""
+        self._known, self._extracts = _Held(), _Held()
+        self._tried.clear()
+
+    def _is_tried(self, uid: int, key: bytes) -> bool:
+        count, last = self._tried.get((uid, key), (0, 0.0))
+        return count > 0 and self._clock() - last < (PAUSE if count < TRIES else LONG_PAUSE)
+
+    def _note_try(self, uid: int, key: bytes) -> None:
+        count, last = self._tried.pop((uid, key), (0, -PAUSE))
+        again = self._clock() - last < PAUSE  # asked for and then taken: that is one
+        self._tried[uid, key] = (count if again else count + 1, last if again else self._clock())
+        _bound(self._tried, 20_000)
+
+
+class _Line:
+    """Submissions that wait, by user; what waits too long, or is too much, goes."""
+
+    def __init__(self) -> None:
+        self._users: OrderedDict[int, OrderedDict[str, _Waiting]] = OrderedDict()  # who came last stands last
+        self._size = 0
+
+    def add(self, uid: int, record: str, one: _Waiting) -> None:
+        mine = self._users.setdefault(uid, OrderedDict())
+        self._users.move_to_end(uid)
+        if len(mine) >= MOST_OF_USER:
+            self._drop(uid, next(iter(mine)))
+        mine[record] = one
+        self._size += one.size
+        while self._size > MOST_WAITING:
+            first = next(iter(self._users))
+            self._drop(first, next(iter(self._users[first])))
+
+    def take(self, uid: int, record: str, now: float) -> tuple[str, _Waiting] | None:
+        """Return the one of that record, else the user's oldest."""
+        for name in (record, *self._users.get(uid, ())):
+            one = self._drop(uid, name)
+            if one is not None and one.since > now - WAIT_SECONDS:
+                return name, one
+        return None
+
+    def _drop(self, uid: int, record: str) -> _Waiting | None:
+        mine = self._users.get(uid, OrderedDict())
+        one = mine.pop(record, None)
+        self._size -= one.size if one is not None else 0
+        if not mine:
+            self._users.pop(uid, None)
+        return one
+
+
+class _Held:
+    """Files by whom and what, the least recently used go first."""
+
+    def __init__(self, most: int = MOST_HELD // 2) -> None:
+        self._most, self._size = most, 0
+        self._held: OrderedDict[tuple[int, bytes], tuple[Looked, ...]] = OrderedDict()
+
+    def get(self, name: tuple[int, bytes]) -> tuple[Looked, ...] | None:
+        found = self._held.get(name)
+        if found is not None:
+            self._held.move_to_end(name)
+        return found
+
+    def put(self, name: tuple[int, bytes], looked: tuple[Looked, ...]) -> None:
+        self._size -= _size(self._held.pop(name, ()))
+        self._held[name] = looked
+        self._size += _size(looked)
+        while self._size > self._most:
+            self._size -= _size(self._held.popitem(last=False)[1])
+
+
+def _size(looked: tuple[Looked, ...]) -> int:
+    return _BESIDES + sum(one.size for one in looked)
+
+
+def _bound(table: OrderedDict[Any, Any], most: int) -> None:
+    while len(table) > most:
+        table.popitem(last=False)
+
+
+def _bytes(text: str) -> bytes:
+    return text.encode("latin-1", "replace")
