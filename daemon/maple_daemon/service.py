@@ -60,7 +60,6 @@ class Service:
                 self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered
             )
             self.handler.over = self.recorder.over
-            self.readings = Readings(time.monotonic)
             self.handler.wish = self.readings.wish
             self.server.questions = Questions(self.keepers[0], self.recorder, self.readings)
         self._let_read()

@@ -266,7 +266,6 @@ def unpack_reply(frame: bytes) -> Reply:
     conditions = _facts(words[_CONDITION])
     elsewhere, learnt = single[_VERDICT] == b"\4", single.get(_LEARNT, b"")
     made = Reply(single[_NONCE], single[_HASH], change, say, b"" if change else audit, question, offer)
-    made = made._replace(read=single.get(_READ, b"").decode("ascii", "replace"), read_unless=_facts(words[_READ_UNLESS]))
     made = made._replace(
         read=single.get(_READ, b"").decode("ascii", "replace"), read_unless=_facts(words[_READ_UNLESS])
     )
