@@ -99,7 +99,7 @@ _HEADS = {
     "Jobs": re.compile(r"Job Id: (\d\S*)"),
     "Queue": re.compile(r"Queue: (\S+)"),
     "Server": re.compile(r"Server: (\S+)"),
-    "nodes": re.compile(r"([\w.-]+)"),
+    "nodes": re.compile(r"([\w.:-]+(?:\[\d+\])?)"),  # a vnode has its number behind it
 }
 
 

@@ -14,11 +14,11 @@ _NEAR = 0.95  # of the memory of the largest: what Slurm counts differs by some 
 # Words that speak of a maker wherever they stand. Those of a GPU's own kind may also be short, or the maker's name; a
 # feature of that name is as often the processor, or a rack.
 _WORDS = {
-    "nvidia": r"nvidia|tesla|geforce|quadro|(?:gtx|rtx|titan)\w*|g[bh][23]00|[abhv][123]00\w?|a[3-6]0|l40s?|p100|k80",
+    "nvidia": r"nvidia|tesla|geforce|quadro|(?:gtx|rtx|titan)\w*|g[bh][23]00|[abhv][123]00[a-z]?|a[3-6]0|l40s?|p100",
     "amd": r"radeon|instinct|mi\d{2,3}[axp]?",
     "intel": r"pvc|ponte|vecchio|max1\d{3}|gpu_?max",
 }
-_SHORT = {"nvidia": r"a2|a10|a16|l4|p4|p40|t4|m60|k40m?|m40|h20|[12]0[678]0(?:ti)?", "amd": "amd", "intel": "intel"}
+_SHORT = {"nvidia": r"a2|a10|a16|l4|p4|p40|t4|m60|k80|k40m?|m40|h20|[12]0[678]0(?:ti)?", "amd": "amd", "intel": "intel"}
 
 
 def _forms(words: Mapping[str, str]) -> dict[str, re.Pattern[str]]:

@@ -185,8 +185,9 @@ def _of_host(here: Machine) -> Iterator[Block]:
         if one.implementation:
             entries.append(Entry("implementation", one.implementation, "what it says of itself"))
         yield Block(("launcher", one.name), [*entries, Entry("source", [_HOST])])
-    if here.modules:
-        yield Block(("modules",), [Entry("system", here.modules), Entry("source", [_HOST])])
+    if here.modules or here.pytorch:
+        system = [Entry("system", here.modules, "in the environment here")] if here.modules else []
+        yield Block(("modules",), [*system, Entry("source", [_HOST])])
     for line in here.pytorch:
         yield Block(
             ("modules", "pytorch"), [Entry("load", [line], "module -t avail"), Entry("source", [_HOST])], each=True

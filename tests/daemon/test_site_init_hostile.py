@@ -1,0 +1,306 @@
+"""`maple site init` where commands hang, flood, lie or print what a terminal would obey."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import tomllib
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from maple_agents.sites.files import parse
+from maple_daemon.sites import drafting_kinds
+from maple_daemon.sites.drafting import NothingHere, draft
+from maple_daemon.sites.drafting_asking import Asking
+from maple_daemon.sites.drafting_kinds import kinds_of, maker
+from maple_daemon.sites.drafting_machine import interfaces, machine, modules_of, pytorch
+from maple_daemon.sites.drafting_slurm import partitions, qos, system
+from maple_daemon.sites.drafting_slurm_nodes import gres_gpus, node_of
+from maple_daemon.sites.drafting_tables import text_of
+from maple_daemon.sites.drafting_values import Machine, Place, Seen, System, version
+
+from tests.agents.schedulers.conftest import Recorded
+
+TODAY = datetime.date(2026, 11, 22)
+MAPLE = str(Path(sys.executable).with_name("maple"))
+CONFIG = "Configuration data\nClusterName = ours\nSLURM_VERSION = 23.11.7\nSelectType = select/cons_tres\n"
+PARTITION = "PartitionName=gpu Default=YES DefaultTime=NONE MaxNodes=4 MaxTime=1-00:00:00 OverSubscribe=NO State=UP\n"
+
+
+@pytest.fixture
+def recorded(tmp_path: Path) -> Recorded:
+    return Recorded(tmp_path / "bin")
+
+
+def slurm(recorded: Recorded, config: str = CONFIG, parts: str = PARTITION, nodes: str = "", qos_: str = "") -> Asking:
+    """Let Slurm's commands answer; *nodes* as JSON."""
+    recorded.answer("scontrol", ("show?config", config, "", 0), ("*partition", parts, "", 0), ("*", "", "no", 1))
+    recorded.answer("sinfo", ("*json*", nodes, "", 0 if nodes else 1), ("*", "", "", 0))
+    recorded.answer("sacctmgr", ("*", qos_, "", 0))
+    return Asking({"PATH": "%s:/usr/bin:/bin" % recorded.folder}, seconds=5)
+
+
+HOSTILE = "\x1b]0;owned\x07\u202e\x00\n[scheduler]\ntype = \"pbs\" # '''"
+
+
+@given(
+    words=st.lists(st.text(max_size=60) | st.just(HOSTILE), min_size=8, max_size=8), number=st.integers(-(2**70), 2**70)
+)
+@settings(max_examples=150, deadline=None)
+def test_any_text_in_any_place_gives_a_file_that_lint_passes(words: list[str], number: int) -> None:
+    """Nothing of it ends a comment or a string, and nothing of it reaches a terminal as it is."""
+    row = {"name": "n1", "gres": words[0], "features": [words[1]], "partitions": [words[2], "gpu"], "cores": number}
+    node = node_of({**row, "real_memory": number, "threads": words[3], "architecture": words[4]})
+    assert node is not None
+    place = Place("gpu", "partition", access=words[5], notes=(words[6],))
+    here = Machine(host=words[7], os=words[5], modules=words[6], modules_name=words[0], pytorch=("module load x",))
+    text = text_of(System("slurm", nodes=(node,), places=(place,), notes=(words[1],)), here, "ours", TODAY, [words[2]])
+    file = parse(text.encode("utf-8"), "ours.toml")
+    assert file.scheduler.type == "slurm" and file.mode == "observe"
+    assert all(line.isprintable() for line in text.splitlines())
+
+
+def test_a_command_that_hangs_or_floods_is_left_out(recorded: Recorded, tmp_path: Path) -> None:
+    """One line says which did not answer; the others are believed."""
+    asking = slurm(recorded)
+    for name, body in (("sinfo", "exec sleep 60"), ("sacctmgr", "exec cat /dev/zero")):
+        (recorded.folder / name).write_text("#!/bin/sh\n%s\n" % body)
+    asking = Asking(asking.environ, seconds=0.5)
+    text = draft(asking, "ours", TODAY, str(tmp_path))
+    file = parse(text.encode(), "ours.toml")
+    assert file.partition["gpu"].max_nodes == 4 and file.node == {}
+    assert "  - no answer: sinfo" in text and "no answer after 0.5 s" in text
+
+
+def test_output_that_is_not_utf_8_gives_no_value(recorded: Recorded, tmp_path: Path) -> None:
+    """The rest of the answer stays."""
+    raw = b"\xff\xfe\x00 garbage\n\x1b[31mPartitionName=b\xffd\n".decode("utf-8", "surrogateescape")
+    file = parse(draft(slurm(recorded, parts=raw + PARTITION), "ours", TODAY, str(tmp_path)).encode(), "ours.toml")
+    assert list(file.partition) == ["gpu"]
+    assert not file.scheduler.partitions_complete
+
+
+def test_nothing_that_answers_is_one_line(recorded: Recorded, tmp_path: Path) -> None:
+    """Not an empty draft."""
+    for name in ("scontrol", "sinfo", "sacctmgr"):
+        recorded.answer(name, ("*", "", "slurm_load_ctl_conf error: Unable to contact slurm controller\n", 1))
+    with pytest.raises(NothingHere, match="Unable to contact"):
+        draft(Asking({"PATH": "%s:/usr/bin:/bin" % recorded.folder}), "ours", TODAY, str(tmp_path))
+
+
+def run(tmp_path: Path, path: str, *words: str) -> subprocess.CompletedProcess[str]:
+    """Run `maple site init` as an administrator does."""
+    environ = {**os.environ, "PATH": path, "PBS_CONF_FILE": str(tmp_path / "none")}
+    return subprocess.run(
+        [MAPLE, "site", "init", *words], env=environ, cwd=tmp_path, capture_output=True, text=True, timeout=60
+    )
+
+
+def test_a_machine_without_a_scheduler_is_told_so(tmp_path: Path) -> None:
+    """One line, and what to do."""
+    done = run(tmp_path, str(tmp_path))
+    assert (done.returncode, done.stdout, done.stderr.count("\n")) == (2, "", 1)
+    assert "run it on a login node" in done.stderr
+
+
+def test_nothing_is_overwritten_and_the_name_fits_the_id(recorded: Recorded, tmp_path: Path) -> None:
+    """The id is the file's name, or else it says so; a link that leads nowhere is there, too."""
+    path = slurm(recorded).environ["PATH"]
+    done = run(tmp_path, path, "-o", "ours.toml")
+    assert done.returncode == 0, done.stderr
+    file = parse((tmp_path / "ours.toml").read_bytes(), "ours.toml")
+    assert (file.id, file.name) == ("ours", "ours")
+    assert subprocess.run([MAPLE, "site", "lint", "./ours.toml"], cwd=tmp_path, timeout=60).returncode == 0
+    (tmp_path / "dangling.toml").symlink_to(tmp_path / "elsewhere")
+    for words in (["-o", "ours.toml"], ["-o", "dangling.toml"], ["--id", "a", "-o", "b.toml"], ["--id", "A b"]):
+        before = (tmp_path / "ours.toml").read_bytes()
+        refused = run(tmp_path, path, *words)
+        assert (refused.returncode, refused.stderr.count("\n")) == (2, 1), refused.stderr
+        assert (tmp_path / "ours.toml").read_bytes() == before
+    assert not (tmp_path / "elsewhere").exists() and not (tmp_path / "b.toml").exists()
+
+
+@pytest.mark.parametrize(
+    ("gres", "expected"),
+    [
+        ("gpu:4", (4, ())),
+        ("gpu:a100:4(S:0-1)", (4, ("a100",))),
+        ("gpu:a100:2(S:0),gpu:v100:1(S:1),shard:8,craynetwork:4", (3, ("a100", "v100"))),
+        ("gpu:1g.5gb:7", (7, ("1g.5gb",))),
+        ("gpu:h100-80:8(IDX:0-7)", (8, ("h100-80",))),
+        ("gres/gpu:4", (4, ())),
+        ("craynetwork:4", (0, ())),
+        ("", (0, ())),
+        ("(null)", (0, ())),
+        ("gpu", (None, ())),
+        ("gpu:a100:4K", (None, ())),
+        ("gpu:-4", (None, ())),
+        (None, (None, ())),
+    ],
+)
+def test_gpus_of_a_gres(gres: object, expected: object) -> None:
+    """A form that is not known is no number."""
+    assert gres_gpus(gres) == expected
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["a100"], "nvidia"),
+        (["NVIDIA-H100-80GB"], "nvidia"),
+        (["gpuA40x4"], "nvidia"),
+        (["gpu-a100-small"], "nvidia"),
+        (["gpuMI100x8"], "amd"),
+        (["pvc"], "intel"),
+        (["amd", "rome"], ""),  # of the processor
+        (["intel"], ""),
+        (["rack-a10"], ""),
+        (["a1001"], ""),
+        (["a100", "mi250x"], ""),
+    ],
+)
+def test_whose_gpus_a_name_speaks_of(words: list[str], expected: str) -> None:
+    """A word of a processor or a rack says nothing of GPUs."""
+    assert maker(words) == expected
+
+
+def node(name: str, **facts: object) -> Seen:
+    known = {"gpus": 4, "gpu_types": ("a100",), "cores": 64, "threads": 1, "memory": 256000, **facts}
+    return Seen(name, **known)  # type: ignore[arg-type]
+
+
+def test_equal_nodes_are_one_kind_though_slurm_counts_some_mib_less() -> None:
+    """The memory is that of the largest; half of it is another kind."""
+    kinds = kinds_of([node("a"), node("b", memory=255500), node("c", memory=128000)])
+    assert [(kind.name, len(kind.nodes), kind.memory) for kind in kinds] == [
+        ("a100x4-250g", 2, 250),
+        ("a100x4-125g", 1, 125),
+    ]
+
+
+def test_labels_of_racks_make_no_kinds() -> None:
+    """A feature of some nodes of a kind is left out everywhere, or it would select too few."""
+    nodes = [node("n%d" % at, features=("ib", "rack%d" % (at // 2))) for at in range(80)]
+    (kind,) = kinds_of(nodes)
+    assert (kind.features, len(kind.nodes)) == (("ib",), 80)
+    assert len(kinds_of(nodes[: 2 * drafting_kinds.MOST])) == drafting_kinds.MOST
+
+
+def test_two_kinds_of_gpu_in_one_node_have_no_type() -> None:
+    """Their number is known."""
+    (kind,) = kinds_of([node("a", gpus=3, gpu_types=("a100", "v100"))])
+    assert (kind.gpus, kind.gpu_type, kind.name) == (3, "", "gpux3")
+
+
+def test_a_plug_in_private_data_and_dynamic_nodes_make_a_list_incomplete(recorded: Recorded) -> None:
+    """Each of them for what it touches."""
+    nodes = '{"nodes": [{"name": "n1", "gres": "gpu:a100:4", "partitions": ["gpu"]}]}'
+    plain = system(slurm(recorded, nodes=nodes))
+    assert (plain.nodes_complete, plain.places_complete, plain.default_sure) == (True, True, True)
+    plugin = system(slurm(recorded, CONFIG + "JobSubmitPlugins = lua\n", nodes=nodes))
+    assert (plugin.nodes_complete, plugin.places_complete, plugin.default_sure) == (True, False, False)
+    private = system(slurm(recorded, CONFIG + "PrivateData = nodes\n", nodes=nodes))
+    assert (private.nodes_complete, private.places_complete) == (False, False)
+    assert not system(slurm(recorded, CONFIG + "MaxNodeCount = 20\n", nodes=nodes)).nodes_complete
+
+
+QOS = "normal||||||\nlong||7-00:00:00|gres/gpu=8,node=4|node=2|3|10\nbig|DenyOnLimit,PartitionMaxNodes||||||\n|||||||\n"
+ENFORCED = (
+    CONFIG + "AccountingStorageType = accounting_storage/slurmdbd\nAccountingStorageEnforce = associations,limits,qos\n"
+)
+
+
+def test_qos_have_their_limits() -> None:
+    """In the fields that sacctmgr was asked for."""
+    found, bends = qos(QOS.replace("||||||\n|", "|||||\n|"))
+    assert [one.name for one in found] == ["normal", "long", "big"] and bends == {"nodes"}
+    long = found[1]
+    assert (long.max_walltime, long.max_nodes, long.min_nodes, long.max_gpus) == (7 * 86400, 4, 2, 8)
+    assert (long.max_running, long.max_submitted) == (3, 10)
+
+
+def test_a_limit_that_is_not_enforced_or_that_a_qos_exceeds_is_not_drafted(recorded: Recorded, tmp_path: Path) -> None:
+    """It stands in a comment."""
+    text = draft(slurm(recorded, ENFORCED, qos_="long||7-00:00:00|node=4||3|10\n"), "ours", TODAY, str(tmp_path))
+    file = parse(text.encode(), "ours.toml")
+    assert (file.qos["long"].max_nodes, file.partition["gpu"].max_nodes) == (4, 4)
+    loose = ENFORCED.replace(",limits", "")
+    text = draft(slurm(recorded, loose, qos_="long||7-00:00:00|node=4||3|10\n"), "ours", TODAY, str(tmp_path))
+    assert parse(text.encode(), "ours.toml").qos["long"].max_nodes is None
+    text = draft(
+        slurm(recorded, ENFORCED, qos_="big|PartitionMaxNodes,PartitionTimeLimit|||||\n"), "ours", TODAY, str(tmp_path)
+    )
+    gpu = parse(text.encode(), "ours.toml").partition["gpu"]
+    assert (gpu.max_nodes, gpu.max_walltime) == (None, None) and "# max_nodes = 4" in text
+
+
+def test_of_a_partition_the_first_word_counts() -> None:
+    """Whole nodes, or shared ones, as the configuration has it."""
+    (one,), complete = partitions(PARTITION.strip() + " MaxNodes=99\n", "select/linear")
+    assert complete and (one.max_nodes, one.shared, one.default_walltime, one.max_walltime) == (4, False, None, 86400)
+    assert partitions(PARTITION, "select/cons_tres")[0][0].shared is True
+    assert partitions(PARTITION, "")[0][0].shared is None
+    assert partitions("PartitionName=\x1b[31m\n" + PARTITION)[1] is False
+
+
+LISTED = """/apps/modulefiles:
+pytorch/
+pytorch/2.1.0(default)
+pytorch/2.10.0
+py-torch/1.13
+torchvision/0.15
+openmpi/4.1.6
+$(reboot)
+a b
+"""
+
+
+def test_modules_are_listed_by_lmod(recorded: Recorded, tmp_path: Path) -> None:
+    """As it prints them on stderr; what is no module's name is no line of a script."""
+    recorded.answer("lmod", ("bash?-t?avail", "", LISTED, 0))
+    recorded.answer("mpiexec", ("--version", "HYDRA build details:\n", "", 0))
+    environ = {"PATH": "%s:/usr/bin:/bin" % recorded.folder, "LMOD_CMD": str(recorded.folder / "lmod")}
+    name, listed = modules_of(Asking({**environ, "LMOD_VERSION": "8.7.14"}))
+    assert name == "Lmod 8.7.14" and "$(reboot)" not in listed
+    assert list(pytorch(listed)) == [
+        "module load pytorch/2.10.0",
+        "module load pytorch/2.1.0",
+        "module load py-torch/1.13",
+    ]
+    here = machine(Asking(environ), str(tmp_path))
+    assert next(one.implementation for one in here.launchers if one.name == "mpiexec") == ""  # openmpi is a module
+    alone = machine(Asking({"PATH": environ["PATH"]}), str(tmp_path))
+    assert next(one.implementation for one in alone.launchers if one.name == "mpiexec") == "Hydra"
+
+
+def test_interfaces_of_a_fast_network_are_known_by_their_type(tmp_path: Path) -> None:
+    """Or by Slingshot's own name; an Ethernet of another name is none."""
+    for name, kind in (("eth0", "1"), ("ib0", "32"), ("bond0", "1"), ("hsn0", "1"), ("mlx", "32"), ("lo", "772")):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "type").write_text(kind + "\n")
+    assert list(interfaces(str(tmp_path))) == ["hsn0", "ib0", "mlx"]
+
+
+@pytest.mark.parametrize(
+    ("said", "expected"),
+    [
+        ("23.11.7-2", "23.11.7"),
+        ("25.05.0-0rc1", "25.05.0"),
+        ("2022.1.1.20220926110806", "2022.1.1"),
+        ("x", ""),
+        ("", ""),
+    ],
+)
+def test_a_version_is_its_numbers(said: str, expected: str) -> None:
+    """As far as a site file takes them."""
+    assert version(said) == expected
+
+
+def test_the_text_is_toml_without_our_reader() -> None:
+    """Another judge reads the same."""
+    text = text_of(System("slurm", nodes=(node("n1"),)), Machine(), "ours", TODAY)
+    assert tomllib.loads(text)["node"]["a100x4"]["gpus"] == 4
