@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Iterator
 from typing import NamedTuple
 
 from maple_submit_filter import answer as answers
 from maple_submit_filter.decide import Decision
+from maple_submit_filter.earlier import Earlier, change_of, grounds_of, pack, proposed, unpack
 from maple_submit_filter.frames import Change, Reply, Request
 from maple_submit_filter.job_records import Record
 from maple_submit_filter.records import read_audit
@@ -17,6 +19,8 @@ from .handlers import Handled
 from .peers import Peer
 from .rules_in_force import InForce
 
+MOST_SCRIPT = 64 << 10  # bytes, of which is told what was changed: a millisecond
+_TEMPLATE = re.compile(r"[a-z0-9-]+ revision \d+")
 _BESIDES = 4096  # bytes that a submission takes besides its texts
 _COST = 40  # and each of them besides its own
 
@@ -36,6 +40,10 @@ class Draft(NamedTuple):
     mode: str
     at: float
     seconds: float
+    earlier: Earlier | None = None
+    revision: bytes = b""  # of site and rules that decided
+    conditions: bool = False  # what was decided is a user's own process's word
+    hidden_offer: bool = False  # a change was offered that the job's script does not show
 
     @property
     def id(self) -> str:
@@ -62,21 +70,57 @@ def draft_of(
     """Return what was heard."""
     mode = answers.mode_of(request, in_force.policy, peer.gids)
     empty = Draft(request, peer, handled.how, handled.key, decision, "", "", "", (), mode, at, seconds)
-    return _answered(empty, handled.reply, decision)
+    made = empty._replace(earlier=handled.earlier, revision=in_force.facts)
+    return _answered(made, handled.reply, decision)
 
 
 def by_helper(draft: Draft, decision: Decision, in_force: InForce) -> Draft:
     """Return the draft with what the caller's helper decided; its reply was the one that this decision comes to."""
-    reply = answers.answered(draft.request, in_force.site, in_force.policy, draft.mode, decision)
+    told = unpack(pack(draft.earlier)) if draft.earlier is not None else None
+    reply = answers.answered(draft.request, in_force.site, in_force.policy, draft.mode, decision, told)
     return _answered(draft._replace(how="helper", decision=decision), reply, decision)
 
 
-def record_of(draft: Draft, host: str, version: str, decision: str) -> Record:
-    """Return the draft as it is kept."""
+def record_of(draft: Draft, host: str, version: str, decision: str, partition: str, in_force: InForce) -> Record:
+    """Return the draft as it is kept. A partition that the site does not name is a user's own text."""
+    names = {one.name for one in in_force.site.partitions}
+    change, grounds = _change(draft)
     return Record(
         draft.id, version, draft.peer.uid, draft.at, host, draft.peer.pid, draft.peer.started, draft.mode,
         draft.verdict, draft.codes, draft.how, draft.submitted_hash, offered_hash=draft.offered_hash, decision=decision,
+        change=change, grounds=grounds, place=partition if partition in names else "other" if partition else "",
+        keys=tuple(_keys(draft)) if change else (),
     )  # fmt: skip
+
+
+def _change(draft: Draft) -> tuple[str, str]:
+    """Return what was proposed and on which grounds, "" where a job would not show whether it was made."""
+    made = proposed(draft.decision) if draft.decision is not None else None
+    long = len(draft.request.submission.script or b"") > MOST_SCRIPT
+    if draft.decision is None or made is None or draft.hidden_offer or long:
+        return "", ""
+    submission = answers.whole(draft.request.submission)
+    return change_of(submission, made), grounds_of(draft.decision, made, draft.revision)
+
+
+def _keys(draft: Draft) -> Iterator[tuple[str, str]]:
+    """Yield each rule that would change something, with the template revision or the site key that spoke with it.
+
+    Of a decision of the user's own process only what `handlers.learn` has checked: rules and templates that there are.
+    """
+    made = proposed(draft.decision) if draft.decision is not None else None
+    if draft.decision is None or made is None:
+        return
+    because = {word for _, word in made.because}
+    said = {says.partition(" ")[0] for says in made.says}
+    facts = {one.code: one.site_fact for one in draft.decision.findings if not draft.conditions}
+    codes = sorted({one.code for one in draft.decision.findings} & (said | because))
+    templates = sorted(word for word in because if _TEMPLATE.fullmatch(word))
+    for code in codes:
+        if code in because or not templates:
+            yield code, facts.get(code, "")
+        else:
+            yield from ((code, one) for one in templates)
 
 
 def told_of(draft: Draft) -> Iterable[tuple[str, object]]:
@@ -94,8 +138,11 @@ def _answered(draft: Draft, reply: Reply | None, decision: Decision | None) -> D
         return draft
     line = reply.change.audit if reply.change else reply.audit
     told = read_audit(line) if line else None
+    offered = _hash_of(reply.offer, draft.request)
+    by_user = draft.how == "helper" or bool(reply.conditions)
     return draft._replace(
-        submitted_hash=_hash_of(reply.change, draft.request), offered_hash=_hash_of(reply.offer, draft.request),
+        submitted_hash=_hash_of(reply.change, draft.request), offered_hash=offered, conditions=by_user,
+        hidden_offer=reply.offer is not None and not offered,
         verdict=told.verdict if told else decision.verdict if decision else "", codes=told.codes if told else (),
     )  # fmt: skip
 

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol
 from maple_submit_filter import answer as answers
 from maple_submit_filter import decide, learnt
 from maple_submit_filter.decide import Decision
+from maple_submit_filter.earlier import Earlier, pack
 from maple_submit_filter.frames import FileFacts, Reply, Request
 from maple_submit_filter.modes import Policy
 from maple_submit_filter.rules import rules
@@ -43,12 +44,13 @@ class Deciders(Protocol):
 class Handled(NamedTuple):
     """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off" or "late".
 
-    Where it is late there is no reply.
+    Where it is late there is no reply. *earlier*: what of earlier jobs the reply was made with.
     """
 
     reply: Reply | None
     how: str
     key: bytes = b""
+    earlier: Earlier | None = None
 
 
 class Handler:
@@ -61,6 +63,7 @@ class Handler:
         self.kept: Callable[[bytes, int], Awaitable[bytes | None]] = _no_store
         self.keep: Callable[[bytes, int, bytes], None] = lambda key, uid, data: None
         self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
+        self.earlier: Callable[[Request, int], Earlier | None] = lambda request, uid: None
         self.wish: Callable[[Request, Peer, bytes], Wish | None] = lambda request, peer, key: None
         self.over: Callable[[int, bytes, bytes], None] = lambda uid, nonce, taught: (
             None
@@ -94,22 +97,26 @@ class Handler:
             known, how = await self._in_time(key, request, frame, peer), "decided"
         if known is None:
             return Handled(None, "late", key), None
+        # Not in the key: what was decided is the same. What is done with it is settled anew by each answer.
+        earlier = self.earlier(request, peer.uid)
         if not known.learnt:
-            return Handled(_by_helper(request), "helper", key), None
+            return Handled(_by_helper(request, earlier), "helper", key, earlier), None
         try:
-            reply, decision = await self._reply(request, mode, known)
+            reply, decision = await self._reply(request, mode, known, earlier)
         except ValueError:  # what was kept is damaged, or a user's own helper said what cannot be
             self.memory.put(key, Known(b""))
-            return Handled(_by_helper(request), "helper", key), None
-        return Handled(reply, how, key), decision
+            return Handled(_by_helper(request, earlier), "helper", key, earlier), None
+        return Handled(reply, how, key, earlier), decision
 
-    async def _reply(self, request: Request, mode: str, known: Known) -> tuple[Reply, Decision]:
+    async def _reply(
+        self, request: Request, mode: str, known: Known, earlier: Earlier | None
+    ) -> tuple[Reply, Decision]:
         """Return what is known, as it is answered now. A long script takes long: others are served meanwhile."""
-        site, policy = self.in_force.site, self.in_force.policy
+        given = request, self.in_force.site, self.in_force.policy, mode, known.learnt, earlier
         if len(known.learnt) + len(request.submission.script or b"") <= AT_ONCE:
-            return _replied(request, site, policy, mode, known.learnt)
+            return _replied(*given)
         loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._aside, _replied, request, site, policy, mode, known.learnt)
+        return await loop.run_in_executor(self._aside, _replied, *given)
 
     async def _kept(self, key: bytes, uid: int) -> Known | None:
         """Return what the store knows, which outlives this process; None also where it does not answer at once."""
@@ -168,18 +175,21 @@ def _nobody(request: Request, peer: Peer, handled: Handled, decision: Decision |
     """Nobody listens."""
 
 
-def _by_helper(request: Request) -> Reply:
-    return Reply(request.nonce, request.hash, ask_helper=True)
+def _by_helper(request: Request, earlier: Earlier | None) -> Reply:
+    return Reply(request.nonce, request.hash, ask_helper=True, earlier=pack(earlier) if earlier else b"")
 
 
-def _replied(request: Request, site: Site, policy: Policy, mode: str, packed: bytes) -> tuple[Reply, Decision]:
+def _replied(
+    request: Request, site: Site, policy: Policy, mode: str, packed: bytes, earlier: Earlier | None
+) -> tuple[Reply, Decision]:
     """Raises `ValueError` where what was decided does not fit the request."""
     decision, files = learnt.unpack(packed)
     try:
-        reply = answers.answered(request, site, policy, mode, decision)
+        reply = answers.answered(request, site, policy, mode, decision, earlier)
     except Exception as error:
         raise ValueError("what was decided does not fit: %s" % type(error).__name__) from error
-    return reply._replace(conditions=files), decision
+    told = pack(earlier) if files and earlier else b""  # for the helper, where a file is not as it was
+    return reply._replace(conditions=files, earlier=told), decision
 
 
 def _is_whole(packed: bytes) -> bool:

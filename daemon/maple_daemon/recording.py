@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import contextlib
 import time
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import NamedTuple
 
@@ -24,9 +22,7 @@ from .looking import Brief, Looker, put
 from .peers import Peer
 from .remembering import Keeper
 from .rules_in_force import InForce
-from .store.protocol import Counted
 
-FLUSH_SECONDS = 10.0  # between two writings of the site-wide numbers
 MOST_RECENT = 4096  # records whose files may be told of
 MOST_EARLY = 256  # of which files were told before they were written
 
@@ -50,14 +46,11 @@ class Recorder:
         self._pending: dict[tuple[int, bytes], Draft] = {}  # by uid and nonce; a helper may have its word yet
         self._recent: OrderedDict[tuple[int, str], str] = OrderedDict()  # record → base of its version
         self._early: dict[tuple[int, str], Files | None] = {}  # records that are not written yet: what was told of them
-        self._counts: Counter[tuple[str, str, str, str]] = Counter()
-        self._flushing: asyncio.Task[None] | None = None
         self._host = host()
 
     async def start(self) -> None:
         """Begin to look at what is heard."""
         await self._looker.start()
-        self._flushing = asyncio.create_task(self._flush_often())
 
     async def renew(self) -> None:
         """Take notice of a site that may be another."""
@@ -69,9 +62,6 @@ class Recorder:
             self.over(uid, nonce, b"")
         for draft in await self._looker.stop(seconds):
             self._write_down(draft, None)
-        if self._flushing is not None:
-            self._flushing.cancel()
-        self._flush()
 
     def heard(self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
         """Take down a submission, and raise nothing. What is switched off is not taken down."""
@@ -121,36 +111,16 @@ class Recorder:
         self._write_down(draft, brief)
 
     def _write_down(self, draft: Draft, brief: Brief | None) -> None:
-        """Write the record, and count it."""
+        """Write the record, which counts it."""
         uid = draft.peer.uid
         if brief is None:
             self._told("unversioned", 1)
             brief = Brief("", "", "", 0.0)
         else:
             put(self._recent, (uid, draft.id), brief.base, MOST_RECENT)
-        record = drafts.record_of(draft, self._host, self._looker.current(uid, brief.base), brief.decision)
+        version = self._looker.current(uid, brief.base)
+        record = drafts.record_of(draft, self._host, version, brief.decision, brief.partition, self._in_force())
         self._write.do(lambda store: store.keep_record(record))
-        self._count(draft, brief.partition)
         early = self._early.pop((uid, draft.id), None)
         if early is not None and brief.base:
             self._looker.files(uid, brief.base, draft.id, *early)
-
-    def _count(self, draft: Draft, partition: str) -> None:
-        """Add to the site-wide numbers; a partition that the site does not name is a user's own text."""
-        names = {one.name for one in self._in_force().site.partitions}
-        place = partition if partition in names else "other" if partition else ""
-        day = time.strftime("%Y-%m-%d", time.gmtime(draft.at))
-        for code in draft.codes or ("",):
-            self._counts[day, code, place, draft.verdict] += 1
-
-    def _flush(self) -> None:
-        rows = [Counted(*key, "", number) for key, number in self._counts.items()]
-        self._counts.clear()
-        if rows:
-            self._write.do(lambda store: store.count(rows))
-
-    async def _flush_often(self) -> None:
-        with contextlib.suppress(asyncio.CancelledError):
-            while True:
-                await asyncio.sleep(FLUSH_SECONDS)
-                self._flush()

@@ -89,7 +89,9 @@ class Outcome(NamedTuple):
 class Record(NamedTuple):
     """One submission of a version.
 
-    *verdict*: "repaired" (so it was handed over), "would-repair", "findings", "clean" or "unread", "" not known;
+    *verdict*: "repaired" (so it was handed over), "known-good" (what the user once said yes to was), "taken-back" (a
+    change was left out, because a job failed at once with it), "would-repair", "findings", "clean" or "unread", "" not
+    known;
     *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known).
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
     (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,
@@ -114,3 +116,7 @@ class Record(NamedTuple):
     outcome: Optional[Outcome] = None
     offered_hash: str = ""  # of the script that would be handed over if the user says yes, "" for none
     decision: str = ""
+    change: str = ""  # id of what was proposed (`earlier.change_of`), "" for nothing, or where it cannot be recognised
+    grounds: str = ""  # hash of what it was proposed for
+    place: str = ""  # the partition, if the site names it; "other" for another, "" for none
+    keys: Tuple[Tuple[str, str], ...] = ()  # rule, and the template revision or site key that spoke with it, or ""

@@ -11,12 +11,17 @@ from .schema import KEYS
 
 SLICE = 2_000  # rows in one transaction
 _DAY = 86400.0
+NOTICE = Change(
+    "INSERT INTO notices (name, number) VALUES (?, 1) ON CONFLICT (name) DO UPDATE SET number = notices.number + 1",
+    [("purged",)],
+)
 _OF_NO_SUBMISSION = " AND NOT EXISTS (SELECT 1 FROM records r WHERE r.uid = versions.uid AND r.version = versions.id)"
 
 
 def purge_user(run: Runner, uid: int) -> Gone:
     """Remove all that belongs to a user, at once or not at all."""
-    gone = run.change(*(Change("DELETE FROM %s WHERE uid = ?" % table, [(uid,)]) for table in KEYS))
+    deleted = [Change("DELETE FROM %s WHERE uid = ?" % table, [(uid,)]) for table in KEYS]
+    gone = run.change(*deleted, NOTICE)  # what services hold in memory goes too
     return Gone(*gone[:3])
 
 
@@ -32,7 +37,7 @@ def purge_old(run: Runner, now: float, caps: Caps) -> Gone:
 def _by_age(run: Runner, before: float) -> dict[str, int]:
     """A version lives as long as one of its submissions does, so records go first."""
     gone = {}
-    for table in ("records", "versions", "decisions", "part_values", "outcomes"):
+    for table in ("records", "versions", "decisions", "part_values", "outcomes", "standings", "tried"):
         where = "at < ?" + (_OF_NO_SUBMISSION if table == "versions" else "")
         gone[table] = _removed(run, table, "WHERE %s LIMIT ?" % where, (before,))
     return gone

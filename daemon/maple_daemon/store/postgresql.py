@@ -29,6 +29,8 @@ _BYTES = {
     "part_values": ("told", "id"),
     "records": ("told",),
     "outcomes": ("told",),
+    "standings": ("told",),
+    "tried": ("code", "fact"),
 }
 _OF_A_ROW = 64  # bytes that a row takes besides, with its share of the indexes
 _ALIVE = {"connect_timeout": CONNECT, "tcp_user_timeout": 10_000, "keepalives_idle": 30, "keepalives_interval": 10}

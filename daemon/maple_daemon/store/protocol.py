@@ -36,6 +36,36 @@ class Counted(NamedTuple):
     jobs: int
 
 
+class Due(NamedTuple):
+    """A joined submission whose job has ended. *counted*: the state that it was counted with, "" not yet."""
+
+    record: Record
+    counted: str
+
+
+class Known(NamedTuple):
+    """How a change of a user's lineage stands; *told*: as `learning.Standing` is written."""
+
+    uid: int
+    lineage: str
+    change: str
+    at: float
+    told: str
+
+
+class Candidate(NamedTuple):
+    """How jobs ended for which a rule changed something, over all users; no user is in it.
+
+    *fact*: the template revision or site key that spoke with the rule, "" for none. *users*: how many.
+    """
+
+    code: str
+    fact: str
+    users: int
+    ran: int
+    failed: int
+
+
 class Gone(NamedTuple):
     """What a purge removed, in rows."""
 
@@ -69,7 +99,7 @@ class Store(Protocol):
         """Return what was read of parts with these hashes before, by this user, what was kept last first."""
 
     def keep_record(self, record: Record) -> None:
-        """Remember a submission."""
+        """Remember a submission, and count it; one that is there already is neither kept nor counted again."""
 
     def move_record(self, record: str, uid: int, version: str) -> bool:
         """Say that a submission was of another version; False: there is no such record of this uid."""
@@ -94,6 +124,30 @@ class Store(Protocol):
 
     def unended(self, limit: int = 1000) -> list[Record]:
         """Return joined submissions that are not known to have ended, oldest first, for the service itself."""
+
+    def due(self, limit: int = 1000) -> list[Due]:
+        """Return submissions whose job has ended since they were counted, oldest first, for the service itself."""
+
+    def settle(self, due: Due, ended: str) -> bool:
+        """Count how a submission's job ended, in place of how it was counted before; False: somebody else did.
+
+        *ended*: "ran", "failed" or "", of a job that a change was made for: that is counted by rule and user.
+        """
+
+    def standing(self, uid: int, lineage: str, change: str) -> str:
+        """Return how a change of a user's lineage stands, "" where nothing is known."""
+
+    def keep_standing(self, known: Known, before: str) -> bool:
+        """Remember how a change stands now; False: it does not stand as *before* any more."""
+
+    def standings(self, since: float = 0.0) -> list[Known]:
+        """Return how changes of all users stand, of those that were kept since, for the service itself."""
+
+    def candidates(self, users: int) -> list[Candidate]:
+        """Return how rules did over all users, of what so many users have in common at least."""
+
+    def purges(self) -> int:
+        """Return how often a user was purged: whoever holds something in memory looks whether it is to be forgotten."""
 
     def count(self, rows: Iterable[Counted]) -> None:
         """Add to the site-wide numbers."""

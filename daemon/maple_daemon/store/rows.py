@@ -49,6 +49,7 @@ def record(row: Sequence[Any]) -> Record | None:
     try:
         told = json.loads(row[0])
         told["codes"] = tuple(told["codes"])
+        told["keys"] = tuple((code, fact) for code, fact in told.get("keys", ()))
         made = Record(**told)._replace(job=row[1])
         return made._replace(outcome=outcome((row[2],)) if row[2] else None)
     except (ValueError, TypeError, KeyError):

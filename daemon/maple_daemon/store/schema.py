@@ -58,6 +58,24 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX records_unjoined ON records (at) WHERE job = ''",
         ),
     ),
+    (
+        "m004_what_is_learnt",
+        (
+            # How an end was counted, "" not yet; "-": of a submission from before, whose place is not known. Whoever
+            # claims an end counts it.
+            "ALTER TABLE records ADD COLUMN counted TEXT NOT NULL DEFAULT '-'",
+            "ALTER TABLE records ADD COLUMN due {int} NOT NULL DEFAULT 0",
+            "ALTER TABLE records ADD COLUMN claim TEXT NOT NULL DEFAULT ''",
+            "CREATE INDEX records_due ON records (at) WHERE due = 1",
+            "CREATE TABLE standings (uid {int} NOT NULL, lineage TEXT NOT NULL, change TEXT NOT NULL,"
+            " at {real} NOT NULL, told TEXT NOT NULL, PRIMARY KEY (uid, lineage, change))",
+            "CREATE INDEX standings_at ON standings (at)",
+            "CREATE TABLE tried (uid {int} NOT NULL, code TEXT NOT NULL, fact TEXT NOT NULL, at {real} NOT NULL,"
+            " ran {int} NOT NULL, failed {int} NOT NULL, PRIMARY KEY (uid, code, fact))",
+            "CREATE INDEX tried_at ON tried (at)",
+            "CREATE TABLE notices (name TEXT PRIMARY KEY NOT NULL, number {int} NOT NULL)",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
@@ -67,8 +85,12 @@ KEYS = {
     "decisions": "key",
     "part_values": "uid, part, id",
     "outcomes": "job, uid",
+    "standings": "uid, lineage, change",
+    "tried": "uid, code, fact",
 }
-TABLES = ("decisions", "versions", "part_values", "records", "outcomes", "counts")
+TABLES = (
+    "decisions", "versions", "part_values", "records", "outcomes", "counts", "standings", "tried", "notices",
+)  # fmt: skip
 
 
 def unknown(applied: Iterable[str]) -> list[str]:

@@ -8,9 +8,9 @@ from typing import Any, TypeVar
 
 from maple_submit_filter.job_records import Outcome, Record, Value, Version
 
-from . import rows
+from . import rows, trials
 from .expiry import purge_old, purge_user
-from .protocol import Caps, Counted, Gone, NotKept
+from .protocol import Candidate, Caps, Counted, Due, Gone, Known, NotKept
 from .runner import Change, Runner
 
 _RECORD = (
@@ -19,8 +19,8 @@ _RECORD = (
 )
 # A job that ended before its record was joined. One that ends at the same moment is not seen here: `unended` looks too.
 _ENDED = (
-    "UPDATE records SET ended = 1 WHERE ended = 0 AND EXISTS (SELECT 1 FROM outcomes o WHERE o.job = records.job"
-    " AND o.uid = records.uid AND o.state NOT IN (?, ?, ?)) AND id = ? AND uid = ?"
+    "UPDATE records SET ended = 1, due = 1 WHERE ended = 0 AND EXISTS (SELECT 1 FROM outcomes o"
+    " WHERE o.job = records.job AND o.uid = records.uid AND o.state NOT IN (?, ?, ?)) AND id = ? AND uid = ?"
 )
 GOING_ON = ("pending", "running", "requeued")  # states of a job that may still end another way
 TRIES = 5  # to change a record that somebody else changes at the same time
@@ -82,8 +82,9 @@ class SqlStore:
         return _read(rows.value, found)
 
     def keep_record(self, record: Record) -> None:
-        """Remember a submission."""
-        self._run.change(_insert("records", "id, uid, version, at, job, told", [rows.of_record(record)]))
+        """Remember a submission, and count it."""
+        columns = "id, uid, version, at, job, told, counted"
+        self._run.change(trials.counting(record), _insert("records", columns, [(*rows.of_record(record), "")]))
 
     def move_record(self, record: str, uid: int, version: str) -> bool:
         """Say that a submission was of another version."""
@@ -128,6 +129,34 @@ class SqlStore:
         asked = "%s WHERE %s ORDER BY r.at LIMIT ?" % (_RECORD, where)
         return _read(rows.record, self._run.rows(asked, (*GOING_ON, limit)))
 
+    def due(self, limit: int = 1000) -> list[Due]:
+        """Return submissions whose job has ended since they were counted, oldest first."""
+        return trials.due(self._run, limit)
+
+    def settle(self, due: Due, ended: str) -> bool:
+        """Count how a submission's job ended."""
+        return trials.settle(self._run, due, ended, self._clock())
+
+    def standing(self, uid: int, lineage: str, change: str) -> str:
+        """Return how a change of a user's lineage stands."""
+        return trials.standing(self._run, (uid, lineage, change))
+
+    def keep_standing(self, known: Known, before: str) -> bool:
+        """Remember how a change stands now."""
+        return trials.keep_standing(self._run, known, before)
+
+    def standings(self, since: float = 0.0) -> list[Known]:
+        """Return how changes of all users stand."""
+        return trials.standings(self._run, since)
+
+    def candidates(self, users: int) -> list[Candidate]:
+        """Return how rules did over all users."""
+        return trials.candidates(self._run, users)
+
+    def purges(self) -> int:
+        """Return how often a user was purged."""
+        return trials.purges(self._run)
+
     def count(self, rows_: Iterable[Counted]) -> None:
         """Add to the site-wide numbers."""
         again = "ON CONFLICT (day, code, place, verdict, state) DO UPDATE SET jobs = counts.jobs + excluded.jobs"
@@ -137,7 +166,8 @@ class SqlStore:
     def counted(self, since: str = "") -> list[Counted]:
         """Return the site-wide numbers since a day."""
         found = self._run.rows(
-            "SELECT day, code, place, verdict, state, jobs FROM counts WHERE day >= ? ORDER BY day, code, place",
+            "SELECT day, code, place, verdict, state, jobs FROM counts WHERE day >= ? AND jobs > 0"
+            " ORDER BY day, code, place, verdict, state",
             (since,),
         )
         return [Counted(*one) for one in found]
@@ -163,10 +193,10 @@ class SqlStore:
     def _keep_outcomes(self, made: Mapping[tuple[str, int], tuple[object, ...]]) -> int:
         known = sum(len(self._run.rows("SELECT 1 FROM outcomes WHERE job = ? AND uid = ?", key)) for key in made)
         again = "ON CONFLICT (job, uid) DO UPDATE SET at = excluded.at, state = excluded.state, told = excluded.told"
-        ended = "UPDATE records SET ended = ? WHERE job = ? AND uid = ?"
+        ended = "UPDATE records SET ended = ?, due = ? WHERE job = ? AND uid = ?"
         self._run.change(
             _insert("outcomes", "job, uid, at, state, told", list(made.values()), again),
-            Change(ended, [(int(row[3] not in GOING_ON), *key) for key, row in made.items()]),
+            Change(ended, [(*2 * (int(row[3] not in GOING_ON),), *key) for key, row in made.items()]),
         )
         return len(made) - known
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from maple_daemon.store.protocol import Caps, Counted, NotKept, Store
+from maple_daemon.store.protocol import Caps, Counted, Known, NotKept, Store
 from maple_daemon.store.schema import KEYS
 from maple_submit_filter.job_records import Outcome, Value
 
@@ -19,11 +19,13 @@ OTHER = 1002
 def filled(store: Store) -> None:
     """Something of everything that belongs to user 1001."""
     store.keep_version(version())
-    store.keep_record(record())
+    store.keep_record(record(keys=(("MPL301", "launchers.srun"),)))
     store.join("r1", 1001, "17", "filter")
     store.keep_record(record("r2", at=NOW + 1))
     store.keep_outcomes([outcome()])
     store.keep_decision(b"key", 1001, b"learnt", NOW)
+    assert store.settle(store.due()[0], "ran")
+    assert store.keep_standing(Known(1001, "train", "c1", NOW, "{}"), "")
 
 
 def told(store: Store, uid: int) -> list[object]:

@@ -1,0 +1,123 @@
+"""How jobs ended, counted once each, and what is learnt of it: statements for `SqlStore`.
+
+A submission is counted in the transaction that writes it, and moved in the one that marks it as moved, so that the sums
+of a day are right whoever is killed when.
+"""
+
+from __future__ import annotations
+
+import secrets
+import time
+from collections.abc import Iterable, Sequence
+
+from maple_submit_filter.job_records import Record
+
+from . import rows
+from .protocol import Candidate, Counted, Due, Known
+from .runner import Change, Runner
+
+BEFORE_US = "-"  # how a submission stands that was counted before ends were
+_COUNT = (
+    "INSERT INTO counts (day, code, place, verdict, state, jobs)"
+    " SELECT CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS TEXT), CAST(? AS {int})"
+    " WHERE %s ON CONFLICT (day, code, place, verdict, state) DO UPDATE SET jobs = counts.jobs + excluded.jobs"
+).format(int="BIGINT")
+_MINE = "EXISTS (SELECT 1 FROM records WHERE id = ? AND uid = ? AND claim = ?)"
+_NEW = "NOT EXISTS (SELECT 1 FROM records WHERE id = ? AND uid = ?)"
+_TRIED = (
+    "INSERT INTO tried (uid, code, fact, at, ran, failed) SELECT CAST(? AS BIGINT), CAST(? AS TEXT), CAST(? AS TEXT),"
+    " CAST(? AS DOUBLE PRECISION), CAST(? AS BIGINT), CAST(? AS BIGINT) WHERE %s ON CONFLICT (uid, code, fact)"
+    " DO UPDATE SET at = excluded.at, ran = tried.ran + excluded.ran, failed = tried.failed + excluded.failed"
+) % _MINE
+_CLAIM = (
+    "UPDATE records SET due = 0, counted = ?, claim = ? WHERE id = ? AND uid = ? AND due = 1 AND counted = ?"
+    " AND EXISTS (SELECT 1 FROM outcomes o WHERE o.job = records.job AND o.uid = records.uid AND o.state = ?)"
+)
+_DUE = (
+    "SELECT r.told, r.job, o.told, r.counted FROM records r JOIN outcomes o ON o.job = r.job AND o.uid = r.uid"
+    " WHERE r.due = 1 AND r.job <> '' ORDER BY r.at LIMIT ?"
+)
+
+
+def counting(record: Record) -> Change:
+    """Return what counts a submission that is not written yet; how its job ends is not known."""
+    return Change(_COUNT % _NEW, [(*one, record.id, record.uid) for one in _counts(record, "", 1)])
+
+
+def due(run: Runner, limit: int) -> list[Due]:
+    """Return submissions whose job has ended since they were counted."""
+    found = [(rows.record(row[:3]), row[3]) for row in run.rows(_DUE, (limit,))]
+    return [Due(record, counted) for record, counted in found if record is not None]
+
+
+def settle(run: Runner, due: Due, ended: str, at: float) -> bool:
+    """Count how a job ended; all of it or nothing, and by one of those who want to."""
+    record, state = due.record, due.record.outcome.state if due.record.outcome else ""
+    claim = secrets.token_hex(8)
+    mine = (record.id, record.uid, claim)
+    counted = state if due.counted != BEFORE_US else BEFORE_US
+    moved: list[Counted] = []
+    if counted not in (BEFORE_US, due.counted):
+        moved = [*_counts(record, due.counted, -1), *_counts(record, state, 1)]
+    first = due.counted == "" and ended
+    tried = [
+        (record.uid, code, fact, at, int(ended == "ran"), int(ended == "failed"), *mine)
+        for code, fact in record.keys
+        if first
+    ]
+    touched = run.change(
+        Change(_CLAIM, [(counted, claim, record.id, record.uid, due.counted, state)]),
+        Change(_COUNT % _MINE, [(*one, *mine) for one in moved]),
+        Change(_TRIED, tried),
+    )
+    return touched[0] == 1
+
+
+def standing(run: Runner, key: Sequence[object]) -> str:
+    """Return how a change stands. *key*: uid, lineage, change."""
+    found = run.rows("SELECT told FROM standings WHERE uid = ? AND lineage = ? AND change = ?", key)
+    return str(found[0][0]) if found else ""
+
+
+def keep_standing(run: Runner, known: Known, before: str) -> bool:
+    """Put it in place of what was before, of which somebody else may have made something meanwhile."""
+    if not before:
+        statement = (
+            "INSERT INTO standings (uid, lineage, change, at, told) VALUES (?, ?, ?, ?, ?) ON CONFLICT DO NOTHING"
+        )
+        return run.change(Change(statement, [tuple(known)]))[0] == 1
+    statement = "UPDATE standings SET at = ?, told = ? WHERE uid = ? AND lineage = ? AND change = ? AND told = ?"
+    values = (known.at, known.told, known.uid, known.lineage, known.change, before)
+    return run.change(Change(statement, [values]))[0] == 1
+
+
+def standings(run: Runner, since: float) -> list[Known]:
+    """Return how changes stand."""
+    found = run.rows("SELECT uid, lineage, change, at, told FROM standings WHERE at >= ? ORDER BY at", (since,))
+    return [Known(*row) for row in found]
+
+
+def candidates(run: Runner, users: int) -> list[Candidate]:
+    """Return sums over users, where there are enough of them."""
+    asked = (
+        "SELECT code, fact, COUNT(*), SUM(ran), SUM(failed) FROM tried GROUP BY code, fact HAVING COUNT(*) >= ?"
+        " ORDER BY SUM(ran) DESC, code, fact"
+    )
+    return [Candidate(code, fact, *map(int, numbers)) for code, fact, *numbers in run.rows(asked, (users,))]
+
+
+def purges(run: Runner) -> int:
+    """Return how often a user was purged."""
+    found = run.rows("SELECT number FROM notices WHERE name = ?", ("purged",))
+    return int(found[0][0]) if found else 0
+
+
+def _counts(record: Record, state: str, jobs: int) -> Iterable[Counted]:
+    day = time.strftime("%Y-%m-%d", time.gmtime(record.at))
+    for code in record.codes or ("",):
+        yield Counted(day, _plain(code), _plain(record.place), _plain(record.verdict), _plain(state), jobs)
+
+
+def _plain(word: str) -> str:
+    """Return a word that any database takes; ours all are such, but a user's own process had a hand in some."""
+    return word if word.isascii() and (word.isprintable() or not word) else "other"
