@@ -6,20 +6,35 @@ import hashlib
 from collections import OrderedDict
 from typing import NamedTuple
 
-from maple_submit_filter.frames import Request
+from maple_submit_filter import learnt
+from maple_submit_filter.answer import Once
+from maple_submit_filter.decide import Decision
+from maple_submit_filter.frames import FileFacts, Request
 
 # Variables of a login session that no script depends on unless it names them: they differ with every login.
 SESSION = frozenset((b"XDG_RUNTIME_DIR", b"XDG_STATE_HOME", b"XDG_CACHE_HOME", b"HOSTNAME", b"TMPDIR", b"MAPLE"))
-_COST = 512  # bytes that an entry takes besides its own
+_COST = 2048  # bytes that an entry takes besides its own
 
 
 class Known(NamedTuple):
-    """What is remembered of a submission. *learnt*: the decision as `maple_submit_filter.learnt` packs it.
+    """What is remembered of a submission. *decision* None: it takes a file of the user's that nobody has told of yet.
 
-    b"": it cannot be decided here, because it takes a file of the user's that nobody has told of yet.
+    *files*: what the decision depends on. *once*: what follows from it. *size*: bytes of it.
     """
 
-    learnt: bytes
+    decision: Decision | None
+    files: tuple[FileFacts, ...]
+    once: Once
+    size: int
+
+
+UNTOLD = Known(None, (), Once(), 0)  # the helper of the one who asks can decide it
+
+
+def known_of(data: bytes) -> Known:
+    """Return what `maple_submit_filter.learnt` has packed, in the form that is answered from. Raises `ValueError`."""
+    decision, files = learnt.unpack(data)
+    return Known(decision, files, Once(), len(data))
 
 
 def key_of(request: Request, uid: int, facts: bytes) -> bytes:
@@ -84,4 +99,4 @@ class Memory:
 
 
 def _size(known: Known) -> int:
-    return _COST + len(known.learnt)
+    return _COST + known.size

@@ -10,7 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 from typing import NamedTuple, Protocol
 
 from maple_submit_filter import answer as answers
-from maple_submit_filter import decide, learnt
+from maple_submit_filter import decide
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.earlier import Earlier, pack
 from maple_submit_filter.frames import FileFacts, Reply, Request
@@ -18,7 +18,7 @@ from maple_submit_filter.modes import Policy
 from maple_submit_filter.rules import rules
 from maple_submit_filter.site import Site
 
-from .exact import Known, Memory, key_of
+from .exact import UNTOLD, Known, Memory, key_of, known_of
 from .peers import Peer
 from .readings import Wish
 from .rules_in_force import InForce
@@ -99,44 +99,48 @@ class Handler:
             return Handled(None, "late", key), None
         # Not in the key: what was decided is the same. What is done with it is settled anew by each answer.
         earlier = self.earlier(request, peer.uid)
-        if not known.learnt:
+        if known.decision is None:
             return Handled(_by_helper(request, earlier), "helper", key, earlier), None
         try:
-            reply, decision = await self._reply(request, mode, known, earlier)
-        except ValueError:  # what was kept is damaged, or a user's own helper said what cannot be
-            self.memory.put(key, Known(b""))
+            reply = await self._reply(request, mode, known.decision, known, earlier)
+        except ValueError:  # a user's own helper said what cannot be
+            self.memory.put(key, UNTOLD)
             return Handled(_by_helper(request, earlier), "helper", key, earlier), None
-        return Handled(reply, how, key, earlier), decision
+        return Handled(reply, how, key, earlier), known.decision
 
     async def _reply(
-        self, request: Request, mode: str, known: Known, earlier: Earlier | None
-    ) -> tuple[Reply, Decision]:
+        self, request: Request, mode: str, decision: Decision, known: Known, earlier: Earlier | None
+    ) -> Reply:
         """Return what is known, as it is answered now. A long script takes long: others are served meanwhile."""
-        given = request, self.in_force.site, self.in_force.policy, mode, known.learnt, earlier
-        if len(known.learnt) + len(request.submission.script or b"") <= AT_ONCE:
+        given = request, self.in_force.site, self.in_force.policy, mode, decision, known, earlier
+        if known.size + len(request.submission.script or b"") <= AT_ONCE:
             return _replied(*given)
-        loop = asyncio.get_running_loop()
-        return await loop.run_in_executor(self._aside, _replied, *given)
+        return await asyncio.get_running_loop().run_in_executor(self._aside, _replied, *given)
 
     async def _kept(self, key: bytes, uid: int) -> Known | None:
         """Return what the store knows, which outlives this process; None also where it does not answer at once."""
         kept = await self.kept(key, uid)
-        if kept is None or not _is_whole(kept):  # a damaged one is decided anew, and written again
+        if kept is None:
             return None
-        known = Known(kept)
+        try:
+            known = known_of(kept)
+        except ValueError:  # a damaged one is decided anew, and written again
+            return None
         self.memory.put(key, known)
         return known
 
     def learn(self, key: bytes, uid: int, data: bytes) -> bool:
         """Remember what a helper learnt of the submission of that key; return whether it could be read."""
         try:
-            decision, files = learnt.unpack(data)
+            known = known_of(data)
         except ValueError:
             return False
-        usable = files and all(_usable(one) for one in files) and len(decision.findings) <= MOST_FINDINGS
-        if not usable or not named_by(decision) <= words_of(self.in_force.site):
+        decision, files = known.decision, known.files
+        if decision is None or not files or not all(_usable(one) for one in files):
             return False
-        self.memory.put(key, Known(data))
+        if len(decision.findings) > MOST_FINDINGS or not named_by(decision) <= words_of(self.in_force.site):
+            return False
+        self.memory.put(key, known)
         self.keep(key, uid, data)
         return True
 
@@ -159,11 +163,11 @@ class Handler:
     async def _decided(self, key: bytes, uid: int, deciding: asyncio.Future[Decided]) -> Known:
         facts = self.in_force.facts
         decided = await deciding
-        known = Known(b"" if decided.wants_files else decided.learnt)
+        known = known_of(decided.learnt) if decided.learnt and not decided.wants_files else UNTOLD
         if facts == self.in_force.facts and (decided.learnt or decided.wants_files or decided.too_long):
             self.memory.put(key, known)
-            if known.learnt:
-                self.keep(key, uid, known.learnt)
+            if known.decision is not None:
+                self.keep(key, uid, decided.learnt)
         return known
 
 
@@ -180,24 +184,15 @@ def _by_helper(request: Request, earlier: Earlier | None) -> Reply:
 
 
 def _replied(
-    request: Request, site: Site, policy: Policy, mode: str, packed: bytes, earlier: Earlier | None
-) -> tuple[Reply, Decision]:
+    request: Request, site: Site, policy: Policy, mode: str, decision: Decision, known: Known, earlier: Earlier | None
+) -> Reply:
     """Raises `ValueError` where what was decided does not fit the request."""
-    decision, files = learnt.unpack(packed)
     try:
-        reply = answers.answered(request, site, policy, mode, decision, earlier)
+        reply = answers.answered(request, site, policy, mode, decision, earlier, known.once)
     except Exception as error:
         raise ValueError("what was decided does not fit: %s" % type(error).__name__) from error
-    told = pack(earlier) if files and earlier else b""  # for the helper, where a file is not as it was
-    return reply._replace(conditions=files, earlier=told), decision
-
-
-def _is_whole(packed: bytes) -> bool:
-    try:
-        learnt.unpack(packed)
-    except ValueError:
-        return False
-    return True
+    told = pack(earlier) if known.files and earlier else b""  # for the helper, where a file is not as it was
+    return reply._replace(conditions=known.files, earlier=told)
 
 
 def named_by(decision: Decision) -> set[str]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterable, List, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar
 
 from .decide import Decision, Rewritten, decide, understood
 from .findings import Finding
@@ -16,6 +16,25 @@ from .submission import Submission
 if TYPE_CHECKING:
     from .earlier import Earlier
     from .learnt import Watched
+
+Result = TypeVar("Result")
+
+
+class Once:
+    """What follows from a decision and the submission that it is about, in whichever mode: worked out once.
+
+    One is held for one decision about one submission, and used for no other.
+    """
+
+    def __init__(self) -> None:
+        self._known: Dict[str, Any] = {}
+
+    def __call__(self, what: str, work: Callable[[], Result]) -> Result:
+        """Return what *work* returned the first time that *what* was wanted."""
+        if what not in self._known:
+            self._known[what] = work()
+        found: Result = self._known[what]
+        return found
 
 
 def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) -> Reply:
@@ -59,20 +78,23 @@ def mode_of(request: Request, policy: Policy, gids: Iterable[int]) -> str:
 
 
 def answered(
-    request: Request, site: Site, policy: Policy, mode: str, decision: Decision, earlier: Optional[Earlier] = None
-) -> Reply:
+    request: Request, site: Site, policy: Policy, mode: str, decision: Decision,
+    earlier: Optional[Earlier] = None, once: Optional[Once] = None,
+) -> Reply:  # fmt: skip
     """Return the reply that a decision about this very submission comes to; the decision may be an earlier one.
 
     *earlier*: what jobs of this lineage that had the same change came to. What one failed with at once is neither made
-    nor offered; what the user said yes to, and a job ran with, is made without asking again.
+    nor offered; what the user said yes to, and a job ran with, is made without asking again. *once*: what was worked
+    out the last time that this submission was answered by this decision.
     """
-    submission = whole(request.submission)
+    submission, once = whole(request.submission), once or Once()
     reply = Reply(request.nonce, request.hash)
-    findings = heard(decision, submission.script or b"")
-    repaired = _usable(request, submission, decision.repaired)
+    findings = once("findings", lambda: heard(decision, submission.script or b""))
+    repaired = once("repaired", lambda: _usable(request, submission, decision.repaired))
     more = decision.offered if decision.offered != decision.repaired else None  # what is done unasked is no question
-    anew = _is_to_be_written_anew(submission, findings, decision)
-    offered = _usable(request, submission, more) if (request.may_ask or earlier) and not anew else None
+    anew = once("anew", lambda: _is_to_be_written_anew(submission, findings, decision))
+    may_offer = (request.may_ask or earlier) and not anew
+    offered = once("offered", lambda: _usable(request, submission, more)) if may_offer else None
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
     made = repaired or offered
     if made and earlier and for_rules(policy, mode, _codes(made)) == "repair":
@@ -83,16 +105,16 @@ def answered(
         ran = earlier.job_that_ran(submission, decision) if made is offered else ""
         if ran:
             said = _as_in(submission, made, ran) if request.terminal else b""
-            return reply._replace(say=said, change=_change(request, site, submission, made, "known-good", mode))
+            return reply._replace(say=said, change=_change(request, site, submission, made, "known-good", mode, once))
     reply = reply._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
     if repaired and for_rules(policy, mode, codes) == "repair":
-        reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode))
+        reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode, once))
     elif decision.repaired:
         reply = reply._replace(audit=_audit(request, site, "would-repair", mode, codes, _new(decision.repaired)))
     elif findings:
         reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
     if offered and request.may_ask and for_rules(policy, mode, _codes(offered)) == "repair":
-        change = _change(request, site, submission, offered, "accepted", mode)
+        change = _change(request, site, submission, offered, "accepted", mode, once)
         reply = reply._replace(offer=change, question=question(submission, offered))
     return reply
 
@@ -186,13 +208,15 @@ def _new(rewritten: Rewritten) -> bytes:
     return (rewritten.script or b"") + b"\0" + b"\0".join(rewritten.argv)
 
 
-def _change(request: Request, site: Site, submission: Submission, made: Rewritten, verdict: str, mode: str) -> Change:
-    from .closing import close
+def _change(
+    request: Request, site: Site, submission: Submission, made: Rewritten, verdict: str, mode: str, once: Once
+) -> Change:
+    from .closing import closed, may_close
 
     script, argv = made.script, list(made.argv)
     codes = _codes(made)
-    if script is not None:
-        script = close(script, codes, record_id(request), request.hash.hex(), *_spoken_to(submission))
+    if script is not None and once("may close " + verdict, lambda: may_close(made.script or b"")):
+        script = closed(script, codes, record_id(request), request.hash.hex(), *_spoken_to(submission))
     if script is not None and submission.came == "wrap":
         argv = _rewrap(request, argv, unwrapped(script) or b"")
         script = None

@@ -15,9 +15,14 @@ def close(
     *command* is the one that submits it; *prefix*, if any, is what its directives begin with: a comment that begins so
     would be one (`qsub -C '#'`).
     """
+    return closed(source, codes, record, original, command, prefix) if may_close(source) else source
+
+
+def closed(source: bytes, codes: Iterable[str], record: str, original: str, command: str, prefix: bytes) -> bytes:
+    """Return the same for a *source* that is known to be one that `may_close`."""
     text = "# maple: repaired (%s); record %s; original sha256 %s; MAPLE=off %s ... submits as written\n"
     comment = (text % (" ".join(codes), record, original, command)).encode()
-    if not may_close(source) or (prefix and comment.startswith(prefix)):
+    if prefix and comment.startswith(prefix):
         return source
     return source + (b"" if source.endswith(b"\n") else b"\n") + comment
 
