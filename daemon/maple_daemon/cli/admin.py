@@ -193,16 +193,27 @@ def mode(
 
 
 @admin.command()
-@prefix_option
+@click.option("--prefix", envvar=PREFIX, show_envvar=True, metavar="P", help="Installation whose audit lines count.")
+@click.option("--config", metavar="FILE", help="Settings of the service whose memory counts.")
 @click.option("--since", default="7d", show_default=True, metavar="T", help="30m, 12h, 7d or 4w back; or a date.")
 @json_option
 @plainly
-def report(prefix: str, since: str, as_json: bool) -> None:
-    """Show what Maple saw, and what it changed or would have changed in mode repair."""
-    from ..install.report import facts_of, gather, table
+def report(prefix: str | None, config: str | None, since: str, as_json: bool) -> None:
+    """Show what Maple saw, and what it changed or would have changed in mode repair.
 
-    facts = facts_of(gather(absolute(prefix, "--prefix"), since))
+    From the audit lines of an installation: users, verdicts, rules, time taken. From the memory of the service: rules
+    and partitions, what was done, and how those jobs ended, in whole days; no user is in it. Without --prefix and
+    --config it is the memory that /etc/maple/daemon.toml names.
+    """
+    from ..install.report import facts_of, gather, table
+    from .memory_admin import report_of_memory
+
+    facts: dict[str, Any] = {}
+    if prefix:
+        facts = facts_of(gather(absolute(prefix, "--prefix"), since))
+        if not as_json:
+            table(facts, since)
+    if config or not prefix:
+        facts["memory"] = report_of_memory(config or "", since, show=not as_json, after=bool(prefix))
     if as_json:
         click.echo(json.dumps(facts, indent=1))
-    else:
-        table(facts, since)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import datetime
 import json
 import os
 import pwd
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 from maple_agents.cli.complaint import Complaint
@@ -108,6 +109,22 @@ def check(path: str, as_json: bool) -> None:
             click.echo("%s: was laid aside because it is corrupt; remove it when nobody wants to look at it" % one)
     if wrong:
         raise click.exceptions.Exit(1)
+
+
+def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> dict[str, Any]:
+    """Return what the service's memory comes to since a time, and *show* it; *after*: below something else."""
+    from maple_submit_filter.rules import rules
+
+    from ..install.report import begin
+    from ..install.report_of_store import facts_of, table
+
+    first = begin(since, datetime.datetime.now(datetime.timezone.utc))[:10]
+    with _memory(_settings(path)) as store:
+        facts = facts_of(store.counted(first), first)
+    if show:
+        click.echo("\n" * after, nl=False)
+        table(facts, {one.code: one.title for one in rules()})
+    return facts
 
 
 COMMANDS = (purge, backup, check)
