@@ -13,9 +13,10 @@ CLASSES = (
     "hub_offline_or_gated", "time_limit", "preempted_or_requeued", "terminal_hangup", "node_failure_hardware",
     "srun_step_request", "srun_cpu_binding", "invalid_partition_account_qos", "mpi_pmi_mismatch",
     "mpi_not_enough_slots", "backend_unsupported_on_hardware", "deepspeed_hostfile_or_ssh", "accelerate_config",
-    "container_error", "dos_line_endings", "cancelled_by_user", "none", "unknown",
+    "container_error", "dos_line_endings", "cancelled_by_user", "resource_limit", "none", "unknown",
 )  # fmt: skip
-# none: the job succeeded; unknown: the cause is not in what could be read; cancelled_by_user: somebody ended it.
+# none: the job succeeded; unknown: the cause is not in what could be read; cancelled_by_user: somebody ended it;
+# resource_limit: too many open files, processes or threads.
 
 FIX_KINDS = (
     "script_env", "script_launch_line", "script_directive", "user_code", "environment_install", "admin_or_hardware",
