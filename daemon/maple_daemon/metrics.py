@@ -44,7 +44,10 @@ class Metrics:
         self.rules = Counter("maple_findings", "Findings by rule", ["code"], registry=self.registry)
 
     def remembered(self, what: str, number: int) -> None:
-        """Count: a "repeat", a new "version", one that is "unversioned", parts "reused" and "read"."""
+        """Count: a "repeat", a new "version", one that is "unversioned", parts "reused" and "read".
+
+        Of files: how often a front was told a "wish", and how many a "reading" came of.
+        """
         self.kept.labels(what).inc(number)
 
     def page(self) -> bytes:

@@ -61,12 +61,16 @@ class _Waiting(NamedTuple):
 
 
 class Readings:
-    """*on*: whether files may be read at all. *clock*: seconds, never back. *without*: groups whose files are not."""
+    """*on*: whether files may be read at all. *clock*: seconds, never back. *without*: groups whose files are not.
+
+    *told* hears what was done, to be counted.
+    """
 
     def __init__(
-        self, clock: Callable[[], float], without: frozenset[int] = frozenset(), bounds: Bounds = USUAL
-    ) -> None:
-        self.on, self._without = False, without
+        self, clock: Callable[[], float], without: frozenset[int] = frozenset(), bounds: Bounds = USUAL,
+        told: Callable[[str, int], None] = lambda what, number: None,
+    ) -> None:  # fmt: skip
+        self.on, self._without, self._told = False, without, told
         self._clock, self._limits = clock, Limits(bounds, clock)
         self._waiting = _Line()
         self._tried: OrderedDict[tuple[int, bytes], tuple[int, float]] = OrderedDict()
@@ -92,6 +96,7 @@ class Readings:
             return None
         if known is None:
             self._note_try(uid, key)
+        self._told("wish", 1)
         return Wish(record, tuple(FileFacts(_bytes(one.path), _bytes(one.facts)) for one in known or ()))
 
     def take(self, uid: int, record: str) -> dict[str, Any] | None:
@@ -118,6 +123,7 @@ class Readings:
         key, cwd = self._under_way.pop((uid, record), (b"", b""))
         if not key:
             return
+        self._told("reading", 1)
         self._tried.pop((uid, key), None)
         self._known.put((uid, key), tuple(one._replace(extract="") for one in looked))
         self._extracts.put((uid, cwd), tuple(one for one in looked if one.extract))

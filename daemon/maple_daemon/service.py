@@ -54,7 +54,7 @@ class Service:
             self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
         self.recorder: Recorder | None = None
-        self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups))
+        self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups), told=self.metrics.remembered)
         if self.keepers:
             self.recorder = Recorder(
                 self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered
