@@ -153,6 +153,7 @@ class Case:
     logs: tuple[LogFile, ...] = ()
     before: bytes | None = None
     missing: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what a reader should know, a line each: which task of an array, a script that changed
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,129 @@
+"""From what is known of a job to the `Case` that is diagnosed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from maple_submit_filter.job_records import STATES
+
+from ...schedulers.deadlines import Worker
+from ...schedulers.errors import SchedulerError
+from ..values import Case, Ended, LogFile
+from . import outputs, places, submitted
+from .from_file import with_script
+from .gathering import Gathered
+from .played import Played, play
+from .sought import Facts, of_script
+from .told import Told
+from .walking import Window
+
+SECONDS = 20.0  # for looking through folders: a file server may not answer at all
+
+
+def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), logs: Sequence[LogFile] = ()) -> Case:
+    """Return the case of a job. *others*: tasks of the same array whose output is looked at too. *logs*: files that
+    are read first.
+    """
+    owner = told.owner if os.geteuid() == 0 and told.owner not in (None, 0) else None
+    told = with_script(told, owner)
+    site = places.site_for(told, site_id)
+    asked = submitted.asked(told, site)
+    told = _limits(told)
+    window = Window(told.started or told.submitted, told.ended if told.ended else None, owner)
+    gathered = Gathered(window, told.nodes, logs=list(logs))
+    played = Played()
+    if asked is not None:
+        try:
+            played = play(asked, site, known(told))
+        except (RecursionError, ValueError, LookupError) as error:  # the script is not ours: what it says is no failure
+            gathered.missing.append("what the script writes to was not followed: %s" % error)
+    _within(gathered, lambda: _gather(gathered, told, others, played))
+    return Case(
+        ended=ended(told, places.gpu_memory(told, site)),
+        scheduler=told.scheduler or site.scheduler,
+        site=site,
+        asked=asked,
+        name=os.path.basename(told.path) or told.name,
+        logs=tuple(gathered.logs),
+        before=told.before,
+        missing=tuple(dict.fromkeys((*told.missing, *gathered.missing, *gathered.walk.unreadable))),
+        notes=tuple(dict.fromkeys((*told.notes, *gathered.notes))),
+    )
+
+
+def _within(gathered: Gathered, gather: object) -> None:
+    try:
+        Worker("looking for logs").call(gather, SECONDS)  # type: ignore[arg-type]
+    except SchedulerError:
+        gathered.missing.append("looking for logs took more than %d s: a file server does not answer" % SECONDS)
+
+
+def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Played) -> None:
+    values = outputs.values_of(told)
+    if told.state != "pending":
+        outputs.add(gathered, told, played.job, values)
+        for one in others:
+            gathered.window = Window(one.started, one.ended, gathered.window.owner)
+            outputs.add(gathered, one, played.job, outputs.values_of(one))
+        gathered.window = Window(told.started or told.submitted, told.ended, gathered.window.owner)
+        if "0:53" in told.reason:  # the script never began
+            return
+        facts = Facts(told.scheduler, outputs.raw_id(told) or told.id, told.nodes, told.work_dir, values)
+        gathered.sought(of_script(played, facts))
+        gathered.cores((told.work_dir,) if told.work_dir else ())
+
+
+def known(told: Told) -> Mapping[bytes, bytes]:
+    """Return variables of the job that are known now and were not at its submission."""
+    out: dict[bytes, bytes] = {}
+    if told.scheduler == "slurm":
+        if told.index is not None:
+            out[b"SLURM_ARRAY_TASK_ID"] = b"%d" % told.index
+            out[b"SLURM_ARRAY_JOB_ID"] = told.array.encode()
+        if told.name:
+            out[b"SLURM_JOB_NAME"] = os.fsencode(told.name)
+        if told.work_dir:
+            out[b"SLURM_SUBMIT_DIR"] = os.fsencode(told.work_dir)
+    elif told.scheduler == "pbs":
+        out[b"PBS_JOBID"] = os.fsencode(told.id)
+        if told.index is not None:
+            out[b"PBS_ARRAY_INDEX"] = b"%d" % told.index
+        if told.name:
+            out[b"PBS_JOBNAME"] = os.fsencode(told.name)
+        if told.work_dir:
+            out[b"PBS_O_WORKDIR"] = os.fsencode(told.work_dir)
+    return out
+
+
+def _limits(told: Told) -> Told:
+    """Return *told* with the seconds that it ran, also of a job that still goes on."""
+    if told.started is None or told.elapsed is not None:
+        return told
+    end = told.ended if told.ended is not None else time.time() if told.state == "running" else None
+    return replace(told, elapsed=max(0.0, end - told.started)) if end is not None else told
+
+
+def ended(told: Told, gpus_memory: Optional[int] = None) -> Ended:
+    """Return how the job ended."""
+    return Ended(
+        id=told.id,
+        state=told.state if told.state in STATES else "unknown",
+        exit_code=told.exit_code,
+        signal=told.signal,
+        reason=told.reason,
+        submitted=told.submitted,
+        started=told.started,
+        ended=told.ended,
+        elapsed=told.elapsed,
+        limit=told.limit,
+        memory=told.memory,
+        used_memory=told.used_memory,
+        gpus_memory=gpus_memory,
+        restarts=told.restarts,
+        nodes=told.nodes,
+        failed_steps=told.failed_steps,
+    )

@@ -1,0 +1,195 @@
+"""What Slurm's controller knows of a job: `scontrol show job`, the stored script, which tasks of an array failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from ...schedulers.protocol import Ending, EndReason, Job, JobState
+from . import numbers
+from .commands import Commands
+from .endings import state_of
+from .told import Told
+
+_WHOLE = ("StdErr", "StdIn", "StdOut", "Command", "WorkDir", "Comment", "AdminComment", "SystemComment", "SubmitLine")
+_FIELD = re.compile(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)")
+_HEAD = re.compile(r"^(?:scontrol: )*JobId=(\d+) ((?:\w+=\S+ )*?)JobName=", re.MULTILINE | re.ASCII)
+_NOTHING = ("", "(null)", "N/A", "None", "Unknown")
+_LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
+# States that say more than the word Maple has for them.
+_TELLING = (
+    "DEADLINE",
+    "BOOT_FAIL",
+    "NODE_FAIL",
+    "LAUNCH_FAILED",
+    "RECONFIG_FAIL",
+    "SPECIAL_EXIT",
+    "REVOKED",
+    "CANCELLED",
+)
+
+
+def told(job: Job, commands: Commands) -> Told:
+    """Return what the controller tells of one job or task that it has in memory."""
+    said = commands.ask("scontrol", ["show", "job", "-d", job.id])
+    fields = shown(said.out, job.id, job.name) if said is not None and not said.code else {}
+    restarts = _number(fields.get("Restarts")) or 0
+    ending = job.ending or Ending(EndReason.UNKNOWN)
+    nodes = len(job.nodes) or _number(fields.get("NumNodes")) or 0
+    command = fields.get("Command", "")
+    return Told(
+        by="Slurm",
+        scheduler="slurm",
+        id=job.id,
+        name=job.name,
+        state=state_of(job, restarts),
+        exit_code=ending.exit_code,
+        signal=ending.signal,
+        reason=reason_of(job),
+        submitted=job.submitted,
+        started=job.started,
+        ended=job.ended,
+        elapsed=numbers.seconds(fields.get("RunTime")),
+        limit=numbers.seconds(fields.get("TimeLimit")),
+        memory=_memory(fields, nodes),
+        restarts=restarts,
+        nodes=job.nodes,
+        partition=job.queue.partition(",")[0],
+        qos=_said(fields.get("QOS")),
+        constraint=_said(fields.get("Features")),
+        number=fields.get("JobId", ""),
+        array=job.array_id or "",
+        index=job.array_index,
+        work_dir=job.work_dir or "",
+        stdout=job.stdout or _said(fields.get("StdOut")) or None,
+        stderr=job.stderr or _said(fields.get("StdErr")) or None,
+        script=script(job.id, commands),
+        path=_said(command.partition(" ")[0]),
+        arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
+        argv=submit_line(_said(fields.get("SubmitLine"))),
+        shape=shape(fields),
+        missing=_not_launched(job, ending),
+    )
+
+
+def shown(text: str, job_id: str, name: str) -> dict[str, str]:
+    """Return the fields of that job in what `scontrol show job` says.
+
+    A name is any text, line ends included, so it is taken out as a whole first; comments stand behind the fields that
+    are believed here, of which the first counts.
+    """
+    if "\n" in name:
+        text = text.replace("JobName=%s\n   UserId=" % name, "JobName=\n   UserId=")
+    heads = list(_HEAD.finditer(text))
+    ends = [one.start() for one in heads[1:]] + [len(text)]
+    for head, end in zip(heads, ends, strict=True):
+        if _id(head) == job_id or head[1] == job_id:
+            return {"JobId": head[1], **_fields(text[head.end() : end])}
+    return {}
+
+
+def _id(head: re.Match[str]) -> str:
+    fields = dict(word.split("=", 1) for word in head[2].split())
+    if "ArrayJobId" in fields:
+        return "%s_%s" % (fields["ArrayJobId"], fields.get("ArrayTaskId", ""))
+    if "HetJobId" in fields:
+        return "%s+%s" % (fields["HetJobId"], fields.get("HetJobOffset", ""))
+    return head[1]
+
+
+def _fields(record: str) -> dict[str, str]:
+    fields: dict[str, str] = {}
+    for line in record.splitlines()[1:]:
+        name, sign, value = line.strip(" ").partition("=")
+        if not line.startswith("   ") or not sign:
+            continue
+        if name in _WHOLE:
+            fields.setdefault(name, value)
+            continue
+        for found in _FIELD.finditer(line.strip()):
+            fields.setdefault(found[1], found[2])
+    return fields
+
+
+def reason_of(job: Job) -> str:
+    """Return the scheduler's own words: its reason, and a state that says more than Maple's word for it."""
+    word = job.raw_state if job.raw_state.startswith(_TELLING) else ""
+    raw = job.ending.raw if job.ending is not None else ""
+    launch = "exit %s" % _LAUNCH_FAILED if raw.endswith(_LAUNCH_FAILED) else ""
+    parts = (word, job.substate if job.substate not in _NOTHING else "", launch)
+    return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _not_launched(job: Job, ending: Ending) -> tuple[str, ...]:
+    if not ending.raw.endswith(_LAUNCH_FAILED):
+        return ()
+    return ("Slurm could not start the script (exit 0:53); its output %s could not be opened, or its folder is not "
+            "there on the node" % (job.stdout or ""),)  # fmt: skip
+
+
+def script(job_id: str, commands: Commands) -> bytes | None:
+    """Return the script as the controller stored it, None where it has it no more, or will not show it."""
+    said = commands.ask("scontrol", ["write", "batch_script", job_id, "-"])
+    if said is None or said.code or not said.out.startswith("#!"):
+        return None
+    return said.out.encode("utf-8", "surrogateescape")
+
+
+def submit_line(text: str) -> tuple[bytes, ...] | None:
+    """Return the words of a submit command as Slurm stored it, with blanks between them; None where that is not sure.
+
+    Quotes are not stored, so a word with a blank in it cannot be told from two; a line with a --wrap is not believed.
+    """
+    words = text.split()
+    if not words or words[0].rsplit("/", 1)[-1] != "sbatch" or any(word.startswith("--wrap") for word in words):
+        return None
+    return tuple(word.encode("utf-8", "surrogateescape") for word in ("sbatch", *words[1:]))
+
+
+def shape(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what the job was given, by the long names of sbatch's options."""
+    told = {
+        "nodes": fields.get("NumNodes", "").partition("-")[0],
+        "ntasks": fields.get("NumTasks", ""),
+        "ntasks-per-node": fields.get("NtasksPerN:B:S:C", "").partition(":")[0],
+        "cpus-per-task": fields.get("CPUs/Task", ""),
+        "gres": _gres(fields.get("TresPerNode", "")),
+        "gpus": _gres(fields.get("TresPerJob", "")).removeprefix("gpu:"),
+        "partition": fields.get("Partition", ""),
+        "account": fields.get("Account", ""),
+        "qos": fields.get("QOS", ""),
+        "constraint": fields.get("Features", ""),
+        "time": fields.get("TimeLimit", ""),
+        "reservation": fields.get("Reservation", ""),
+    }
+    return tuple((name, value) for name, value in told.items() if value not in (*_NOTHING, "0", "*", "UNLIMITED"))
+
+
+def _gres(text: str) -> str:
+    """Return `gpu:a100:4` of `gres:gpu:a100:4` (22.05) or `gres/gpu:a100:4` (since 23.02), gres by gres."""
+    items = [re.sub(r"^gres[:/]", "", item) for item in text.split(",") if item.startswith("gres")]
+    return ",".join(item.replace("=", ":") for item in items)
+
+
+def _memory(fields: Mapping[str, str], nodes: int) -> int | None:
+    """Return the memory that the job has on a node: its share of the total, else what it asked for."""
+    total = re.search(r"(?:^|,)mem=([^,]+)", fields.get("AllocTRES") or fields.get("TRES") or "")
+    whole = numbers.size(total[1], "m") if total else None
+    if whole and nodes:
+        return whole // nodes
+    return numbers.size(fields.get("MinMemoryNode"), "m") or None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _said(text: str | None) -> str:
+    return "" if text is None or text in _NOTHING else text
+
+
+def failed_first(tasks: list[Job]) -> list[Job]:
+    """Return the tasks that failed, first the one that ended first; where none did, those that go on, else all."""
+    failed = [one for one in tasks if one.ending is not None and one.ending.reason is not EndReason.COMPLETED]
+    others = [one for one in tasks if one.state is JobState.RUNNING] or tasks
+    return sorted(failed or others, key=lambda one: (one.ended or float("inf"), one.array_index or 0))

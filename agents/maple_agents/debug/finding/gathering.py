@@ -1,0 +1,150 @@
+"""All files of a job that may hold evidence: its output, what its script and launchers write, core files."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from typing import Optional
+
+from ..values import LogFile
+from . import signs
+from .sought import Role, Sought
+from .walking import Found, Walk, Window, regular
+
+MOST = 200  # files that are read for one job
+_FIRST = ("error-file", "stderr", "both", "rank", "stdout", "trace", "scheduler")
+_SAME_FILE = ("stdout", "stderr")
+
+
+@dataclass
+class Gathered:
+    """Files in the order in which they are worth reading; lines for people."""
+
+    window: Window
+    nodes: tuple[str, ...] = ()
+    walk: Walk = field(default_factory=Walk)
+    logs: list[LogFile] = field(default_factory=list)
+    missing: list[str] = field(default_factory=list)
+    notes: list[str] = field(default_factory=list)
+    seen: dict[tuple[int, int], int] = field(default_factory=dict)
+
+    def output(self, path: signs.Path, role: Role, about: str) -> bool:
+        """Add a job's own output, whatever its age: a line says what is odd about it. Return whether it is there."""
+        name = signs.text(path)
+        found = sorted(self.walk.files(path), key=lambda one: one.facts.st_mtime)
+        if not found:
+            self.missing.append(absent(name, about))
+            return False
+        one = found[-1]
+        if not self.window.allows(one.facts):
+            self.missing.append("%s (%s): it is another user's" % (one.path, about))
+            return False
+        if self.window.too_old(one.facts):
+            self.missing.append("%s (%s): it was last written at %s, before the job began" % (
+                one.path, about, _clock(one.facts)))  # fmt: skip
+            return False
+        if self.window.too_new(one.facts):
+            self.notes.append("%s was written at %s, after the job's end: another job may have written it" % (
+                one.path, _clock(one.facts)))  # fmt: skip
+        self._add(one, role, about)
+        return True
+
+    def sought(self, wanted: Iterable[Sought]) -> None:
+        """Add what was changed while the job ran of the files that the script and its launchers write."""
+        taken: list[tuple[Found, Sought]] = []
+        for one in wanted:
+            if not one.path:
+                self.missing.append("%s: it is not known where that is" % one.about)
+                continue
+            found = list(self.walk.files(one.path))
+            fitting = [(file, one) for file in found if self.window.fits(file.facts)]
+            taken += fitting
+            if one.named and not fitting:
+                self._not_found(one, found)
+        taken.sort(key=lambda pair: _order(pair[0], pair[1]))
+        room = MOST - len(self.logs)
+        kept = 0
+        for file, one in taken:
+            kept += kept < room and self._add(file, one.role, one.about)
+        if len(taken) > room:
+            self.notes.append("%d further log files are not read" % (len(taken) - room))
+
+    def _not_found(self, one: Sought, found: Sequence[Found]) -> None:
+        name = signs.text(one.path)
+        if not found:
+            self.missing.append(absent(name, one.about))
+        elif not self.window.allows(found[0].facts):
+            self.missing.append("%s (%s): it is another user's" % (name, one.about))
+        else:
+            when = "before the job began" if self.window.too_old(found[0].facts) else "after the job's end"
+            self.missing.append("%s (%s): it was last written at %s, %s" % (
+                found[0].path, one.about, _clock(found[0].facts), when))  # fmt: skip
+
+    def _add(self, one: Found, role: Role, about: str) -> bool:
+        """Add a file once; one that both streams go to is of both."""
+        if len(self.logs) >= MOST:
+            return False
+        key = (one.facts.st_dev, one.facts.st_ino)
+        if key in self.seen:
+            before = self.logs[self.seen[key]]
+            if {before.role, role} == set(_SAME_FILE):
+                self.logs[self.seen[key]] = LogFile(before.path, "both", before.rank, before.node, before.about)
+            return False
+        self.seen[key] = len(self.logs)
+        told = ", ".join("%s %s" % (name, one.values[name]) for name in ("attempt", "local") if name in one.values)
+        about = about + (" (%s)" % told.replace("local", "local rank") if told else "")
+        rank = self._rank(one)
+        own: Role = "rank" if role == "both" and rank is not None else role
+        self.logs.append(LogFile(one.path, own, rank, self._node(one), about))
+        return True
+
+    def _rank(self, one: Found) -> Optional[int]:
+        """Return the rank that the name tells; on one node the local rank is the rank."""
+        told = one.values.get("rank") or (one.values.get("local") if len(self.nodes) == 1 else None)
+        return int(told) if told and told.isdigit() and len(told) < 9 else None
+
+    def _node(self, one: Found) -> str:
+        told = one.values.get("node", "")
+        if told:
+            return told
+        place = one.values.get("place", "")
+        return self.nodes[int(place)] if place.isdigit() and int(place) < len(self.nodes) else ""
+
+    def cores(self, folders: Iterable[str]) -> None:
+        """Name core files: they are evidence, and are not read."""
+        for folder in dict.fromkeys(folders):
+            for path in (("%s/core" % folder,), ("%s/core." % folder, signs.ANY)):
+                for one in self.walk.files(path):
+                    if self.window.fits(one.facts) and one.facts.st_size > 0:
+                        self.notes.append("a process left a core file: %s (%d MiB, %s)" % (
+                            one.path, one.facts.st_size >> 20, _clock(one.facts)))  # fmt: skip
+
+
+def _order(file: Found, one: Sought) -> tuple[object, ...]:
+    """Error files first; then by kind; of equal ones rank 0, and those that fell silent first."""
+    rank = file.values.get("rank") or file.values.get("local") or ""
+    empty = file.facts.st_size == 0
+    return (_FIRST.index(one.role), empty, rank not in ("", "0"), file.facts.st_mtime, len(rank), rank, file.path)
+
+
+def absent(path: str, about: str) -> str:
+    """Return a line on why nothing can be read at *path*."""
+    folder = os.path.dirname(path) or "."
+    if path.startswith("/dev/"):
+        return "%s (%s): it is kept nowhere" % (path, about)
+    if "*" not in path and os.path.isdir(path):
+        return "%s (%s): is a folder" % (path, about)
+    if "*" not in path and os.path.lexists(path) and regular(path) is None:
+        return "%s (%s): is no regular file" % (path, about)
+    if "*" not in folder and not os.path.isdir(folder):
+        return "%s (%s): there is no folder %s here; it may lie on a node, or is deleted" % (path, about, folder)
+    return "%s (%s): there is no such file; it may be deleted, never written, or lie on a node's own disk" % (
+        path,
+        about,
+    )
+
+
+def _clock(facts: os.stat_result) -> str:
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(facts.st_mtime))

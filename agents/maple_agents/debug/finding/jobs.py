@@ -1,0 +1,192 @@
+"""A case by a job's id: every source is asked, and what they tell is put together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from ...cli.asked import source_of
+from ...cli.complaint import Complaint
+from ...schedulers import choose
+from ...schedulers.errors import SchedulerError
+from ...schedulers.protocol import Job, JobState, Scheduler
+from ..values import Case, LogFile
+from . import from_accounting, from_memory, from_pbs, from_slurm, owners
+from .cases import case_of
+from .commands import Commands
+from .offline import log_files
+from .told import Told, together
+
+MOST_TASKS = 8  # tasks of an array whose output is read
+MOST_APART = 3600.0  # seconds between two submissions that are taken for one: schedulers use ids again
+_STEP = re.compile(r"(\d+(?:[_+]\d+)?)\.(\d+|batch|extern|interactive)", re.ASCII)
+_REMEDY = "name its files: maple-fix --log FILE --script FILE"
+
+
+def by_job(
+    job_id: str,
+    *,
+    site_id: Optional[str] = None,
+    logs: Sequence[str] = (),
+    script: Optional[str] = None,
+    words: Sequence[str] = (),
+    environ: Optional[Mapping[str, str]] = None,
+    scheduler: Optional[Scheduler] = None,
+) -> Case:
+    """Return what is known of the caller's own job: Maple's record, then the scheduler, then the files.
+
+    *logs*, *script*: files that the user names besides; *words* of the submit command before that script. *environ*:
+    where the scheduler's commands are looked for, our own by default. *scheduler*: who is asked, the one of this
+    machine by default. Raises `Complaint` in one line for another user's job, and where nothing at all is known of it.
+    """
+    environ = os.environ if environ is None else environ
+    asked = job_id.strip()
+    found, why = _scheduler(scheduler, environ)
+    if not re.fullmatch(r"\d[\w.\[\]+;-]{0,200}", asked, re.ASCII):
+        raise Complaint("%s: is no job id" % asked[:200], "it looks like 4711, 4711_3, 4711+1, or 123.server")
+    step = _STEP.fullmatch(asked) if found is None or found.name == "slurm" else None
+    asked = step[1] if step else asked
+    remembered = from_memory.told(asked)
+    told, others = _scheduled(asked, found, Commands(environ)) if found is not None else (None, [])
+    if told is not None and remembered is not None and _apart(told, remembered):
+        remembered = None
+    known = [one for one in (told, remembered) if one is not None]
+    if not known or not any(one.knows for one in known):
+        raise Complaint("job %s: %s" % (asked, why or "neither Maple nor the scheduler knows it"), _REMEDY)
+    whole = together(known)
+    whole = replace(whole, missing=(*whole.missing, *((why,) if why else ())))
+    if step:
+        whole = replace(whole, notes=(*whole.notes, "of the whole job, step %s among them" % step[2]))
+    return case_of(_named(whole, script, words), site_id, others, _logs(logs))
+
+
+def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
+    """Return *told* with the script that the user names, and the words before it."""
+    command = b"qsub" if told.scheduler == "pbs" else b"sbatch"
+    if script is not None:
+        path = "" if script == "-" else os.path.abspath(script)
+        told = replace(told, script=source_of(script), path=path, argv=None)
+    if words or (script is not None and told.argv is not None):
+        named = (os.fsencode(told.path),) if told.path else ()
+        told = replace(told, argv=(command, *(os.fsencode(word) for word in words), *named))
+    return told
+
+
+def _logs(names: Sequence[str]) -> Sequence[LogFile]:
+    return log_files(names)[0] if names else ()
+
+
+def _scheduler(given: Optional[Scheduler], environ: Mapping[str, str]) -> tuple[Optional[Scheduler], str]:
+    """Return who is asked, or None and why nobody is."""
+    if given is not None:
+        return given, ""
+    try:
+        return choose(environ=environ), ""
+    except SchedulerError as error:
+        return None, "no scheduler could be asked: %s" % error.text
+
+
+def _apart(told: Told, remembered: Told) -> bool:
+    """Return whether the record is of an earlier job that had the same id."""
+    if told.submitted is None or remembered.submitted is None:
+        return False
+    return abs(told.submitted - remembered.submitted) > MOST_APART
+
+
+def _scheduled(asked: str, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
+    """Return what the scheduler tells, and of an array the other tasks that failed; None where it knows nothing."""
+    try:
+        job = scheduler.jobs([asked])[asked]
+    except SchedulerError as error:
+        return Told(missing=("%s was not asked: %s" % (scheduler.name, error.text),)), []
+    if scheduler.name == "pbs":
+        return _of_pbs(asked, job, scheduler)
+    return _of_slurm(asked, job, scheduler, commands)
+
+
+def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told], list[Told]]:
+    if job.state is JobState.VANISHED:
+        says = "PBS knows no job %s: its history is over, or no queue took it (a routed job vanishes without a word)"
+        return Told(by="PBS", scheduler="pbs", id=asked, missing=(says % asked,)), []
+    owner = owners.check(asked, job.owner)
+    tasks = _subjobs(job, scheduler)
+    told = replace(from_pbs.told(tasks[0] if tasks else job), owner=owner)
+    if not tasks:
+        return told, []
+    told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))
+    return told, [replace(from_pbs.told(one), owner=owner) for one in tasks[1:MOST_TASKS]]
+
+
+def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
+    """Return the subjobs of an array that failed, the first one first."""
+    if job.array_id is None or job.array_index is not None:
+        return []
+    indices = _indices(job.attributes.get("array_indices_submitted", ""))
+    names = [job.id.replace("[]", "[%d]" % index) for index in indices[:1000]]
+    try:
+        found = [one for one in scheduler.jobs(names).values() if one.state is not JobState.VANISHED]
+    except SchedulerError:
+        return []
+    return from_slurm.failed_first(found) if found else []
+
+
+def _indices(text: str) -> list[int]:
+    """Return the indices of `1-9:2` or `1,3,5-7`."""
+    out: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,6}))?)?", part.strip(), re.ASCII)
+        if found:
+            low, high, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+            out += range(low, min(high, low + 100_000) + 1, max(1, step))
+    return out
+
+
+def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
+    owner = owners.check(asked, job.owner) if job.state is not JobState.VANISHED else None
+    tasks = _tasks(asked, job, scheduler)
+    chosen = tasks[0] if tasks else job
+    accounted = from_accounting.told(chosen.id, commands)
+    if accounted is not None and accounted.owner is not None:
+        owners.check(asked, str(accounted.owner))
+    if job.state is JobState.VANISHED and accounted is None:
+        says = "Slurm knows no job %s: the controller has forgotten it, and accounting has none, or does not answer"
+        return Told(by="Slurm", scheduler="slurm", missing=(says % asked, *commands.late)), []
+    known = [] if chosen.state is JobState.VANISHED else [from_slurm.told(chosen, commands)]
+    told = together([*known, *([accounted] if accounted is not None else [])])
+    told = replace(told, owner=owner if owner is not None else told.owner)
+    if told.script is None:
+        told = replace(told, script=from_accounting.script(chosen.id, commands))
+    told = replace(told, missing=(*told.missing, *commands.late))
+    if not tasks:
+        return told, []
+    told = replace(told, notes=(*told.notes, _of_array(tasks, chosen.array_index)))
+    others = [Told(scheduler="slurm", id=one.id, owner=owner, name=one.name, array=one.array_id or "",
+                   index=one.array_index, started=one.started, ended=one.ended, nodes=one.nodes, stdout=one.stdout,
+                   stderr=one.stderr, work_dir=one.work_dir or "") for one in tasks[1:MOST_TASKS]]  # fmt: skip
+    return told, others
+
+
+def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:
+    """Return the tasks of an array, or the parts of a heterogeneous job, that failed; the first one first."""
+    names = job.attributes.get("tasks", "").split()
+    if job.id != asked or not names:
+        return []
+    try:
+        found = scheduler.jobs(names)
+    except SchedulerError:
+        return []
+    return from_slurm.failed_first([found[name] for name in names if found[name].state is not JobState.VANISHED])
+
+
+def _of_array(tasks: Sequence[Job], index: Optional[int]) -> str:
+    """Return how many tasks failed, and which one is looked at."""
+    which = "task %d" % index if index is not None else "the first part"
+    failed = [one for one in tasks if one.ending is not None and one.ending.exit_code != 0]
+    if not failed:
+        return "no task of the array failed; this is %s" % which
+    if len(failed) == 1:
+        return "one task of the array failed: %s" % which
+    return "%d tasks of the array failed; this is %s, the first of them" % (len(failed), which)

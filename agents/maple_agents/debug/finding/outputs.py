@@ -1,0 +1,105 @@
+"""Where the output of the job itself lies: as the scheduler says, else as was asked for, else the default."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Optional
+
+from maple_submit_filter.job import Job as Asked
+
+from . import owners, signs
+from .gathering import Gathered
+from .told import Told
+
+
+def add(gathered: Gathered, told: Told, asked: Optional[Asked], values: Mapping[str, str]) -> None:
+    """Add stdout and stderr of a job or task to what is gathered."""
+    if told.scheduler == "pbs":
+        _of_pbs(gathered, told, asked)
+    else:
+        _of_slurm(gathered, told, asked, values)
+
+
+def values_of(told: Told) -> dict[str, str]:
+    """Return what Slurm's signs mean for this job."""
+    user = owners.name_of(told.owner) if told.owner is not None else ""
+    return signs.slurm_values(raw_id(told), told.name, user, told.array, told.index)
+
+
+def raw_id(told: Told) -> str:
+    """Return the number that %j stands for: a task of an array has one of its own, which is not always known."""
+    return told.number or ("" if "_" in told.id or "+" in told.id else told.id)
+
+
+def _of_slurm(gathered: Gathered, told: Told, asked: Optional[Asked], values: Mapping[str, str]) -> None:
+    out, err = told.stdout, told.stderr
+    said_out, said_err = _said(asked, "output"), _said(asked, "error")
+    if out is None:
+        out = said_out or ("slurm-%A_%a.out" if told.index is not None else "slurm-%j.out")
+    if err is None:
+        err = said_err
+    full = signs.of_batch(values, told.nodes)
+    _streams(gathered, _path(out, told, full, asked), _path(err, told, full, asked) if err else None)
+
+
+def _path(pattern: str, told: Told, values: Mapping[str, str], asked: Optional[Asked]) -> signs.Path:
+    pieces = signs.slurm(pattern, values)
+    if "j" not in values:  # the task's own number
+        pieces = signs.joined(_wild_number(piece) for piece in pieces)
+    folder = _said(asked, "chdir") if not told.work_dir else None
+    return signs.below(folder or told.work_dir, pieces)
+
+
+def _wild_number(piece: signs.Piece) -> signs.Piece:
+    return signs.Wild("", True) if piece in ("%j", "%J") else piece
+
+
+def _of_pbs(gathered: Gathered, told: Told, asked: Optional[Asked]) -> None:
+    out, err = told.stdout, told.stderr
+    join = (_said(asked, "join") or "n") if asked is not None else "n"
+    if out is None and err is None and not told.missing:
+        number = told.id.partition(".")[0].partition("[")[0]
+        task = ".%d" % told.index if told.index is not None else ""
+        name = told.name or os.path.basename(told.path)
+        out = os.path.join(told.work_dir, "%s.o%s%s" % (name, number, task))
+        err = os.path.join(told.work_dir, "%s.e%s%s" % (name, number, task))
+        err = out if join.startswith("oe") else err
+        out = err if join.startswith("eo") else out
+    _streams(gathered, _delivered(out, told, "OU"), _delivered(err, told, "ER") if err and err != out else None)
+    if not gathered.logs:
+        _spooled(gathered, told)
+
+
+def _delivered(path: Optional[str], told: Told, suffix: str) -> signs.Path:
+    """Return where PBS delivers to; a folder gets a file of the job's id."""
+    if not path:
+        return ()
+    return (os.path.join(path, "%s.%s" % (told.id, suffix)),) if os.path.isdir(path) else (path,)
+
+
+def _spooled(gathered: Gathered, told: Told) -> None:
+    """Look where a node keeps output that is not delivered: of use on that node alone."""
+    for home in dict.fromkeys((os.environ.get("PBS_HOME") or "/var/spool/pbs", "/var/spool/pbs")):
+        for folder in ("spool", "undelivered"):
+            for suffix, role in (("OU", "stdout"), ("ER", "stderr")):
+                path = "%s/%s/%s.%s" % (home, folder, told.id, suffix)
+                if os.path.isfile(path):
+                    gathered.output((path,), role, "not delivered yet")  # type: ignore[arg-type]
+    if not gathered.logs and told.nodes:
+        gathered.missing.append("output that could not be delivered may lie on %s in /var/spool/pbs/undelivered" % (
+            told.nodes[0]))  # fmt: skip
+
+
+def _streams(gathered: Gathered, out: signs.Path, err: Optional[signs.Path]) -> None:
+    if err is not None and err != out:
+        gathered.output(err, "stderr", "stderr of the job")
+        if out:
+            gathered.output(out, "stdout", "stdout of the job")
+    elif out:
+        gathered.output(out, "both", "output of the job")
+
+
+def _said(asked: Optional[Asked], name: str) -> Optional[str]:
+    value = asked.settings.value(name) if asked is not None else None
+    return os.fsdecode(value) if value else None

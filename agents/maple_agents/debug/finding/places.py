@@ -1,0 +1,62 @@
+"""The site that a job ran on, and how much memory a GPU of its nodes has."""
+
+from __future__ import annotations
+
+from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
+
+from ...cli.asked import GENERIC, site_of
+from ...cli.complaint import Complaint
+from .told import Told
+
+_GIB = 1 << 30
+
+
+def site_for(told: Told, site_id: str | None) -> Site:
+    """Return the site: the one that is asked for, that of Maple's record, the one we are on, else one of nothing known.
+
+    Raises `Complaint` where there is no site of the id that was asked for, or its scheduler is another than the job's.
+    """
+    generic = GENERIC_PBS if told.scheduler == "pbs" else GENERIC_SLURM
+    if site_id:
+        site = site_of(site_id)
+        if told.scheduler and site.scheduler != told.scheduler:
+            if site.id in GENERIC:
+                return generic
+            raise Complaint("--site %s: jobs there are %s's" % (site_id, site.scheduler.capitalize()),
+                            "this one is %s's" % told.scheduler.capitalize())  # fmt: skip
+        return site
+    for known in dict.fromkeys((told.site or None, None)):
+        try:
+            found = site_of(known, told.script or b"")
+        except Complaint:
+            continue
+        if not told.scheduler or found.scheduler == told.scheduler:
+            return found
+    return generic
+
+
+def gpu_memory(told: Told, site: Site) -> int | None:
+    """Return the bytes of one GPU where every kind of node that the job may have had agrees; None not known."""
+    if site.id in GENERIC or not (told.partition or told.qos or told.constraint):
+        return None
+    kinds = site.node_kinds(told.partition, told.qos, told.constraint)
+    sizes = {_of_kind(site.id, kind.name) for kind in kinds if kind.gpus != 0}
+    return sizes.pop() if len(sizes) == 1 else None
+
+
+def _of_kind(site_id: str, name: str) -> int | None:
+    """Return the bytes that a framework has for its own: a card's, shared out over the devices it counts as."""
+    from ...sites import path
+    from ...sites.files import parse
+
+    try:
+        filename = path(site_id)
+        with open(filename, "rb") as file:
+            found = parse(file.read(), filename)
+        node = found.node.get(name)
+    except (OSError, ValueError, AttributeError):
+        return None
+    if node is None or node.gpu_memory_gib is None:
+        return None
+    cards, devices = node.gpus or 1, node.devices or node.gpus or 1
+    return node.gpu_memory_gib * _GIB * cards // devices

@@ -1,0 +1,147 @@
+"""Patterns of file names: what is known of them is filled in, the rest is looked up in the folder.
+
+A path is a sequence of pieces: text that stands for itself, and `Wild` where something is not known, or differs by
+rank or node.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple, Union
+
+
+class Wild(NamedTuple):
+    """Text that is not known. *name*: what it tells when found: "rank", "node", "local", "step" or "" for nothing."""
+
+    name: str = ""
+    digits: bool = False
+
+
+Piece = Union[str, Wild]
+Path = tuple[Piece, ...]
+
+ANY = Wild()
+NO_INDEX = "4294967294"  # what Slurm writes for the index of a job that is no array
+_SIGN = re.compile(r"%(\d{0,10})([A-Za-z%])", re.ASCII)
+_NUMBERS = "jJAats"
+_OF_TASKS: Mapping[str, Wild] = {
+    "t": Wild("rank", True),
+    "n": Wild("place", True),
+    "N": Wild("node"),
+    "s": Wild("step"),
+    "J": Wild("step"),  # job.step
+    "b": Wild("", True),
+}
+
+
+def slurm_values(job: str, name: str, user: str, array: str, index: int | None) -> dict[str, str]:
+    """Return what sbatch(1), "filename pattern", calls the facts that a job has as a whole."""
+    values = {
+        "j": job, "A": array or job, "a": NO_INDEX if index is None else str(index), "x": name, "u": user, "%": "%",
+    }  # fmt: skip
+    return {sign: value for sign, value in values.items() if value}
+
+
+def of_batch(values: Mapping[str, str], nodes: tuple[str, ...]) -> dict[str, str]:
+    """Return the values in the output of a batch script (measured on 22.05): it is task 0 on the first node."""
+    first = {"N": nodes[0].partition(".")[0]} if nodes else {}
+    own = {"J": values["j"]} if "j" in values else {}
+    return {**values, **first, **own, "t": "0", "n": "0", "s": "batch"}
+
+
+def slurm(pattern: str, values: Mapping[str, str]) -> Path:
+    """Return the pieces of Slurm's *pattern*. A backslash in it switches all signs off.
+
+    A number between `%` and the letter is the least width of a number.
+    """
+    if "\\" in pattern:
+        return (pattern.replace("\\", ""),)
+    return _pieces(pattern, _SIGN, lambda found: _slurm_sign(found, values))
+
+
+def _slurm_sign(found: re.Match[str], values: Mapping[str, str]) -> Piece:
+    width, sign = min(int(found[1] or 0), 10), found[2]
+    if sign in values:
+        value = values[sign]
+        return value.rjust(width, "0") if sign in _NUMBERS and value.isdigit() else value
+    return _OF_TASKS.get(sign, found[0])
+
+
+def _pieces(text: str, sign: re.Pattern[str], piece: object) -> Path:
+    out: list[Piece] = []
+    at = 0
+    for found in sign.finditer(text):
+        out += [text[at : found.start()], piece(found)]  # type: ignore[operator]
+        at = found.end()
+    return joined([*out, text[at:]])
+
+
+def hydra(pattern: str) -> Path:
+    """Return the pieces of `-outfile-pattern` (Hydra 4.0: %r rank, %g process group, %p proxy, %h host)."""
+    wild = {"r": Wild("rank", True), "g": Wild("", True), "p": Wild("place", True), "h": Wild("node")}
+    return _pieces(pattern, re.compile("%([rgph])"), lambda found: wild[found[1]])
+
+
+def nccl(pattern: str) -> Path:
+    """Return the pieces of NCCL_DEBUG_FILE: %h is the host, %p the process."""
+    wild = {"h": Wild("node"), "p": Wild("", True)}
+    return _pieces(pattern, re.compile("%([hp])"), lambda found: wild[found[1]])
+
+
+def joined(pieces: Iterable[Piece]) -> Path:
+    """Return the pieces with neighbouring texts as one, and empty ones left out."""
+    out: list[Piece] = []
+    for piece in pieces:
+        last = out[-1] if out else None
+        if isinstance(piece, str) and isinstance(last, str):
+            out[-1] = last + piece
+        elif piece != "":
+            out.append(piece)
+    return tuple(out)
+
+
+def below(folder: str, path: Path) -> Path:
+    """Return *path* as seen from *folder*, unless it begins at the root."""
+    if path and isinstance(path[0], str) and path[0].startswith("/"):
+        return path
+    return joined((folder.rstrip("/") + "/", *path)) if folder else path
+
+
+def is_known(path: Path) -> bool:
+    """Return whether nothing of it is open."""
+    return all(isinstance(piece, str) for piece in path)
+
+
+def text(path: Path) -> str:
+    """Return the path for people; what is open is a star."""
+    return "".join(piece if isinstance(piece, str) else "*" for piece in path)
+
+
+def components(path: Path) -> Iterator[Path]:
+    """Yield the names between the slashes; the empty one before a leading slash is the root."""
+    current: list[Piece] = []
+    for piece in path:
+        if isinstance(piece, Wild):
+            current.append(piece)
+            continue
+        first, *rest = piece.split("/")
+        current.append(first)
+        for name in rest:
+            yield joined(current)
+            current = [name]
+    yield joined(current)
+
+
+def expression(name: Path) -> re.Pattern[str]:
+    """Return what matches a file's name, with a group for each thing that is told: `rank`, `node` and so on."""
+    seen: set[str] = set()
+    out = ""
+    for piece in name:
+        if isinstance(piece, str):
+            out += re.escape(piece)
+            continue
+        inside = r"\d+" if piece.digits else r"[^/]*?"
+        out += "(?P<%s>%s)" % (piece.name, inside) if piece.name and piece.name not in seen else "(?:%s)" % inside
+        seen.add(piece.name)
+    return re.compile(out, re.DOTALL)

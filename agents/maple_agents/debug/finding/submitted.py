@@ -1,0 +1,144 @@
+"""The submission as it was handed to the scheduler, made anew from what is known of it.
+
+Where the submit command's words are not known, what the job was given stands in for them: a script whose directives
+alone would give another allocation gets the options that make up the difference.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from typing import Optional
+
+from maple_submit_filter.batch_shell import granted
+from maple_submit_filter.decide import understood
+from maple_submit_filter.launch import Allocation
+from maple_submit_filter.site import Site
+from maple_submit_filter.submission import Submission, travels
+
+from . import owners
+from .told import Told
+
+_COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
+_NUMBERS = (("nodes", "nodes"), ("ntasks", "tasks"), ("ntasks-per-node", "tasks_per_node"))
+_SAID = ("partition", "qos", "account", "constraint", "reservation")  # times are printed in another form
+_OF_A_JOB = (b"SLURM_", b"PBS_JOB", b"PBS_NODE", b"PBS_TASK", b"PBS_QUEUE", b"PBS_ENVIRONMENT", b"PMI_", b"OMPI_")
+
+
+def asked(told: Told, site: Site) -> Optional[Submission]:
+    """Return the submission, None where there is no script.
+
+    Its environment is that of now, without what belongs to a job: schedulers do not tell what it was.
+    """
+    if told.script is None:
+        return None
+    scheduler = told.scheduler or site.scheduler
+    argv, path = _words(told, scheduler)
+    made = Submission(
+        scheduler=scheduler,
+        argv=argv,
+        script=told.script,
+        came="file" if path else "stdin",
+        path=path,
+        cwd=os.fsencode(told.work_dir or "/"),
+        uid=os.getuid() if told.owner is None else told.owner,
+        environment=environment(told, told.script),
+    )
+    return made if told.argv is not None or scheduler != "slurm" else _as_given(made, told, site)
+
+
+def _words(told: Told, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
+    """Return the command's words, and the script's name among them; b"" where it came another way.
+
+    A script that was wrapped or read from standard input is given so again: its bytes are known as a whole.
+    """
+    from maple_submit_filter import qsub_words, sbatch_words
+
+    command = _COMMANDS[scheduler]
+    if told.argv is not None:
+        read = (qsub_words if scheduler == "pbs" else sbatch_words).read(told.argv)
+        if read is not None and read.came == "file":
+            return (command, *told.argv[1:]), told.argv[read.word]
+        if read is not None and read.came == "stdin":
+            return (command, *told.argv[1:]), b""
+        if read is not None and read.came == "wrap":
+            return (command, *_without_wrap(told.argv)), b""
+    path = os.fsencode(told.path)
+    return ((command, path, *(os.fsencode(word) for word in told.arguments)), path) if path else ((command,), b"")
+
+
+def _without_wrap(argv: tuple[bytes, ...]) -> tuple[bytes, ...]:
+    out: list[bytes] = []
+    words = list(argv[1:])
+    while words:
+        word = words.pop(0)
+        if word.startswith(b"--wrap"):
+            if b"=" not in word and words:
+                words.pop(0)
+            continue
+        out.append(word)
+    return tuple(out)
+
+
+def environment(told: Told, script: bytes) -> dict[bytes, bytes]:
+    """Return what the engine may know of the submit command's environment."""
+    here = os.getuid() == told.owner or told.owner is None
+    own: Mapping[bytes, bytes] = os.environb if here else {}
+    kept = {name: value for name, value in own.items() if travels(name, script) and not name.startswith(_OF_A_JOB)}
+    if not here and told.owner is not None:
+        kept[b"USER"] = kept[b"LOGNAME"] = owners.name_of(told.owner).encode()
+        kept[b"HOME"] = os.fsencode(owners.home_of(told.owner))
+    return {**{name: value for name, value in kept.items() if value}, **dict(told.environment)}
+
+
+def _as_given(made: Submission, told: Told, site: Site) -> Submission:
+    """Return the submission with options for what the job had and its directives do not say."""
+    shape = dict(told.shape)
+    made = _with_numbers(made, shape, site)
+    job = understood(made, None)
+    if job is None:
+        return made
+    for name in _SAID:
+        wanted, said = shape.get(name, ""), job.settings.value(name)
+        if wanted and _differs(name, wanted, said, site):
+            made = _with_option(made, name, wanted)
+    return made
+
+
+def _differs(name: str, wanted: str, said: Optional[bytes], site: Site) -> bool:
+    """Return whether the job had something that its directives do not give: the command line said so."""
+    if said is not None:
+        return os.fsdecode(said) != wanted and name != "constraint"  # which Slurm writes in a form of its own
+    default = {"partition": site.default_partition, "qos": site.default_qos or "normal"}
+    return name != "account" and wanted != default.get(name, "")
+
+
+def _with_numbers(made: Submission, shape: Mapping[str, str], site: Site) -> Submission:
+    for name, attribute in _NUMBERS:
+        given = _given(made, site)
+        wanted = int(shape[name]) if shape.get(name, "").isdigit() else None
+        found = getattr(given, attribute) if given is not None else None
+        if (
+            wanted is not None
+            and given is not None
+            and found != wanted
+            and not (found is None and attribute != "nodes")
+        ):
+            made = _with_option(made, name, str(wanted))
+    given = _given(made, site)
+    each = shape.get("cpus-per-task", "")
+    if given is not None and given.cpus_per_task is None and each.isdigit() and int(each) > 1:
+        made = _with_option(made, "cpus-per-task", each)
+    if given is not None and given.gpus_per_node is None and "gpu" in shape.get("gres", ""):
+        made = _with_option(made, "gres", shape["gres"])
+    return made
+
+
+def _given(made: Submission, site: Site) -> Optional[Allocation]:
+    job = understood(made, None)
+    return granted(made, job.settings, site) if job is not None else None
+
+
+def _with_option(made: Submission, name: str, value: str) -> Submission:
+    word = ("--%s=%s" % (name, value)).encode("utf-8", "surrogateescape")
+    return made._replace(argv=(made.argv[0], word, *made.argv[1:]))

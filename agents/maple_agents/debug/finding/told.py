@@ -1,0 +1,91 @@
+"""What one source tells of a job, and what several tell together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A job as one source knows it; None or empty: it does not say.
+
+    *state*: a word of `maple_submit_filter.job_records.STATES`. *owner*: a uid. Times: seconds since 1970; *elapsed*,
+    *limit*: seconds; *memory*, *used_memory*: bytes, of one node and of one task. *stdout*, *stderr*: paths or
+    patterns with the scheduler's signs, relative to *work_dir*. *script*: the bytes that were handed over, *before*:
+    those that the user wrote, where Maple changed them; *path*: the file, with its folder as far as it is known.
+    *argv*: the submit command's words, the command first. *shape*: what the scheduler gave, by the long names of
+    sbatch's options. *notes*: what a reader should know. *missing*: what was looked for in vain.
+    """
+
+    by: str = ""
+    scheduler: str = ""
+    id: str = ""
+    owner: int | None = None
+    name: str = ""
+    state: str = ""
+    exit_code: int | None = None
+    signal: int | None = None
+    reason: str = ""
+    submitted: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    elapsed: float | None = None
+    limit: float | None = None
+    memory: int | None = None
+    used_memory: int | None = None
+    restarts: int = 0
+    nodes: tuple[str, ...] = ()
+    failed_steps: tuple[str, ...] = ()
+    partition: str = ""
+    qos: str = ""
+    constraint: str = ""
+    site: str = ""
+    number: str = ""  # what %j stands for: a task of an array has a number of its own
+    array: str = ""
+    index: int | None = None
+    work_dir: str = ""
+    stdout: str | None = None
+    stderr: str | None = None
+    script: bytes | None = None
+    before: bytes | None = None
+    path: str = ""
+    arguments: tuple[str, ...] = ()
+    argv: tuple[bytes, ...] | None = None
+    shape: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[bytes, bytes], ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def knows(self) -> bool:
+        """Return whether it says anything of the job beyond its id."""
+        return bool(self.state or self.script or self.stdout or self.stderr or self.reason)
+
+
+_GATHERED = ("notes", "missing")
+_OF_THE_END = ("state", "exit_code", "signal")
+
+
+def together(told: Iterable[Told]) -> Told:
+    """Return what all of them tell; where two differ, the first that says anything holds.
+
+    State, exit code and signal are taken from one source, so that they fit each other.
+    """
+    out = Told()
+    for one in told:
+        changes = {
+            field.name: getattr(one, field.name)
+            for field in fields(Told)
+            if field.name not in (*_GATHERED, *_OF_THE_END) and _says_nothing(getattr(out, field.name))
+        }
+        if out.state in ("", "unknown") and one.state:
+            changes.update({name: getattr(one, name) for name in _OF_THE_END})
+        for name in _GATHERED:
+            changes[name] = tuple(dict.fromkeys((*getattr(out, name), *getattr(one, name))))
+        out = replace(out, **changes)
+    return out
+
+
+def _says_nothing(value: object) -> bool:
+    return value is None or value in ("", (), 0) or value is False
