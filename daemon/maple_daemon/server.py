@@ -20,6 +20,7 @@ LEARN_SECONDS = 3.0  # that a helper may take before the front carries back what
 SEND_SECONDS = 2.0
 MOST_LEARNT = 2 << 20  # bytes; two rewritten scripts as long as any that is read come to half of it
 BACKLOG = 1024
+AT_ONCE = 16  # connections accepted before those that are open are looked at again
 
 
 class Server:
@@ -33,7 +34,8 @@ class Server:
 
     async def start(self, listening: socket.socket) -> None:
         """Accept on a socket that is bound already."""
-        self._server = await asyncio.start_unix_server(self._accepted, sock=listening, backlog=BACKLOG)
+        self._server = await asyncio.start_unix_server(self._accepted, sock=listening, backlog=AT_ONCE)
+        listening.listen(BACKLOG)  # that asyncio takes for the number to accept in one go, too
 
     async def stop(self, seconds: float = 1.0) -> None:
         """Accept no more, and let what is being answered end within *seconds*."""
