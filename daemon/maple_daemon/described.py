@@ -6,7 +6,7 @@ import hashlib
 import os
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any
+from typing import Any, NamedTuple
 
 from maple_agents.cli.answers import checked
 from maple_agents.cli.asked import Answer
@@ -26,6 +26,15 @@ from .values import values_of
 from .versions import Told, is_from
 
 MOST_VALUE = 1000  # characters
+
+
+class Place(NamedTuple):
+    """A script's path, the job's name, whether the user gave it, and the work dir; secrets masked."""
+
+    path: str
+    name: str
+    named: bool
+    cwd: str
 
 
 def answer(question: Question, site: Site) -> dict[str, Any]:
@@ -53,16 +62,26 @@ def told(request: Request, site: Site) -> Told:
     submission = answers.whole(request.submission)
     script = submission.script or b""
     settings = _settings(submission)
-    name, named = _name(submission, settings)
-    path = os.path.normpath(os.path.join(submission.cwd, submission.path)) if submission.path else b""
-    cwd = os.path.normpath(os.path.join(submission.cwd or b"/", settings.value("chdir") or b""))
+    place = _place(submission, settings)
     partition = settings.value("partition") or settings.value("queue") or b""
     return Told(
-        submission.uid, submission.scheduler, _masked(path), _masked(name), named, _masked(cwd),
+        submission.uid, submission.scheduler, *place,
         _masked_words(request), _masked(script).encode("utf-8", "surrogateescape"),
         hashlib.sha256(script).hexdigest(), parts_of(request, script), _masked(partition),
         "%s %s" % (reader(), site.revision),
     )  # fmt: skip
+
+
+def place_of(submission: Submission) -> Place:
+    """Return what a job is called and where, as `told` has it."""
+    return _place(submission, _settings(submission))
+
+
+def _place(submission: Submission, settings: Settings) -> Place:
+    name, named = _name(submission, settings)
+    path = os.path.normpath(os.path.join(submission.cwd, submission.path)) if submission.path else b""
+    cwd = os.path.normpath(os.path.join(submission.cwd or b"/", settings.value("chdir") or b""))
+    return Place(_masked(path), _masked(name), named, _masked(cwd))
 
 
 def shown(submission: Submission, decision: Decision, site: Site) -> dict[str, Any]:

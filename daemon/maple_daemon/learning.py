@@ -18,7 +18,8 @@ script ran says something only behind a failure with the change: four trainings 
 
 from __future__ import annotations
 
-from typing import Literal, NamedTuple
+import json
+from typing import Literal, NamedTuple, get_args
 
 from maple_submit_filter.job_records import Outcome, Record
 
@@ -42,6 +43,20 @@ class Standing(NamedTuple):
     ran: str = ""
     grounds: str = ""
     failed: str = ""
+
+    @staticmethod
+    def read(told: str) -> Standing:
+        """Return what was `written`; what cannot be read, of a later Maple perhaps, is new."""
+        try:
+            made = Standing(*json.loads(told))
+        except (ValueError, TypeError, RecursionError):
+            return Standing()
+        is_whole = all(isinstance(one, str) for one in made) and made.state in get_args(State)
+        return made if is_whole and made.written() == told else Standing()
+
+    def written(self) -> str:
+        """Return it as one text."""
+        return json.dumps(list(self))
 
     @property
     def is_out(self) -> bool:

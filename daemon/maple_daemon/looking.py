@@ -72,6 +72,7 @@ class Looker:
         self._current: OrderedDict[tuple[int, str], str] = OrderedDict()  # base of a version → the one with its files
         self._users: OrderedDict[int, User] = OrderedDict()
         self._held = 0
+        self.seen: Callable[[Version], None] = lambda version: None  # hears of each new version
         self._tasks: set[asyncio.Task[None]] = set()
 
     async def start(self) -> None:
@@ -171,6 +172,7 @@ class Looker:
         for what, number in (("version", 1), ("reused", len(reuse.same)), ("read", len(reuse.again))):
             self._told(what, number)
         user.versions[version.id] = versions.known_of(version)
+        self.seen(version._replace(script=b""))
         self._write.do(lambda store: store.keep_version(version), len(version.script))
         return version.id
 
@@ -202,6 +204,14 @@ class Looker:
         key = hashlib.sha256(b"shown %d " % uid + text).digest()
         self._write.do(lambda store: store.keep_decision(key, uid, packed, at), len(packed))
         return key.hex()
+
+    def forget(self) -> None:
+        """Hold nothing of anybody: somebody was purged. What the store has still is read again."""
+        self._briefs.clear()
+        self._current.clear()
+        for user in self._users.values():
+            user.versions.clear()
+            user.asked = -KNOWN_SECONDS
 
     def files(
         self, uid: int, base: str, record: str, parts: tuple[Part, ...], values: tuple[Value, ...],

@@ -11,7 +11,7 @@ from maple_submit_filter import learnt
 from maple_submit_filter.answer import record_id
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
-from maple_submit_filter.job_records import Part, Value
+from maple_submit_filter.job_records import Part, Value, Version
 from maple_submit_filter.records import host
 
 from . import drafts
@@ -55,6 +55,15 @@ class Recorder:
     async def renew(self) -> None:
         """Take notice of a site that may be another."""
         await self._looker.start()
+
+    def seen(self, version: Callable[[Version], None]) -> None:
+        """Tell of each new version from now on."""
+        self._looker.seen = version
+
+    def forget(self) -> None:
+        """Hold nothing of anybody but what waits to be written."""
+        self._looker.forget()
+        self._recent.clear()
 
     async def stop(self, seconds: float = 2.0) -> None:
         """Write what waits; what is not looked at within *seconds* is recorded without its version."""

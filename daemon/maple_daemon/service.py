@@ -17,6 +17,8 @@ from . import descriptors, metrics, rules_in_force, sockets
 from .described import is_clean
 from .exact import Memory
 from .handlers import Handled, Handler
+from .learned import Learned
+from .lessons import Lessons
 from .limits import Limits
 from .log import cause, log
 from .notify import notify
@@ -64,6 +66,13 @@ class Service:
             self.server.questions = Questions(self.keepers[0], self.recorder, self.readings)
         self._let_read()
         self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
+        self.lessons: Lessons | None = None
+        if self.recorder is not None:
+            learned = Learned(lambda: self.handler.in_force.facts)
+            self.handler.earlier = learned.of
+            self.recorder.seen(learned.version)
+            self.lessons = Lessons(self.keepers[0], self.keepers[1], learned, self._forget)
+            self.watching.kept = self.lessons.soon
         self._page: asyncio.Server | None = None
 
     async def run(self, listening: socket.socket) -> None:
@@ -76,6 +85,8 @@ class Service:
         await self.workers.start()
         if self.recorder is not None:
             await self.recorder.start()
+        if self.lessons is not None:
+            await self.lessons.start()
         await self.watching.start()
         if self.settings.metrics:
             self._page = await metrics.serve(self.metrics, self.settings.metrics)
@@ -99,6 +110,8 @@ class Service:
         if self.recorder is not None:
             await self.recorder.stop()
         await self.watching.stop()
+        if self.lessons is not None:
+            await self.lessons.stop()
         for keeper in self.keepers:
             keeper.close()
         if self._page is not None:
@@ -148,6 +161,14 @@ class Service:
         if self.recorder is not None:
             await self.recorder.renew()
         log().info("reloaded", site=new.site.id, changed=new.facts != old.facts)
+
+    def _forget(self) -> None:
+        """Hold nothing in memory of anybody: somebody was purged."""
+        self.memory.clear()
+        self.readings.forget()
+        self.watching.forget()
+        if self.recorder is not None:
+            self.recorder.forget()
 
     def _let_read(self) -> None:
         """Have files read where the settings let it and the front has what reads them; what was read is forgotten."""

@@ -9,7 +9,7 @@ import pwd
 import threading
 import time
 from collections import Counter, OrderedDict
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 from maple_submit_filter.job_records import Outcome, Record
@@ -46,6 +46,7 @@ class Watching:
         self._recent: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._waiting: dict[tuple[str, int], tuple[Outcome, float]] = {}
         self._heard = 0.0  # when a hook last told an end
+        self.kept: Callable[[], None] = lambda: None  # hears that an end, or whose job one is, was written
         self._said, self._stopping = "", False
         self._awake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -76,6 +77,11 @@ class Watching:
             task.cancel()
         if self._tasks:
             await asyncio.wait(self._tasks, timeout=STOP_SECONDS)
+
+    def forget(self) -> None:
+        """Hold nothing of anybody: somebody was purged."""
+        self._recent.clear()
+        self._waiting.clear()
 
     def _observe(self) -> None:
         """Be woken by what comes into the folder, where the kernel tells that: not what other hosts do."""
@@ -156,6 +162,7 @@ class Watching:
         for one in ends:
             self._remember(one)
         self._report(kept)
+        self.kept()
         joined = {(one.uid, one.job) for one in kept.joined if one.how == "filter"}
         late = [name for name, one in found.submitted.items() if one.at < now - PATIENCE]
         return (
@@ -216,6 +223,7 @@ class Watching:
             found = await asyncio.to_thread(polling.ask, records)
             if found:
                 await self._keeper.ask(lambda store, found=found: store.keep_outcomes(found), STORE_SECONDS)  # type: ignore[misc]
+                self.kept()
 
 
 def trusted(users: Iterable[str]) -> frozenset[int]:
