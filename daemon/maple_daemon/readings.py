@@ -193,7 +193,8 @@ class _Held:
         return found
 
     def put(self, name: tuple[int, bytes], looked: tuple[Looked, ...]) -> None:
-        self._size -= _size(self._held.pop(name, ()))
+        before = self._held.pop(name, None)
+        self._size -= _size(before) if before is not None else 0
         self._held[name] = looked
         self._size += _size(looked)
         while self._size > self._most:

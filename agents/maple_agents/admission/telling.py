@@ -10,7 +10,7 @@ import socket
 import stat
 import struct
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, BinaryIO
 
 from maple_submit_filter import answer, frames
 from maple_submit_filter.site import Site
@@ -26,28 +26,32 @@ MOST_TOLD = 480 << 10  # bytes; the daemon takes a little more
 MOST_EXTRACT = 100 << 10
 MOST_PATH = 4096
 MOST_LOOKED, MOST_PARTS, MOST_VALUES, MOST_TEXT = 64, 64, 1000, 1000
+RUNTIME = "/run/user/%d"  # where pam_systemd makes the user's folder
 FILES = ("program", "config", "requirements")
 
 
-def alone(uid: int) -> object | None:
+def alone(uid: int) -> BinaryIO | socket.socket | None:
     """Return a lock of the user's that holds while it is kept, None where another process has it.
 
     A file in the user's runtime folder; where there is none, a name of a socket that leaves nothing behind.
     """
-    folder = "/run/user/%d" % uid
+    folder = RUNTIME % uid
     try:
         there = os.lstat(folder)
         if not stat.S_ISDIR(there.st_mode) or there.st_uid != uid or there.st_mode & 0o022:
             raise OSError
-        lock = os.open(folder + "/maple-reading", os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600)
+        name = folder + "/maple-reading"
+        lock = os.fdopen(
+            os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600), "wb"
+        )
     except OSError:
         return _by_name("\0maple-reading-%d" % uid)
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:
-        os.close(lock)
+        lock.close()
         return None
-    return (lock,)
+    return lock
 
 
 def _by_name(name: str) -> socket.socket | None:
