@@ -1,0 +1,48 @@
+"""All logs of a job, read one after the other into one digest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..values import Digest, LogFile, Place
+from .limits import USUAL, Limits
+from .literals import Search
+from .merging import Merged
+from .streams import Story, read_stream
+
+
+def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits = USUAL) -> Digest:
+    """Return what *logs* tell. *anchors*: literals; lines that hold one are events too, however harmless they sound.
+
+    Nothing is raised for what a file holds or is: see `Stream.wrong`. Files are read once, from beginning to end.
+    """
+    search = Search(anchors)
+    merged = Merged(limits)
+    stories = []
+    for file in logs:
+        story = read_stream(file, search, limits)
+        merged.add(story)
+        stories.append(_told(story))
+    events = merged.events()
+    return Digest(
+        tuple(one.stream for one in stories), events, merged.dropped, _ranks(stories),
+        sum(one.ordinary for one in stories),
+        sum(one.progress for one in stories), _last_progress(stories),
+        next((one.ended_well for one in stories if one.ended_well), ""),
+    )  # fmt: skip
+
+
+def _told(story: Story) -> Story:
+    """Return *story* without what only its events needed."""
+    story.units, story.more, story.moments = [], {}, []
+    return story
+
+
+def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
+    found = {rank: Place(one.stream.file.path, number) for one in stories for rank, number in one.ranks.items()}
+    return dict(sorted(found.items()))
+
+
+def _last_progress(stories: Sequence[Story]) -> Place | None:
+    last = [one for one in stories if one.last_progress]
+    return Place(last[-1].stream.file.path, last[-1].last_progress) if last else None

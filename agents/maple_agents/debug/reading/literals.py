@@ -1,0 +1,81 @@
+"""Words by which a line is worth a look, found in one pass over many bytes.
+
+The search is an Aho-Corasick automaton (ahocorasick_rs); where that library is missing, a regular expression does the
+same, about ten times slower. All is compared in small letters.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from enum import IntEnum
+
+Found = Sequence[tuple[int, int, int]]
+
+
+class Sort(IntEnum):
+    """What a literal promises: a bad word, a line of a traceback, the beginning of many lines, a signature."""
+
+    WORD = 0
+    FRAME = 1
+    OPENS = 2
+    ANCHOR = 3
+
+
+WORDS = tuple(
+    b"""error|exception|fail|fatal|kill|abort|denied|not found|no such|cannot|can't|could not|couldn't|unable|timed out|
+    timeout|time limit|refused|cancelled|canceled|signal|segfault|segmentation|oom|out of memory|warn|invalid|
+    unrecognized|unknown|undefined|not permitted|not allowed|no space|quota|reset by peer|broken pipe|unreachable|
+    no route|not supported|unsupported|not available|missing|mismatch|corrupt|exceed|core dumped|bus error|terminat|
+    exit code|exitcode|exit status|exited with|usage:|illegal|assert|preempt|requeue|must be|not enough|insufficient|
+    conflict|incompatible|too many|too few|does not exist|doesn't exist|not a valid|bad interpreter|is not set|
+    not initialized|nodefail|node_fail|not responding|went down|hang-up|hangup|sigterm|sigkill|sigabrt|sigbus|
+    sighup|deadlock|disconnect|connection closed|unexpected|please |required|nan |xid|uncorrectable""".replace(
+        b"\n    ", b""
+    ).split(b"|")
+)
+FRAMES = (b'file "', b"frame #", b"caused by", b"most recent call", b"^^^^", b"\tat ", b"~~~^")
+OPENERS = (
+    b"traceback (most", b"terminate called", b"*** process received", b"root cause (first", b"fatal python error",
+    b"stacktrace", b"stack trace", b"exception raised from", b"during handling of", b"direct cause of the following",
+)  # fmt: skip
+
+
+class Search:
+    """Finds the usual words and the *anchors* in bytes of small letters."""
+
+    def __init__(self, anchors: Iterable[bytes] = (), automaton: bool = True) -> None:
+        sorts: dict[bytes, Sort] = dict.fromkeys(WORDS, Sort.WORD)
+        sorts.update(dict.fromkeys(FRAMES, Sort.FRAME))
+        sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip()), Sort.ANCHOR))
+        sorts.update(dict.fromkeys(OPENERS, Sort.OPENS))
+        self.sorts = tuple(sorts.values())
+        self._find = _automaton(tuple(sorts)) if automaton else _expression(tuple(sorts))
+
+    def __call__(self, small: bytes) -> Found:
+        """Return (number of the literal, where it begins, where it ends), one behind the other, none overlapping."""
+        return self._find(small)
+
+    def sort(self, small: bytes) -> Sort | None:
+        """Return the strongest sort of literal in *small*, None for none."""
+        found = self._find(small)
+        return max((self.sorts[number] for number, _, _ in found), default=None)
+
+
+def _automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+    try:
+        from ahocorasick_rs import BytesAhoCorasick, MatchKind
+    except ImportError:
+        return _expression(literals)
+    # the longest: where one literal begins another, the longer one says more
+    find: Callable[[bytes], Found] = BytesAhoCorasick(
+        literals, matchkind=MatchKind.LeftmostLongest
+    ).find_matches_as_indexes
+    return find
+
+
+def _expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+    numbers = {literal: number for number, literal in enumerate(literals)}
+    ordered = sorted(literals, key=len, reverse=True)
+    pattern = re.compile(b"|".join(re.escape(one) for one in ordered))
+    return lambda small: [(numbers[one[0]], one.start(), one.end()) for one in pattern.finditer(small)]

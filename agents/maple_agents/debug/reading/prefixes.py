@@ -1,0 +1,173 @@
+"""What stands before the words of a line: rank, node, time, level, source. It never hides the words.
+
+Forms: `[rank3]:` of torch, `3: ` of `srun -l`, `[3]` of Hydra, `[1,3]<stderr>:` of Open MPI, `host 3: ` of PALS,
+`[default0]:` of torchrun's --tee, glog's `E1121 00:41:37.177000 8482 api.py:1002] `, NCCL's `host:pid:tid [0] `,
+syslog, Ray's `(name pid=7, ip=…)`, the usual loggers of Python, and any of them behind each other.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from .clocks import Clock, Moment
+
+HOST = r"[A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*"
+_BRACKETED = re.compile(
+    r"\[rank[ :_=]*(?P<rank>\d{1,6})\]:?[ ]?"
+    r"|\[(?:[\w.@-]*,)?(?:\d+,)(?P<tagged>\d{1,6})\](?:<\w+>)?:?[ ]?"
+    r"|\[(?P<numbered>\d{1,6})\]<std\w+>:?[ ]?"
+    r"|\[(?:default|worker|trainer|agent|role|proc|local_rank)[ :_=]?(?P<local>\d{1,4})\]:?[ ]?"
+    r"|\[(?P<glog>[IWEFD])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) (?P<source>[^\]\s]+)\][ ]?"
+    rf"|\[(?P<host>{HOST}|localhost):(?P<pid>\d+)(?::\d+)?\][ ]?"
+    r"|\[(?:[\w/.-]+\.(?:py|cpp|cc|cu|h|hpp)|[\w.]+):\d+(?::[\w<>.]+)*\][ ]?"
+    r"|\[c10d\][ ]?",
+    re.I,
+)
+_GLOG = re.compile(
+    r"(?P<glog>[IWEF])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) (?P<source>[^\]\s]+)\][ ]?"
+)
+_SPELLED = re.compile(r"\(?rank[ :=_]{0,2}(?P<rank>\d{1,6})\)?(?:[ ]?[:|-][ ]|\][ ]?)", re.I)
+_NCCL = re.compile(rf"(?P<host>{HOST}|localhost):(?P<pid>\d+):\d+ (?:\[(?P<device>\d+)\] )?")
+_RAY = re.compile(r"\([\w.:]+ pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\)[ ]?")
+_PALS = re.compile(rf"(?P<host>{HOST}) (?P<rank>\d{{1,6}}): ?")
+_NUMBERED = re.compile(r"\s{0,6}(?P<rank>\d{1,6}): ?(?=\D|$)")
+_SQUARE = re.compile(r"\[(?P<rank>\d{1,6})\]:? ?")
+_HOSTED = re.compile(rf"(?P<host>{HOST}): ?")
+_LEVEL = re.compile(
+    r"(?:\[|<|\()?\b(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE)\b"
+    r"(?:\]|>|\))?(?: ?[:|-])?[ ]?"
+)
+_BETWEEN = re.compile(r"[-|,:]+ ")
+_NO_HOST = re.compile(
+    r"(?:python|pip|perl|gcc|g\+\+|cc1|f95|gfortran|clang|nvcc|ld|lib|cuda|mpi|x86|h5|bash|sm_|utf|gpt)\S*", re.I
+)
+_STRICT_HOST = re.compile(
+    r"(?:x\d+c\d+s\d+b\d+n\d+|nid\d+|[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-\d+|[a-z]+\d{3,})(?:\.|$)", re.I
+)
+LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG", "WARN": "WARNING", "ERR": "ERROR",
+          "CRIT": "CRITICAL", "SEVERE": "ERROR", "TRACE": "DEBUG", "NOTICE": "INFO"}  # fmt: skip
+
+
+@dataclass(slots=True)
+class Prefix:
+    """What was told before the words. *local*: a number among the processes of one node. *voice*: whose lines belong
+    together. *start*: where the words begin in the line.
+    """
+
+    rank: int | None = None
+    local: int | None = None
+    node: str = ""
+    pid: str = ""
+    moment: Moment | None = None
+    level: str = ""
+    start: int = 0
+
+    @property
+    def voice(self) -> tuple[int | None, int | None, str]:
+        return self.rank, self.local, self.pid
+
+
+@dataclass(frozen=True, slots=True)
+class Labels:
+    """Which labels a stream uses that elsewhere would be words: bare numbers, numbers in brackets, these hosts."""
+
+    numbered: bool = False
+    square: bool = False
+    hosts: frozenset[str] = frozenset()
+
+
+def labels(texts: Iterable[str]) -> Labels:
+    """Return the labels in use, by how many lines bear them."""
+    lines, numbers, squares, hosts = 0, [], [], dict[str, int]()
+    for text in texts:
+        if not text.strip():
+            continue
+        lines += 1
+        if (found := _NUMBERED.match(text)) is not None:
+            numbers.append(found["rank"])
+        elif text.startswith("[") and (found := _SQUARE.match(text)) is not None:
+            squares.append(found["rank"])
+        elif (found := _HOSTED.match(text)) is not None and not _NO_HOST.match(found["host"]):
+            hosts[found["host"]] = hosts.get(found["host"], 0) + 1
+    sure = frozenset(host for host, seen in hosts.items() if _STRICT_HOST.match(host) or seen >= max(3, lines // 10))
+    return Labels(_used(numbers, lines), _used(squares, lines), sure)
+
+
+def _used(numbers: list[str], lines: int) -> bool:
+    """Several numbers on a good part of the lines, or one number on nearly all."""
+    least = 0.3 if len(set(numbers)) > 1 else 0.8
+    return len(numbers) >= max(3, least * lines)
+
+
+def prefix(text: str, used: Labels, clock: Clock) -> Prefix:
+    """Return what is told before the words of *text*, as long as something is recognised."""
+    told = Prefix()
+    for _ in range(7):
+        start = _step(text, told, used, clock)
+        if start == told.start:
+            break
+        told.start = start
+    return told
+
+
+def bare(text: str) -> str:
+    """Return the words of a cleaned line without rank, node, time and level before them."""
+    return text[prefix(text, Labels(), Clock()).start :]
+
+
+def _step(text: str, told: Prefix, used: Labels, clock: Clock) -> int:
+    """Return where the next words begin; the same place where nothing more is recognised."""
+    start = told.start
+    first = text[start : start + 1]
+    if first == "[" and (found := _BRACKETED.match(text, start) or (used.square and _SQUARE.match(text, start))):
+        return _taken(found, told, clock)
+    if (first.isalpha() or first == "(") and (found := _worded(text, start, told, used)):
+        return _taken(found, told, clock)
+    if used.numbered and told.rank is None and (found := _NUMBERED.match(text, start)):
+        return _taken(found, told, clock)
+    if told.moment is None and (first.isdigit() or first in "[ABCDEFGHIJKLMNOPQRSTUVWXYZ" and first):
+        told.moment, end = clock.read(text, start)
+        if end > start:
+            return end
+    return _level(text, start, told)
+
+
+def _worded(text: str, start: int, told: Prefix, used: Labels) -> re.Match[str] | None:
+    first = text[start]
+    if first == "(":
+        return _RAY.match(text, start) or _SPELLED.match(text, start)
+    found = _GLOG.match(text, start) if first in "IWEF" else None
+    found = found or (_SPELLED.match(text, start) if first in "rR" else None)
+    found = found or _NCCL.match(text, start) or _PALS.match(text, start)
+    if found is None and not told.node and (hosted := _HOSTED.match(text, start)) and hosted["host"] in used.hosts:
+        return hosted
+    return found
+
+
+def _taken(found: re.Match[str], told: Prefix, clock: Clock) -> int:
+    groups = {name: value for name, value in found.groupdict().items() if value is not None}
+    for name in ("rank", "tagged", "numbered"):
+        if name in groups and told.rank is None:
+            told.rank = int(groups[name])
+    if "local" in groups:
+        told.local = int(groups["local"])
+    if "device" in groups and told.local is None:
+        told.local = int(groups["device"])
+    told.node = told.node or groups.get("host", "")
+    told.pid = told.pid or groups.get("pid", "")
+    if "glog" in groups:
+        told.level = told.level or LEVELS[groups["glog"].upper()]
+        told.moment = told.moment or clock.month_day(groups["day"], groups["clock"])
+    return found.end()
+
+
+def _level(text: str, start: int, told: Prefix) -> int:
+    found = _LEVEL.match(text, start)
+    if found is not None and found.end() > start:
+        told.level = told.level or LEVELS.get(found["level"], found["level"])
+        return found.end()
+    if start and (found := _BETWEEN.match(text, start)):
+        return found.end()
+    return start

@@ -1,0 +1,71 @@
+"""Lines that tell of training that goes on, and lines that tell of its good end."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_PROGRESS = re.compile(
+    r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|global_step|update|consumed samples)\b[\"']?[\s:=#\[(/|]*\d"
+    r"|\b(?:\w+_)?loss\b[\"']?[^A-Za-z]{0,6}\d"
+    r"|\d(?:it|steps?|samples?|tok(?:en)?s?|ex(?:amples)?|img|images|batch(?:es)?)/s(?:ec)?\b|\ds/(?:it|step)\b"
+    r"|\d%\||\b(?:samples|tokens|images|steps|tflops)[ /_]?(?:per[ _]|/)?(?:s|sec|second|gpu)\b\W{0,3}\d",
+    re.I,
+)
+_ALL = (
+    r"(?:training|train|job|run|script|program|everything|all(?: \w+){0,3}|experiment|fine-?tuning"
+    r"|pre-?training|evaluation"
+    r"|benchmark|test|workflow|pipeline|main|rank \d+|\[?rank\d*\]?|worker \d+|work|example|process(?:es)?|launch)"
+)
+_ENDED = re.compile(
+    rf"\b{_ALL}(?: (?:has|have|is|was|are"
+    rf"|were))?(?: been)?(?: all)?[ :,!-]{{1,4}}(?:successfully )?(?:complete[d]?|finished|done|succeeded"
+    rf"|ended)\b"
+    rf"|\b(?:completed|finished|done with|end of|ended)[ :]{{1,2}}(?:the )?(?:all |model )?{_ALL}\b"
+    r"|^\W*(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|ok|the end)[\s.!:)✓✅🎉]*$"
+    r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly|ok)\b"
+    r"|\bsuccessfully (?:completed|finished|trained)\b"
+    r"|[\"']train_runtime[\"']|\btrain_runtime\b\s*=|`?Trainer\.fit`? stopped: `?max_\w+=\d+`? reached"
+    r"|\bmax_(?:epochs|steps)=\d+`? reached"
+    r"|^wandb: (?:Synced|.*View run|Run summary)"
+    r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
+    r"|\b(?:final |best |trained )?(?:model|weights|checkpoint|adapter|results?|output"
+    r"|state)s?\b.{0,40}\b(?:saved|written|exported|uploaded|pushed)\b"
+    r"|\b(?:saved|saving|wrote|exported|uploaded|written)\b.{0,24}\b(?:final|trained|model|weights|results?"
+    r"|checkpoint|adapter|output)s?\b"
+    r"|\btotal (?:training |run ?|wall ?|elapsed )?time\b|\b(?:training|elapsed|total) (?:took|time)\b\W",
+    re.I,
+)
+_EARLY = re.compile(
+    r"\b(?:download|load|read|build|compil|install|initiali[sz]|init\b|setup|set up|set-up|preprocess"
+    r"|tokeni[sz]|mapping|copy|copied|unpack"
+    r"|warm-?up|import|start|begin|connect|will\b|going to|about to|after|until|when|once|before|if\b|cached?"
+    r"|resum|restor|prepar|generating train split)",
+    re.I,
+)
+_NOT = re.compile(
+    r"\b(?:not|n't|never|without|incomplete|unsuccessful|fail|failed|failure|error|cannot|unable|abort|killed"
+    r"|partial)",
+    re.I,
+)
+_OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
+_SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=", re.I)
+
+
+def is_progress(words: str) -> bool:
+    """Return whether *words* tell of a step, an epoch, a loss or a speed."""
+    return _PROGRESS.search(words) is not None
+
+
+def ended_well(words: Sequence[str]) -> str:
+    """Return the last of *words*, lines at the end of a log, that says that all is done; "" for none."""
+    return next((one for one in reversed(words) if _says_done(one)), "")
+
+
+def _says_done(words: str) -> bool:
+    if not _ENDED.search(words) or _NOT.search(words):
+        return False
+    if _EARLY.search(words) and not _SURE.search(words):
+        return False
+    counted = _OF.search(words)
+    return counted is None or int(counted[1]) >= int(counted[2])

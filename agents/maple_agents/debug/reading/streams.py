@@ -1,0 +1,173 @@
+"""One file, read: what it tells, unit by unit, and what stood between."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from ..values import LogFile, Severity, Stream
+from .cleaning import plain, shown_lines
+from .clocks import Clock, Moment
+from .error_files import callstack
+from .limits import Limits
+from .literals import Search
+from .opening import opened
+from .prefixes import Labels, Prefix, labels, prefix
+from .progress import ended_well, is_progress
+from .selecting import Chosen, Kept, More, gaps
+from .units import Assembler, Line, Unit
+
+HEAD, TAIL = 20, 40
+_OF_RANK = re.compile(r"(?:^|[._-])rank[._-]?(\d{1,6})(?=[._-]|$)", re.I)
+_TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")
+
+
+@dataclass
+class Story:
+    """What one file tells. *moments*: lines that told a time, and these times, in the order of lines."""
+
+    stream: Stream
+    units: list[Unit] = field(default_factory=list)
+    more: dict[int, More] = field(default_factory=dict)
+    moments: list[tuple[int, float]] = field(default_factory=list)
+    ordinary: int = 0
+    progress: int = 0
+    last_progress: int = 0
+    ended_well: str = ""
+    ranks: dict[int, int] = field(default_factory=dict)
+    is_error_file: bool = False
+    _numbers: list[int] = field(default_factory=list)
+    _ordinary: list[float] = field(default_factory=list)  # lines up to each of these
+
+    def behind(self, number: int) -> int:
+        """Return how many ordinary lines follow line *number*, about so where not every line was looked at."""
+        at = bisect_right(self._numbers, number) - 1
+        return max(0, round(self.ordinary - (self._ordinary[at] if at >= 0 else 0.0)))
+
+
+def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
+    """Return what *file* tells. What cannot be read is said in `Stream.wrong`; nothing is raised."""
+    source = opened(file.path)
+    chosen, first = Chosen(search, limits), b""
+    for block in source.blocks(limits):
+        first = first or block.data[: limits.error_file + 1]
+        chosen.block(block.data, block.skipped)
+    story = Story(Stream(file, source.bytes, chosen.total, wrong=source.wrong), more=chosen.more)
+    clock = Clock(source.modified)
+    if source.bytes <= limits.error_file and (told := callstack(first)) is not None:
+        _read_error_file(story, told[0], told[1], search, clock)
+    else:
+        _read_lines(story, chosen, clock)
+    return story
+
+
+def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
+    kept = chosen.lines()
+    lines = _lines(kept, clock)
+    _file_labels(story, lines)
+    story.units = Assembler(clock).read(lines)
+    story.moments = [
+        (line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated
+    ]
+    _count(story, kept, lines, chosen)
+    story.ended_well = _last_words(story, lines, chosen.total)
+    _ends(story, lines, chosen.total)
+
+
+def _read_error_file(story: Story, texts: list[str], at: float | None, search: Search, clock: Clock) -> None:
+    """Read the traceback that stands in an error file: all of it on line 1."""
+    story.is_error_file = True
+    kept = [Kept(number, text.encode(), search.sort(text.lower().encode()), 0) for number, text in enumerate(texts, 1)]
+    lines = _lines(kept, clock)
+    _file_labels(story, lines)
+    for line in lines:
+        line.told.moment = line.told.moment or (Moment(at) if at is not None else None)
+    story.units = Assembler(clock).read(lines)
+    _ends(story, lines, len(lines))
+    for line in lines:
+        line.number = 1
+    story.ranks = dict.fromkeys(story.ranks, 1)
+
+
+def _lines(kept: Iterable[Kept], clock: Clock) -> list[Line]:
+    texts = [(one, plain(one.raw)) for one in kept]
+    used = labels(text for _, text in texts)
+    return [_line(one, text, used, clock) for one, text in texts]
+
+
+def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
+    told = prefix(text, used, clock)
+    told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
+    return Line(one.number, text, text[told.start :], told, one.sort, one.key)
+
+
+def _file_labels(story: Story, lines: list[Line]) -> None:
+    """Give all lines the rank and node of a file that is of one process."""
+    file = story.stream.file
+    rank, local = file.rank, None
+    if rank is None and (found := _OF_RANK.search(file.path.rsplit("/", 1)[-1])):
+        rank = int(found[1])
+    elif rank is None and (found := _TORCHRUN.search(file.path)):
+        local = int(found[1])
+    for line in lines:
+        _fill(line.told, rank, local, file.node)
+        if line.told.rank is not None:
+            story.ranks[line.told.rank] = line.number
+
+
+def _fill(told: Prefix, rank: int | None, local: int | None, node: str) -> None:
+    told.rank = rank if told.rank is None else told.rank
+    told.local = local if told.local is None else told.local
+    told.node = told.node or node
+
+
+def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) -> None:
+    """Count ordinary lines and those of progress; what was not kept is judged by samples and by what was counted."""
+    taken = {line.number for unit in story.units for line in unit.lines}
+    unseen = chosen.total - len(kept)
+    counted = min(unseen, sum(more.count for more in chosen.more.values()))
+    share = (unseen - counted) / unseen if unseen else 0.0
+    before, progress = 0.0, 0
+    for (one, gap), line in zip(gaps(kept), lines, strict=True):
+        before += gap * share
+        if one.number not in taken and any(map(str.isalnum, line.words)):
+            before += 1
+            if is_progress(line.words):
+                progress, story.last_progress = progress + 1, one.number
+        story._numbers.append(one.number)
+        story._ordinary.append(before)
+    story.ordinary = round(before)
+    story.progress = progress + _sampled(story, chosen, unseen - counted)
+
+
+def _sampled(story: Story, chosen: Chosen, unseen: int) -> int:
+    """Return about how many of the lines that were not kept tell of progress."""
+    telling = [one.number for one in chosen.samples if is_progress(plain(one.raw))]
+    if not telling or not unseen:
+        return 0
+    story.last_progress = max(story.last_progress, telling[-1])
+    return round(unseen * len(telling) / len(chosen.samples))
+
+
+def _ends(story: Story, lines: list[Line], total: int) -> None:
+    stream = story.stream
+    head = shown_lines(line.text for line in lines[:HEAD] if line.number <= HEAD)
+    tail = _tail(lines, total)
+    story.stream = Stream(
+        stream.file, stream.bytes, stream.lines, tuple(head), tuple(shown_lines(line.text for line in tail)),
+        tail[0].number if tail else 0, stream.wrong,
+    )  # fmt: skip
+
+
+def _tail(lines: Sequence[Line], total: int) -> list[Line]:
+    return [line for line in lines[-TAIL:] if line.number > total - TAIL]
+
+
+def _last_words(story: Story, lines: list[Line], total: int) -> str:
+    """Return the line among the last 15 that says that all is done, if no error stands behind it; "" for none."""
+    last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
+    worst = max((unit.lines[-1].number for unit in story.units if unit.severity >= Severity.ERROR), default=0)
+    said = ended_well([line.words for line in last if line.number > worst])
+    return next(shown_lines([said])) if said else ""

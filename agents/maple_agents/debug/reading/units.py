@@ -1,0 +1,295 @@
+"""Lines put together that tell one thing: a traceback, C++ frames, a box, an error with what is indented below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from ..values import Severity
+from . import tracebacks
+from .clocks import Clock
+from .literals import Sort
+from .prefixes import Prefix
+from .progress import is_progress
+from .severity import severity
+from .tracebacks import Traceback
+
+_GOES_ON = re.compile(
+    r"\s+\S|frame #\d|#\d+ |Stacktrace:|Caused by:|Exception raised from|C\+\+ CapturedTraceback|Suppressed:"
+    r"|\.\.\. \d+ more"
+    r"|\[\s?\d+\] \S|Signal(?: code)?: |Failing at address|\*\*\* End of error|Current thread 0x|Thread 0x"
+)
+_TELLS = re.compile(r"^\s*what\(\): |^Signal: |^\S+: error: ")
+_RULER = re.compile(r"\s*([-=*#~_!])\1{19,}\s*$")
+_FIELD = re.compile(r"\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
+_FAULT = re.compile(r'\s+File "(?P<file>[^"]*)", line (?P<line>\d+) in ')
+_OPENS_MANY = re.compile(
+    r"most recent call first|Exception raised from|terminate called|Fatal Python error|received signal \*\*\*"
+)
+AT_MOST, PLAIN, LOOSE, FAR, OPEN = 400, 30, 4, 400, 64
+
+
+@dataclass(slots=True)
+class Line:
+    """A line with what its prefix tells. *words*: from where they begin."""
+
+    number: int
+    text: str
+    words: str
+    told: Prefix
+    sort: Sort | None
+    key: int = 0
+
+
+@dataclass
+class Unit:
+    """Lines of one event. *telling*: which of them tells it."""
+
+    lines: list[Line]
+    severity: Severity
+    telling: int = 0
+    traceback: Traceback | None = None
+    chained: int = 0
+    rank: int | None = None
+    node: str = ""
+    at: tuple[float, bool] | None = None
+    loose: int = 0
+    frames: list[tuple[str, int]] = field(default_factory=list)
+
+    @property
+    def told(self) -> Line:
+        return self.lines[self.telling]
+
+
+@dataclass
+class Voice:
+    """One process's lines, as far as they can be told from others'."""
+
+    open: list[Unit] = field(default_factory=list)
+    current: Unit | None = None
+    last: Unit | None = None  # the last traceback that ended
+    chains: bool = False
+    connector: Line | None = None
+    seen: int = 0
+    before: Line | None = None
+    box: list[Line] | None = None
+    ruler: str = ""
+    fields: dict[str, str] = field(default_factory=dict)
+
+
+class Assembler:
+    """Takes lines in order, and gives units. *clock* reads the times that boxes tell."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.units: list[Unit] = []
+        self._voices: dict[tuple[int | None, int | None, str], Voice] = {}
+        self._clock = clock
+
+    def read(self, lines: Iterable[Line]) -> list[Unit]:
+        """Return the units of *lines*, ordered by their first lines."""
+        for line in lines:
+            self._feed(line)
+        for voice in self._voices.values():
+            self._cut_short(voice, None)
+        self.units.sort(key=lambda unit: unit.lines[0].number)
+        return self.units
+
+    def _feed(self, line: Line) -> None:
+        voice = self._voices.setdefault(line.told.voice, Voice())
+        self._cut_short(voice, line.number)
+        next_to = line.number - voice.seen == 1 or (
+            line.told.voice != (None, None, "") and line.number - voice.seen < FAR
+        )
+        if not (
+            self._in_traceback(voice, line, next_to) or self._in_box(voice, line) or self._more(voice, line, next_to)
+        ):
+            self._plain(voice, line)
+        voice.seen, voice.before = line.number, line
+
+    def _cut_short(self, voice: Voice, number: int | None) -> None:
+        """End tracebacks that nothing went on with for long."""
+        for unit in list(voice.open):
+            if number is None or number - unit.lines[-1].number > FAR or len(voice.open) > OPEN:
+                voice.open.remove(unit)
+                unit.telling = len(unit.lines) - 1
+                self.units.append(unit)
+
+    def _in_traceback(self, voice: Voice, line: Line, next_to: bool) -> bool:
+        words = line.words
+        if tracebacks.DURING in words or tracebacks.DIRECT in words:
+            voice.chains, voice.connector, voice.current = True, line, None
+            return True
+        if "Traceback (most" in words and (header := tracebacks.HEADER.match(words)):
+            self._open(voice, line, bool(header["group"]))
+            return True
+        if voice.open and self._taken(voice, line, words, next_to):
+            return True
+        if voice.current is None or voice.current.traceback is not None or voice.current.frames:
+            headless = words.lstrip().startswith('File "') and tracebacks.FRAME.match(words) is not None
+            if headless and not words.startswith('File "'):
+                self._open(voice, line, False)
+                self._taken(voice, line, words, True, again=True)
+                return True
+        return False
+
+    def _open(self, voice: Voice, line: Line, group: bool) -> None:
+        unit = Unit([line], self._caught(voice, line), traceback=Traceback())
+        if voice.chains and voice.last is not None:
+            unit.chained = voice.last.chained + 1
+            if voice.connector is not None:
+                unit.lines.insert(0, voice.connector)
+        if group:
+            unit.chained = 1  # what stands in the group came before it
+        if voice.box is not None:
+            self._place(unit, voice.fields)
+        voice.chains, voice.connector, voice.current = False, None, None
+        voice.open.append(unit)
+
+    def _caught(self, voice: Voice, line: Line) -> Severity:
+        """A traceback is an error, unless a warning announces it."""
+        if line.told.level:
+            return min(Severity.ERROR, max(Severity.WARNING, severity("", line.told.level)))
+        before = voice.before
+        if before is None or line.number - before.number != 1 or before.words.startswith((" ", "|")):
+            return Severity.ERROR
+        mild = before.told.level in ("WARNING", "INFO", "DEBUG") or before.words.startswith("Exception ignored in")
+        return Severity.WARNING if mild else Severity.ERROR
+
+    def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
+        """Give *line* to the open traceback that it goes on with: the last touched one, else the oldest."""
+        inner = tracebacks.IN_GROUP.match(words)
+        for unit in sorted(
+            voice.open, key=lambda unit: -unit.lines[-1].number if line.number - unit.lines[-1].number <= 1 else 0
+        ):
+            traceback = unit.traceback
+            assert traceback is not None
+            near = next_to and unit.lines[-1].number == voice.seen or again
+            if traceback.takes(words, near) or (inner and traceback.takes(inner["rest"], near)):
+                if unit.lines[-1] is not line and len(unit.lines) < AT_MOST:
+                    unit.lines.append(line)
+                if traceback.done:
+                    unit.telling = len(unit.lines) - 1
+                    voice.open.remove(unit)
+                    voice.last = voice.current = unit
+                    self.units.append(unit)
+                return True
+        return False
+
+    def _in_box(self, voice: Voice, line: Line) -> bool:
+        """Lines between two rulers belong together, once one of them sounds bad."""
+        ruler = _RULER.match(line.words)
+        if ruler is None:
+            if voice.box is None or len(voice.box) >= 60 or line.told.moment or is_progress(line.words):
+                voice.box = None
+                return False
+            voice.box.append(line)
+            self._field(voice, line)
+            return self._boxed(voice, line)
+        after = voice.current
+        if voice.box is not None and ruler[1] == voice.ruler:
+            voice.box, voice.fields = None, {}
+            if after is not None and after.loose < 0:
+                after.lines.append(line)
+                voice.current = None
+        elif voice.box is None:
+            voice.box, voice.ruler, voice.fields = [line], ruler[1], {}
+            if after is not None and after.traceback is not None and line.number - after.lines[-1].number <= 2:
+                after.lines.append(line)
+                after.loose = -1
+        elif after is not None and after.loose < 0:
+            after.lines.append(line)
+        return True
+
+    def _boxed(self, voice: Voice, line: Line) -> bool:
+        unit = voice.current
+        if unit is not None and unit.loose < 0:
+            if len(unit.lines) < AT_MOST:
+                unit.lines.append(line)
+            return True
+        if line.sort is None or (heard := severity(line.words, line.told.level)) < Severity.ERROR:
+            return True
+        assert voice.box is not None
+        unit = Unit(list(voice.box), heard, telling=len(voice.box) - 1, loose=-1)
+        self.units.append(unit)
+        voice.current = unit
+        return True
+
+    def _field(self, voice: Voice, line: Line) -> None:
+        """Read torchrun's list of failures: when the traceback's line is there, the failure is whole."""
+        found = _FIELD.match(line.words)
+        if found is None:
+            return
+        if found[1] == "time":
+            voice.fields = {}
+        voice.fields[found[1]] = found[2]
+        if found[1] == "traceback" and "exitcode" in voice.fields:
+            self._failure(voice)
+
+    def _failure(self, voice: Voice) -> None:
+        assert voice.box is not None
+        begun = max(at for at, line in enumerate(voice.box) if line.words.lstrip().startswith("time"))
+        lines = voice.box[begun:]
+        signal = "Signal " in voice.fields["traceback"]
+        telling = [
+            at for at, line in enumerate(lines) if line.words.lstrip().startswith("traceback" if signal else "exitcode")
+        ]
+        unit = Unit(lines, Severity.FATAL, telling=telling[0] if telling else 0)
+        self._place(unit, voice.fields)
+        self.units.append(unit)
+
+    def _place(self, unit: Unit, fields: dict[str, str]) -> None:
+        rank = re.match(r"\d+", fields.get("rank", ""))
+        unit.rank = int(rank[0]) if rank else None
+        unit.node = fields.get("host", "").strip()
+        moment = self._clock.said("time: " + fields.get("time", ""))
+        unit.at = (moment.at + 0.999, moment.dated) if moment else None  # told in whole seconds
+
+    def _more(self, voice: Voice, line: Line, next_to: bool) -> bool:
+        """Add a line to the unit that it goes on with."""
+        unit = voice.current
+        if unit is None or not next_to or len(unit.lines) >= AT_MOST:
+            return False
+        words = line.words
+        if not words.strip():
+            return unit.traceback is None and bool(unit.frames)
+        if _GOES_ON.match(words):
+            if not words.startswith("frame #") and len(unit.lines) > PLAIN and not unit.frames or is_progress(words):
+                return False
+        elif not self._loosely(unit, line):
+            voice.current = None
+            return False
+        unit.lines.append(line)
+        self._tells(unit, line)
+        return True
+
+    def _loosely(self, unit: Unit, line: Line) -> bool:
+        """A message may have more lines that are not indented; few are taken, and none that begins something else."""
+        told, before = line.told, unit.lines[-1].told
+        if unit.traceback is None or unit.loose >= LOOSE or told.moment or told.level and told.level != before.level:
+            return False
+        if is_progress(line.words) or re.match(
+            r"[\w./-]+: (?:\w+: )?(?:error|warning|fatal)|\S+: line \d+:|\w+: task", line.words
+        ):
+            return False
+        unit.loose += 1
+        return True
+
+    def _tells(self, unit: Unit, line: Line) -> None:
+        if unit.traceback is None and _TELLS.match(line.words):
+            unit.telling = len(unit.lines) - 1
+            unit.severity = max(unit.severity, severity(line.words, line.told.level))
+        fault = _FAULT.match(line.words)
+        if fault is not None and unit.frames is not None:
+            unit.frames.append((fault["file"], int(fault["line"])))
+
+    def _plain(self, voice: Voice, line: Line) -> None:
+        voice.current = None
+        if not line.words.strip():
+            return
+        if line.sort is not None and line.sort != Sort.FRAME:
+            heard = severity(line.words, line.told.level)
+            if heard >= Severity.WARNING or line.sort == Sort.ANCHOR:
+                unit = Unit([line], heard)
+                self.units.append(unit)
+                voice.current = unit
