@@ -35,6 +35,7 @@ class Limits:
     def __init__(self, bounds: Bounds, clock: Callable[[], float]) -> None:
         self._bounds, self._clock = bounds, clock
         self._open: dict[int, int] = {}
+        self._all = 0
         self._held = 0
         self._held_of: dict[int, int] = {}
         self._tokens: dict[int, tuple[float, float]] = {}  # uid → what is left, and when that was
@@ -42,13 +43,15 @@ class Limits:
     def enter(self, uid: int) -> None:
         """Count a connection. Raises `Busy` when there are too many; then it is not counted."""
         mine = self._open.get(uid, 0)
-        if mine >= self._bounds.open or sum(self._open.values()) >= self._bounds.all:
+        if mine >= self._bounds.open or self._all >= self._bounds.all:
             raise Busy("connections")
         self._open[uid] = mine + 1
+        self._all += 1
 
     def leave(self, uid: int) -> None:
         """Count a connection off that `enter` has counted."""
         left = self._open.get(uid, 1) - 1
+        self._all -= 1
         if left:
             self._open[uid] = left
         else:
@@ -101,4 +104,4 @@ class Limits:
     @property
     def connections(self) -> int:
         """How many connections are open."""
-        return sum(self._open.values())
+        return self._all

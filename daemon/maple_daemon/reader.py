@@ -39,6 +39,7 @@ def pack(question: Question) -> bytes:
 def main(snapshot: str) -> None:
     """Answer questions until there are no more."""
     from maple_submit_filter import settled
+    from maple_submit_filter.frames import receive, send
 
     from maple_daemon import described
 
@@ -47,10 +48,10 @@ def main(snapshot: str) -> None:
     os.nice(5)
     site = settled.site({"snapshot": snapshot} if snapshot else {})
     while True:
-        sizes = _SIZES.unpack(_receive(_SIZES.size))
+        sizes = _SIZES.unpack(receive(0, _SIZES.size))
         if sum(sizes) > MOST_QUESTION:
             return
-        question = Question(_receive(sizes[0]), _receive(sizes[1]), _wanted(_receive(sizes[2])))
+        question = Question(receive(0, sizes[0]), receive(0, sizes[1]), _wanted(receive(0, sizes[2])))
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         try:
             made = json.dumps(described.answer(question, site)).encode()
@@ -58,29 +59,12 @@ def main(snapshot: str) -> None:
             os.write(2, ("maple: reader: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
             made = b""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(_HEAD.pack(0, len(made)) + made)
+        send(1, _HEAD.pack(0, len(made)) + made)
 
 
 def _wanted(text: bytes) -> Optional[tuple[str, ...]]:
     told: Any = json.loads(text)
     return None if told is None else tuple(told)
-
-
-def _receive(size: int) -> bytes:
-    parts = []
-    while size > 0:
-        part = os.read(0, min(size, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _send(data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(1, rest) :]
 
 
 if __name__ == "__main__":

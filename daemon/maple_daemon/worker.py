@@ -32,8 +32,8 @@ def main(snapshot: str) -> None:
         return None
 
     while True:
-        head = _receive(8)
-        frame = head + _receive(frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST))
+        head = frames.receive(0, 8)
+        frame = head + frames.receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST))
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         wanted.clear()
         try:
@@ -43,24 +43,7 @@ def main(snapshot: str) -> None:
             os.write(2, ("maple: worker: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
             made = b""
         signal.setitimer(signal.ITIMER_REAL, 0)
-        _send(_HEAD.pack(1 if wanted else 0, len(made)) + made)
-
-
-def _receive(size: int) -> bytes:
-    parts = []
-    while size > 0:
-        part = os.read(0, min(size, 1 << 20))
-        if not part:
-            raise EOFError
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
-def _send(data: bytes) -> None:
-    rest = memoryview(data)
-    while rest:
-        rest = rest[os.write(1, rest) :]
+        frames.send(1, _HEAD.pack(1 if wanted else 0, len(made)) + made)
 
 
 if __name__ == "__main__":

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple, TypeVar
+from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional, Sequence, Tuple
 
 from .decide import Decision, Rewritten, decide, understood
 from .findings import Finding
@@ -14,10 +14,12 @@ from .site import Site
 from .submission import Submission
 
 if TYPE_CHECKING:
+    from typing import TypeVar
+
     from .earlier import Earlier
     from .learnt import Watched
 
-Result = TypeVar("Result")
+    Result = TypeVar("Result")
 
 
 class Once:

@@ -6,6 +6,7 @@ first. Fields that are not known are skipped, so either side may be newer. `fron
 
 from __future__ import annotations
 
+import os
 import struct
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
@@ -94,6 +95,25 @@ class Reply(NamedTuple):
     read: str = ""
     read_unless: Tuple[FileFacts, ...] = ()
     earlier: bytes = b""
+
+
+def receive(fd: int, size: int) -> bytes:
+    """Return the next *size* bytes of *fd*; raises `EOFError` where it ends before."""
+    parts = []
+    while size > 0:
+        part = os.read(fd, min(size, 1 << 20))
+        if not part:
+            raise EOFError("the other side hung up")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def send(fd: int, data: bytes) -> None:
+    """Write all of *data* to *fd*."""
+    rest = memoryview(data)
+    while rest:
+        rest = rest[os.write(fd, rest) :]
 
 
 def _field(tag: int, value: bytes) -> bytes:

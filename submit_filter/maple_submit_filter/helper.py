@@ -10,17 +10,6 @@ import os
 import sys
 
 
-def _receive(fd: int, size: int) -> bytes:
-    parts = []
-    while size > 0:
-        part = os.read(fd, min(size, 1 << 20))
-        if not part:
-            raise EOFError("the front hung up")
-        parts.append(part)
-        size -= len(part)
-    return b"".join(parts)
-
-
 def main() -> None:
     """Read one request, answer it, and end without the interpreter's farewell, which nobody waits for."""
     from maple_submit_filter import lean_typing
@@ -29,14 +18,12 @@ def main() -> None:
     lean_typing.install()
     from maple_submit_filter import answer, frames, settled
 
-    head = _receive(0, 8)
-    request = frames.unpack_request(head + _receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)))
+    head = frames.receive(0, 8)
+    request = frames.unpack_request(head + frames.receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)))
     conf = settled.read_conf(sys.argv[1])
     gids = {os.getegid(), *os.getgroups()}
     reply = answer.answer(request, settled.site(conf), settled.policy(conf), gids)
-    frame = memoryview(frames.pack_reply(reply))
-    while frame:
-        frame = frame[os.write(1, frame) :]
+    frames.send(1, frames.pack_reply(reply))
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """What the front does, in Python, for hosts without a compiler: look at the script, decide in a child, change the call.
 
-It asks no daemon and offers nothing: both need the front.
+It asks no daemon, whatever `socket` front.conf names, and offers nothing: both need the front. Nothing is lost by that
+but time: each submission is decided anew, and the daemon remembers no version of a job that came this way.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ import time
 from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from . import private_copy, qsub_words, sbatch_words, script_source
-from .frames import REPLY, Change, Reply, Request, pack_reply, size_of, unpack_reply
+from .frames import REPLY, Change, Reply, Request, pack_reply, send, size_of, unpack_reply
 from .sbatch_words import Words
 from .script_source import Source
 from .submission import Submission, travels
@@ -105,9 +106,7 @@ def _decide(request: Request, conf: Mapping[str, str], into: int) -> int:
         from . import answer, settled
 
         gids = {os.getegid(), *os.getgroups()}
-        frame = memoryview(pack_reply(answer.answer(request, settled.site(conf), settled.policy(conf), gids)))
-        while frame:
-            frame = frame[os.write(into, frame) :]
+        send(into, pack_reply(answer.answer(request, settled.site(conf), settled.policy(conf), gids)))
         return 0
     except BaseException:
         return 1
