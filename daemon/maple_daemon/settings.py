@@ -10,7 +10,7 @@ from maple_submit_filter import places
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
 from .limits import Bounds
-from .store.protocol import Caps
+from .store.protocol import LEAST_USERS, Caps
 
 Role = Literal["submissions", "events"]
 
@@ -48,6 +48,12 @@ class Admission(Table):
     not_groups: list[int] = []
 
 
+class Corrections(Table):
+    """Sums over users are shown where so many users, at least, have something in common."""
+
+    users: Annotated[int, Field(ge=LEAST_USERS)] = LEAST_USERS
+
+
 class Settings(Table):
     """*conf*: the front's own file, which names site, policy and modes. *metrics*: a socket's path, or a loopback port.
 
@@ -69,6 +75,7 @@ class Settings(Table):
     per_user: PerUser = PerUser()
     store: str = "/var/lib/maple/memory.db"
     keep: Keep = Keep()
+    corrections: Corrections = Corrections()
     admission: Admission = Admission()
     metrics: str = ""
     spool: str = ""

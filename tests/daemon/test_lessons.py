@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import os
 import shutil
 import signal
 import time
-from collections.abc import Callable, Iterator
-from typing import NamedTuple, Optional
+from collections.abc import Iterator
 
 import pytest
-from maple_daemon.peers import started
 from maple_daemon.store.opening import open_store
-from maple_submit_filter import answer, frames
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.records import host
+from maple_submit_filter.frames import Reply
 
 from tests.daemon.asking import found
-from tests.daemon.serving import WRONG, Daemon, receive, request
+from tests.daemon.ending import Cluster, verdict_of
+from tests.daemon.serving import WRONG
 
 ASKED = b"""#!/bin/bash
 #SBATCH --nodes=2
@@ -28,119 +23,6 @@ ASKED = b"""#!/bin/bash
 export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
 srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py --lr 0.1
 """
-SALT = "00112233445566778899aabbccddeeff"
-
-
-class Job(NamedTuple):
-    """What was submitted, by a process of its own, and what was answered."""
-
-    number: int
-    record: str
-    reply: Optional[Reply]
-    script: bytes
-
-
-class Cluster:
-    """A daemon with a spool, and what submits to it and tells it how jobs ended."""
-
-    def __init__(self, folder: str) -> None:
-        self.spool = folder + "/spool"
-        os.mkdir(self.spool)
-        os.chmod(self.spool, 0o1733)
-        self.daemon = Daemon(spool=self.spool, per_user={"rate": 100000, "burst": 100000, "connections": 500}).start()
-        self.number = 4710
-
-    def submit(self, script: bytes, may_ask: bool = True, uid: int = os.getuid()) -> Job:
-        """Submit as a process that becomes sbatch would."""
-        self.number += 1
-        asked = request(script, uid)._replace(may_ask=may_ask)
-        reply, begun, pid = by_child(self.daemon, asked, uid)
-        name = "submitted,%d,%d,%d,%s,%s" % (self.number, pid, begun, host(), SALT)
-        self.leave(name, b"", uid)
-        return Job(self.number, answer.record_id(asked), reply, script)
-
-    def end(self, job: Job, state: str, seconds: float, *, accepted: bool = False, uid: int = os.getuid()) -> None:
-        """Let it end, and wait until that is known and learnt."""
-        ran = job.script
-        if job.reply is not None and (job.reply.change or job.reply.offer):
-            change = job.reply.offer if accepted else job.reply.change
-            ran = (change.script if change else None) or job.script
-        now = int(time.time())
-        told = {
-            "v": 1, "event": "ended", "scheduler": "slurm", "source": "test", "job": str(job.number), "uid": uid,
-            "state": state, "exit": "0:0" if state == "COMPLETED" else "1:0", "submitted": now, "started": now,
-            "ended": now + int(seconds), "script_hash": hashlib.sha256(ran).hexdigest(), "name": "job.sh",
-        }  # fmt: skip
-        self.leave("ended.%08d" % job.number, json.dumps(told).encode(), os.getuid())
-        self.until(lambda: self.is_learnt(job.record))
-
-    def leave(self, name: str, data: bytes, uid: int) -> None:
-        """Leave an event, whole, as that user."""
-        draft = self.spool + "/.%s" % name
-        with open(draft, "wb") as file:
-            file.write(data)
-        os.chown(draft, uid, uid)
-        os.rename(draft, self.spool + "/" + name)
-
-    def is_learnt(self, record: str) -> bool:
-        """Whether the end of that submission is counted, and what was learnt of it held in memory."""
-        store = open_store(self.daemon.store, create=False)
-        rows = store._run.rows("SELECT counted FROM records WHERE id = ?", (record,))  # type: ignore[attr-defined]
-        store.close()
-        return bool(rows) and rows[0][0] not in ("", "-")
-
-    def until(self, true: Callable[[], bool], seconds: float = 60) -> None:
-        """Wait until something is so."""
-        end = time.monotonic() + seconds
-        while not true():
-            assert time.monotonic() < end, self.daemon.said
-            time.sleep(0.05)
-
-    def until_answered(self, script: bytes, verdict: str, uid: int = os.getuid()) -> Job:
-        """Submit until the answer is of that kind: what was learnt is held within a moment."""
-        end = time.monotonic() + 30
-        while True:
-            job = self.submit(script, uid=uid)
-            if verdict_of(job) == verdict:
-                return job
-            assert time.monotonic() < end, (verdict_of(job), self.daemon.said)
-            time.sleep(0.2)
-
-
-def by_child(daemon: Daemon, asked: Request, uid: int) -> tuple[Optional[Reply], int, int]:
-    """Ask as a process of its own; return the reply, and when that process began, and its id."""
-    ends, go = os.pipe(), os.pipe()
-    child = os.fork()
-    if child == 0:
-        try:
-            os.setgroups([])
-            os.setresuid(uid, uid, uid)
-            os.read(go[0], 1)
-            with daemon.connect() as one:
-                one.sendall(frames.pack_request(asked))
-                reply = receive(one)
-                with os.fdopen(ends[1], "wb") as file:
-                    file.write(frames.pack_reply(reply) if reply is not None else b"")
-        finally:
-            os._exit(0)
-    begun = started(child)
-    os.close(ends[1])
-    os.write(go[1], b"g")
-    with os.fdopen(ends[0], "rb") as file:
-        frame = file.read()
-    os.waitpid(child, 0)
-    for fd in go:
-        os.close(fd)
-    return frames.unpack_reply(frame) if frame else None, begun, child
-
-
-def verdict_of(job: Job) -> str:
-    """What the audit line would say."""
-    assert job.reply is not None
-    if job.reply.offer is not None:
-        return "offered"
-    line = job.reply.change.audit if job.reply.change else job.reply.audit
-    return str(json.loads(line)["verdict"]) if line else ""
 
 
 @pytest.fixture

@@ -13,6 +13,7 @@ import click
 from maple_agents.cli.complaint import Complaint
 
 from ..install.refusals import Refused, absolute
+from .corrections import corrections
 from .memory_admin import COMMANDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -61,6 +62,7 @@ def admin() -> None:
 
 for one in COMMANDS:  # those of the service's memory
     admin.add_command(one)
+admin.add_command(corrections)
 
 
 @admin.command()

@@ -36,8 +36,8 @@ config_option = click.option(
 def purge(path: str, user: str | None, days: int | None) -> None:
     """Remove from the service's memory what is too old or too much, or all that is known of one user.
 
-    The service removes what is too old or too much by itself, each hour. What it holds of a user in its own memory it
-    forgets when it is restarted.
+    The service removes what is too old or too much by itself, each hour. After --user it forgets what it holds in its
+    own memory as well, within seconds, on every host that shares the store.
 
     \b
     Examples:
@@ -49,9 +49,9 @@ def purge(path: str, user: str | None, days: int | None) -> None:
     if user is not None and days is not None:
         raise Complaint("--user removes everything of the user, whatever its age", "leave --older-than out")
     uid = _uid(user) if user is not None else None
-    settings = _settings(path)
+    settings = settings_of(path)
     caps = settings.caps if days is None else settings.caps._replace(days=days)
-    with _memory(settings) as store:
+    with memory(settings) as store:
         gone = store.purge(time.time(), caps, uid)
     whose = " of uid %d" % uid if uid is not None else ""
     click.echo(
@@ -77,8 +77,8 @@ def backup(path: str, file: str) -> None:
       maple admin backup /var/backups/maple-memory.db
       maple admin backup --config /srv/maple/daemon.toml memory-before-update.db
     """
-    settings = _settings(path)
-    with _memory(settings) as store:
+    settings = settings_of(path)
+    with memory(settings) as store:
         store.backup(os.path.abspath(file))
     click.echo("copied to %s: %d bytes" % (file, os.path.getsize(file)))
 
@@ -96,8 +96,8 @@ def check(path: str, as_json: bool) -> None:
       maple admin check
       maple admin check --json --config /srv/maple/daemon.toml
     """
-    settings = _settings(path)
-    with _memory(settings) as store:
+    settings = settings_of(path)
+    with memory(settings) as store:
         wrong = store.check()
     aside = _laid_aside(settings.store)
     if as_json:
@@ -119,7 +119,7 @@ def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> 
     from ..install.report_of_store import facts_of, table
 
     first = begin(since, datetime.datetime.now(datetime.timezone.utc))[:10]
-    with _memory(_settings(path)) as store:
+    with memory(settings_of(path)) as store:
         facts = facts_of(store.counted(first), first)
     if show:
         click.echo("\n" * after, nl=False)
@@ -130,7 +130,7 @@ def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> 
 COMMANDS = (purge, backup, check)
 
 
-def _settings(path: str) -> Settings:
+def settings_of(path: str) -> Settings:
     from ..settings import Wrong, load
 
     try:
@@ -143,7 +143,7 @@ def _settings(path: str) -> Settings:
 
 
 @contextmanager
-def _memory(settings: Settings) -> Iterator[Store]:
+def memory(settings: Settings) -> Iterator[Store]:
     """Give the store that the settings name; what goes wrong with it is a complaint."""
     from ..store.opening import open_store
     from ..store.protocol import StoreError

@@ -7,6 +7,8 @@ from typing import NamedTuple, Protocol
 
 from maple_submit_filter.job_records import Outcome, Record, Value, Version
 
+LEAST_USERS = 3  # that sums are told over, whatever is set: of two, each would know the other
+
 
 class StoreError(Exception):
     """The store cannot be used now (locked, full, corrupt, gone): answers go on without memory. One line."""
@@ -144,7 +146,7 @@ class Store(Protocol):
         """Return how changes of all users stand, of those that were kept since, for the service itself."""
 
     def candidates(self, users: int) -> list[Candidate]:
-        """Return how rules did over all users, of what so many users have in common at least."""
+        """Return how rules did over all users, of what so many users, but three at least, have in common."""
 
     def purges(self) -> int:
         """Return how often a user was purged: whoever holds something in memory looks whether it is to be forgotten."""

@@ -10,7 +10,7 @@ from maple_submit_filter.job_records import Outcome, Record, Value, Version
 
 from . import rows, trials
 from .expiry import purge_old, purge_user
-from .protocol import Candidate, Caps, Counted, Due, Gone, Known, NotKept
+from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept
 from .runner import Change, Runner
 
 _RECORD = (
@@ -151,7 +151,7 @@ class SqlStore:
 
     def candidates(self, users: int) -> list[Candidate]:
         """Return how rules did over all users."""
-        return trials.candidates(self._run, users)
+        return trials.candidates(self._run, max(users, LEAST_USERS))
 
     def purges(self) -> int:
         """Return how often a user was purged."""
