@@ -33,7 +33,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     site = places.site_for(told, site_id)
     asked = submitted.asked(told, site)
     told = _limits(told)
-    window = Window(told.started or told.submitted, told.ended if told.ended else None, owner)
+    window = _window(told, owner)
     gathered = Gathered(window, told.nodes, logs=list(logs))
     played = Played()
     if asked is not None:
@@ -66,15 +66,23 @@ def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Play
     values = outputs.values_of(told)
     if told.state != "pending":
         outputs.add(gathered, told, played.job, values)
+        own = gathered.window
         for one in others:
-            gathered.window = Window(one.started, one.ended, gathered.window.owner)
+            gathered.window = _window(one, own.owner)
             outputs.add(gathered, one, played.job, outputs.values_of(one))
-        gathered.window = Window(told.started or told.submitted, told.ended, gathered.window.owner)
+        gathered.window = own
         if "0:53" in told.reason:  # the script never began
             return
         facts = Facts(told.scheduler, outputs.raw_id(told) or told.id, told.nodes, told.work_dir, values)
         gathered.sought(of_script(played, facts))
         gathered.cores((told.work_dir,) if told.work_dir else ())
+
+
+def _window(told: Told, owner: Optional[int]) -> Window:
+    """Return when the job ran. One that was put back into its queue has run before the times that are told of it."""
+    if told.state == "requeued" or (told.restarts and told.started is None):
+        return Window(None, None, owner)
+    return Window(told.started or told.submitted, told.ended, owner)
 
 
 def known(told: Told) -> Mapping[bytes, bytes]:

@@ -16,10 +16,10 @@ from .from_slurm import submit_line
 from .told import Told
 
 FIELDS = (
-    "JobID", "JobIDRaw", "JobName", "User", "UID", "State", "ExitCode", "Reason", "Submit", "Start", "End", "ElapsedRaw",
-    "TimelimitRaw", "ReqMem", "MaxRSS", "NNodes", "AllocCPUS", "NodeList", "Partition", "QOS",
+    "JobID", "JobIDRaw", "JobName", "User", "UID", "State", "ExitCode", "Reason", "Submit", "Start", "End",
+    "ElapsedRaw", "TimelimitRaw", "ReqMem", "MaxRSS", "NNodes", "AllocCPUS", "NodeList", "Partition", "QOS",
     "Constraints", "WorkDir", "SubmitLine", "StdOut", "StdErr", "Comment", "AdminComment", "SystemComment",
-    "Restarts", "AllocTRES",
+    "Restarts",
 )  # fmt: skip
 _STEP = re.compile(r"[^.]+\.(.+)", re.DOTALL)
 _NO_FAILURE = ("COMPLETED", "RUNNING", "PENDING")

@@ -54,6 +54,7 @@ def told(job: Job, commands: Commands) -> Told:
         memory=_memory(fields, nodes),
         restarts=restarts,
         nodes=job.nodes,
+        failed_steps=_derived(fields),
         partition=job.queue.partition(",")[0],
         qos=_said(fields.get("QOS")),
         constraint=_said(fields.get("Features")),
@@ -118,6 +119,12 @@ def reason_of(job: Job) -> str:
     launch = "exit %s" % _LAUNCH_FAILED if raw.endswith(_LAUNCH_FAILED) else ""
     parts = (word, job.substate if job.substate not in _NOTHING else "", launch)
     return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _derived(fields: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the worst exit of any step, in Slurm's words; accounting tells of which."""
+    worst = fields.get("DerivedExitCode", "")
+    return ("DerivedExitCode %s" % worst,) if worst not in ("", "0:0") else ()
 
 
 def _not_launched(job: Job, ending: Ending) -> tuple[str, ...]:

@@ -107,8 +107,9 @@ class Gathered:
 
     def _node(self, one: Found) -> str:
         told = one.values.get("node", "")
-        if told:
-            return told
+        short = {name.partition(".")[0] for name in self.nodes}
+        if told or one.values.get("any") in short:
+            return told or one.values["any"]
         place = one.values.get("place", "")
         return self.nodes[int(place)] if place.isdigit() and int(place) < len(self.nodes) else ""
 

@@ -54,8 +54,11 @@ def by_job(
     if told is not None and remembered is not None and _apart(told, remembered):
         remembered = None
     known = [one for one in (told, remembered) if one is not None]
-    if not known or not any(one.knows for one in known):
-        raise Complaint("job %s: %s" % (asked, why or "neither Maple nor the scheduler knows it"), _REMEDY)
+    if not any(one.knows for one in known):
+        says = [line for one in known for line in one.missing]
+        raise Complaint(
+            "job %s: %s" % (asked, why or (says or ["neither Maple nor the scheduler knows it"])[0]), _REMEDY
+        )
     whole = together(known)
     whole = replace(whole, missing=(*whole.missing, *((why,) if why else ())))
     if step:
@@ -109,8 +112,8 @@ def _scheduled(asked: str, scheduler: Scheduler, commands: Commands) -> tuple[Op
 
 def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told], list[Told]]:
     if job.state is JobState.VANISHED:
-        says = "PBS knows no job %s: its history is over, or no queue took it (a routed job vanishes without a word)"
-        return Told(by="PBS", scheduler="pbs", id=asked, missing=(says % asked,)), []
+        says = "PBS knows no such job: its history is over, or no queue took it (a routed job vanishes without a word)"
+        return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
     owner = owners.check(asked, job.owner)
     tasks = _subjobs(job, scheduler)
     told = replace(from_pbs.told(tasks[0] if tasks else job), owner=owner)
@@ -152,9 +155,11 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
     if accounted is not None and accounted.owner is not None:
         owners.check(asked, str(accounted.owner))
     if job.state is JobState.VANISHED and accounted is None:
-        says = "Slurm knows no job %s: the controller has forgotten it, and accounting has none, or does not answer"
-        return Told(by="Slurm", scheduler="slurm", missing=(says % asked, *commands.late)), []
+        says = "Slurm knows no such job: the controller has forgotten it, and accounting has none, or does not answer"
+        return Told(by="Slurm", scheduler="slurm", missing=(says, *commands.late)), []
     known = [] if chosen.state is JobState.VANISHED else [from_slurm.told(chosen, commands)]
+    if accounted is not None and accounted.failed_steps:
+        known = [replace(one, failed_steps=()) for one in known]  # accounting names the steps
     told = together([*known, *([accounted] if accounted is not None else [])])
     told = replace(told, owner=owner if owner is not None else told.owner)
     if told.script is None:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from typing import Optional
 
 from maple_submit_filter.job import Job as Asked
 
+from ...schedulers.pbs_paths import output_paths
 from . import owners, signs
 from .gathering import Gathered
 from .told import Told
@@ -57,18 +59,27 @@ def _wild_number(piece: signs.Piece) -> signs.Piece:
 
 def _of_pbs(gathered: Gathered, told: Told, asked: Optional[Asked]) -> None:
     out, err = told.stdout, told.stderr
-    join = (_said(asked, "join") or "n") if asked is not None else "n"
     if out is None and err is None and not told.missing:
-        number = told.id.partition(".")[0].partition("[")[0]
-        task = ".%d" % told.index if told.index is not None else ""
-        name = told.name or os.path.basename(told.path)
-        out = os.path.join(told.work_dir, "%s.o%s%s" % (name, number, task))
-        err = os.path.join(told.work_dir, "%s.e%s%s" % (name, number, task))
-        err = out if join.startswith("oe") else err
-        out = err if join.startswith("eo") else out
+        out, err = output_paths(told.id, _attributes(told, asked))
     _streams(gathered, _delivered(out, told, "OU"), _delivered(err, told, "ER") if err and err != out else None)
     if not gathered.logs:
         _spooled(gathered, told)
+
+
+def _attributes(told: Told, asked: Optional[Asked]) -> dict[str, str]:
+    """Return what PBS would say of a submission, for a job that it does not know any more."""
+    number = re.match(r"\d*", told.id)
+    task = ".%d" % told.index if told.index is not None else ""
+    name = told.name or os.path.basename(told.path)
+    usual = "%s.%%s%s%s" % (name.replace("%", "%%"), number[0] if number else "", task)
+    return {
+        "Job_Name": name,
+        "Output_Path": _said(asked, "output") or usual % "o",
+        "Error_Path": _said(asked, "error") or usual % "e",
+        "Join_Path": _said(asked, "join") or "n",
+        "Keep_Files": _said(asked, "keep") or "n",
+        "Variable_List.PBS_O_WORKDIR": told.work_dir,
+    }
 
 
 def _delivered(path: Optional[str], told: Told, suffix: str) -> signs.Path:

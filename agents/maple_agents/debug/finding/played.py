@@ -246,8 +246,9 @@ def _literal(one: bash.Word) -> bytes:
 def _prints(command: Command) -> bool:
     """Return whether a command, or all that is inside of it, only writes data or messages."""
     if isinstance(command, Simple):
-        started = _literal(command.words[-1]) if command.words and _name(command) in _STARTING else b""
-        return not command.words or _name(command) in _PRINTING or started in _PRINTING
+        words = [_literal(one) for one in command.words]
+        named = [one for one in words[1:] if not one.startswith(b"-")] if _name(command) in _STARTING else []
+        return not words or _name(command) in _PRINTING or not _PRINTING.isdisjoint((*named[:1], *named[-1:]))
     inner = list(_inside(command))
     return bool(inner) and all(_prints(one) for one in inner)
 

@@ -12,7 +12,9 @@ from typing import NamedTuple, Union
 
 
 class Wild(NamedTuple):
-    """Text that is not known. *name*: what it tells when found: "rank", "node", "local", "step" or "" for nothing."""
+    """Text that is not known. *name*: what it tells when found: "rank", "local", "node", "place" (of the node in the
+    job), "attempt", "step", or "any", which may be a node's name.
+    """
 
     name: str = ""
     digits: bool = False
@@ -21,7 +23,7 @@ class Wild(NamedTuple):
 Piece = Union[str, Wild]
 Path = tuple[Piece, ...]
 
-ANY = Wild()
+ANY = Wild("any")
 NO_INDEX = "4294967294"  # what Slurm writes for the index of a job that is no array
 _SIGN = re.compile(r"%(\d{0,10})([A-Za-z%])", re.ASCII)
 _NUMBERS = "jJAats"

@@ -81,6 +81,8 @@ def together(told: Iterable[Told]) -> Told:
         }
         if out.state in ("", "unknown") and one.state:
             changes.update({name: getattr(one, name) for name in _OF_THE_END})
+        parts = dict.fromkeys(part for said in (out.reason, one.reason) for part in said.split(", ") if part)
+        changes["reason"] = ", ".join(parts)
         for name in _GATHERED:
             changes[name] = tuple(dict.fromkeys((*getattr(out, name), *getattr(one, name))))
         out = replace(out, **changes)
