@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping, Sequence
+
+from maple_submit_filter import sbatch_words
 
 from ...schedulers import slurm_tables
 from ...schedulers.hostlists import expand
@@ -66,9 +69,18 @@ def told(job_id: str, commands: Commands) -> Told | None:
         work_dir=_said(own, "WorkDir"),
         stdout=_said(own, "StdOut") or None,
         stderr=_said(own, "StdErr") or None,
+        path=_path(submitted, _said(own, "WorkDir")),
         argv=submitted,
         shape=_shape(own),
     )
+
+
+def _path(argv: tuple[bytes, ...] | None, work_dir: str) -> str:
+    """Return where the script lay that the words name: sbatch looks in the job's folder first."""
+    read = sbatch_words.read(argv) if argv else None
+    if argv is None or read is None or read.came != "file" or not work_dir:
+        return ""
+    return os.path.normpath(os.path.join(work_dir, os.fsdecode(argv[read.word])))
 
 
 def script(job_id: str, commands: Commands) -> bytes | None:
