@@ -6,16 +6,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from . import slurm_details, slurm_tables
+from . import slurm_details, slurm_json, slurm_tables
 from .commands import Said, quiet_environment, run
 from .errors import SchedulerError
 from .protocol import Job, JobState, Node, Queue, Server
 from .slurm_accounting import Accounting
 from .slurm_errors import is_gone, slurm_refusal
-from .slurm_jobs import array_job, job_of
+from .slurm_ids import ID, is_id, meant
+from .slurm_jobs import job_of
 from .slurm_places import nodes_of, queue_of, server_of
 
-_ID = re.compile(r"\d{1,10}(?:[_+]\d{1,10})?", re.ASCII)
 _JOB = {
     "%i": "id",
     "%j": "name",
@@ -45,13 +45,16 @@ _NODE = {
 _DETAILS_AT_MOST = 32  # jobs; each costs the controller one request, and sites limit those
 _KEPT_AT_MOST = 4096  # jobs whose details are remembered
 _AT_ONCE = 1000  # ids on one command line
+_JSON_SINCE = (23, 2)  # before, `squeue --json` gives all jobs, whichever are asked for
 
 
 class SlurmCommands:
     """The `Scheduler` of a Slurm cluster, through its commands.
 
-    *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it. Exit codes
-    and output paths come from scontrol, for at most 32 new states of jobs in a question, those over first.
+    *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it.
+    *as_json*: whether squeue is asked for JSON, which tells all of a job at once; None: where its release gives only
+    the jobs that are asked for. Where it cannot be read a table is asked for, from then on; then exit codes and output
+    paths come from scontrol, for at most 32 new states of jobs in a question, those over first.
     """
 
     name = "slurm"
@@ -65,8 +68,10 @@ class SlurmCommands:
         environ: Mapping[str, str] | None = None,
         timeout: float = 30.0,
         submit_timeout: float = 60.0,
+        as_json: bool | None = None,
     ) -> None:
         self._folder = folder
+        self._as_json = as_json
         self._sbatch = sbatch or self._command("sbatch")
         self._environ = environ
         self._timeout = timeout
@@ -76,7 +81,7 @@ class SlurmCommands:
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
-        asked = list(dict.fromkeys(one for one in ids if _is_id(one)))
+        asked = list(dict.fromkeys(one for one in ids if is_id(one)))
         found: list[Job] = []
         for at in range(0, len(asked), _AT_ONCE):
             found += self._known(asked[at : at + _AT_ONCE])
@@ -84,7 +89,8 @@ class SlurmCommands:
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
-        return self._with_details(self._queue(["-u", user], all_states=ended))
+        found = self._jobs_now(["-u", user], all_states=ended)
+        return [job for job in found if job.owner == user and (ended or not job.over)]
 
     def nodes(self) -> list[Node]:
         """Return every node, with its partitions."""
@@ -140,7 +146,7 @@ class SlurmCommands:
         wrong = [key for key, value in changes.items() if not re.fullmatch(r"[A-Za-z]\w*", key) or "\0" in value]
         if wrong:
             raise ValueError("%r cannot be changed" % wrong[0])
-        if not _is_id(job_id):
+        if not is_id(job_id):
             return False
         self._shown = {}  # what was changed may be among it
         words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
@@ -153,15 +159,38 @@ class SlurmCommands:
 
     def _known(self, asked: list[str]) -> list[Job]:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
-        found = self._with_details(self._queue(["-j", ",".join(asked)], all_states=True))
+        found = self._jobs_now(["-j", ",".join(asked)], all_states=True)
         missing = [one for one in asked if meant(one, found).state is JobState.VANISHED]
         return found + (self._accounting.jobs(missing) if missing else [])
+
+    def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
+        """Return the jobs that the controller has in memory, each task of an array on its own."""
+        if self._as_json is None:
+            self._as_json = _release(self._run("squeue", ["--version"]).out) >= _JSON_SINCE
+        if self._as_json:
+            found = self._json(which, all_states)
+            if found is not None:
+                return found
+        jobs = self._with_details(self._queue(which, all_states))
+        self._as_json = False  # the table was read, and the JSON was not
+        return jobs
+
+    def _json(self, which: Sequence[str], all_states: bool) -> list[Job] | None:
+        """Return what squeue says as JSON, maybe of more jobs; None where it says none that can be read."""
+        try:
+            said = self._run("squeue", ["-a", *_states(all_states), *which, "--json"])
+            return [] if said.code and is_gone(said.err) else None if said.code else slurm_json.jobs(said.out)
+        except SchedulerError as error:
+            if error.transient:
+                raise
+        except (ValueError, RecursionError):
+            pass
+        return None
 
     def _queue(self, which: Sequence[str], all_states: bool) -> list[dict[str, str]]:
         """Return rows of squeue, each task of an array on its own."""
         separator = slurm_tables.mark()
-        states = ["-t", "all"] if all_states else []
-        words = ["-h", "-a", "-r", *states, *which, "-o", slurm_tables.form(list(_JOB), separator)]
+        words = ["-h", "-a", "-r", *_states(all_states), *which, "-o", slurm_tables.form(list(_JOB), separator)]
         said = self._run("squeue", words)
         if said.code and is_gone(said.err):
             return []
@@ -173,7 +202,7 @@ class SlurmCommands:
         """Return the jobs of *rows* with their details, which are asked for once while a job's state stays."""
         jobs = {row["id"]: job_of(row, {}) for row in rows}
         newest = sorted(jobs.values(), key=lambda job: (job.over, job.submitted or 0), reverse=True)
-        unknown = [job for job in newest if _ID.fullmatch(job.id) and _as_it_is(job) not in self._shown]
+        unknown = [job for job in newest if ID.fullmatch(job.id) and _as_it_is(job) not in self._shown]
         if unknown:
             self._show(unknown[:_DETAILS_AT_MOST], {job.id: job.name for job in newest})
         return [job_of(row, self._shown.get(_as_it_is(jobs[row["id"]]), {})) for row in rows]
@@ -193,7 +222,7 @@ class SlurmCommands:
 
     def _scancel(self, job_id: str, options: Sequence[str]) -> bool:
         """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
-        if not _is_id(job_id):
+        if not is_id(job_id):
             return False
         said = self._run("scancel", ["-v", *options, job_id])
         if is_gone(said.err):
@@ -221,22 +250,16 @@ class SlurmCommands:
         return os.path.join(self._folder, name) if self._folder else name
 
 
-def _is_id(word: str) -> bool:
-    """Return True where *word* can be a job's id. Raises `SchedulerError` for one of another cluster."""
-    if re.fullmatch(r"\d+;[\w.-]+", word, re.ASCII):
-        raise SchedulerError("asking for job %s" % word, "it is on another cluster", "ask there")
-    return _ID.fullmatch(word) is not None
+def _states(all_of_them: bool) -> list[str]:
+    return ["-t", "all"] if all_of_them else []
+
+
+def _release(text: str) -> tuple[int, ...]:
+    """Return the release of `slurm-wlm 22.05.8`: 22 and 5; nothing where none is said."""
+    found = re.search(r" (\d{2})\.(\d{2})\b", text, re.ASCII)
+    return (int(found[1]), int(found[2])) if found else ()
 
 
 def _as_it_is(job: Job) -> tuple[str, str, int | None]:
     """Return what changes when anything that scontrol tells of a job may have changed."""
     return job.id, job.raw_state, job.started
-
-
-def meant(asked: str, found: Sequence[Job]) -> Job:
-    """Return the job of that id, or the whole of the array or heterogeneous job that has it, or a vanished one."""
-    exact = [job for job in found if job.id == asked]
-    if exact:
-        return exact[0]
-    parts = [job for job in found if re.split("[_+]", job.id)[0] == asked]
-    return array_job(asked, parts) if parts else Job(asked, JobState.VANISHED)

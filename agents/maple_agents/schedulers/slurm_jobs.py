@@ -96,6 +96,7 @@ def array_job(job_id: str, tasks: Sequence[Job]) -> Job:
 
     It is as far as the task that is furthest from its end, and it ended as the first of its tasks that failed.
     """
+    tasks = sorted(tasks, key=_place)
     order = (JobState.RUNNING, JobState.EXITING, JobState.QUEUED, JobState.HELD, JobState.UNKNOWN, JobState.FINISHED)
     first = min(tasks, key=lambda task: order.index(task.state))
     failed = [task for task in tasks if task.ending and task.ending.reason is not EndReason.COMPLETED]
@@ -120,6 +121,12 @@ def array_job(job_id: str, tasks: Sequence[Job]) -> Job:
         comment=told.comment,
         attributes={"tasks": " ".join(task.id for task in tasks)},
     )
+
+
+def _place(task: Job) -> tuple[int, str]:
+    """Return what puts tasks in their order: the index of an array, the number behind the plus of the others."""
+    own = re.search(r"[_+](\d{1,9})$", task.id, re.ASCII)
+    return (int(own[1]) if own else 0, task.id)
 
 
 def seconds(text: str | None) -> int | None:

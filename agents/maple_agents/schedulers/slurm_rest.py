@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from . import slurm_json
 from .errors import SchedulerError
 from .protocol import Job
-from .slurm_cli import meant
+from .slurm_ids import meant
 
 VERSIONS = tuple("v0.0.%d" % number for number in range(44, 36, -1))
 LIMIT = 256 * 1024 * 1024  # bytes; a job is about 4 KiB

@@ -85,8 +85,8 @@ def test_both_forms_say_the_same() -> None:
         "13_0": (None, 9),
     }
     assert (found["11"].submitted, found["11"].ended, found["11"].stdout) == (1795331554, 1795331559, "/w/out")
-    assert (found["1"].submitted, found["1"].stdout, found["1"].work_dir) == (1795331554, None, "/w")
-    states = [found[key].state for key in ("12", "4_[1-3]", "5")]
+    assert (found["1"].submitted, found["1"].stdout, found["1"].work_dir) == (1795331554, "/w/slurm-1.out", "/w")
+    states = [found[key].state for key in ("12", "4_2", "5")]
     assert states == [JobState.EXITING, JobState.HELD, JobState.RUNNING]
 
 
