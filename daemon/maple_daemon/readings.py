@@ -13,6 +13,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from maple_submit_filter.answer import record_id
+from maple_submit_filter.decide import MOST_READ
 from maple_submit_filter.frames import FileFacts, Request, pack_request
 
 from .limits import Bounds, Busy, Limits
@@ -81,7 +82,7 @@ class Readings:
 
     def wish(self, request: Request, peer: Peer, key: bytes) -> Wish | None:
         """Return what the front of this submission should have read, None for nothing."""
-        if not self.on or not key or self._without & peer.gids:
+        if not self.on or not key or self._without & peer.gids or len(request.submission.script or b"") > MOST_READ:
             return None
         uid, record = peer.uid, record_id(request)
         known = self._known.get((uid, key))
@@ -129,9 +130,10 @@ class Readings:
         self._extracts.put((uid, cwd), tuple(one for one in looked if one.extract))
 
     def forget(self) -> None:
-        """Forget all that was read: it may be read otherwise now."""
-        self._known, self._extracts = _Held(), _Held()
+        """Hold nothing of anybody: it may be read otherwise now, or somebody was purged."""
+        self._known, self._extracts, self._waiting = _Held(), _Held(), _Line()
         self._tried.clear()
+        self._under_way.clear()
 
     def _is_tried(self, uid: int, key: bytes) -> bool:
         count, last = self._tried.get((uid, key), (0, 0.0))

@@ -47,6 +47,7 @@ static void try_reply(const uint8_t *data, size_t size, bool whole) {
         check(inside(&reply.reading.unless[i], &reply.frame), "a file outside the frame");
         (void)still_holds(&reply.reading.unless[i]);
     }
+    check(inside(&reply.earlier, &reply.frame) && reply.earlier.size <= MAX_EARLIER, "words of earlier jobs outside");
     check(strspn(reply.reading.record, "0123456789abcdef") == strlen(reply.reading.record), "a record that is no id");
     free_words(reply.argv);
     free_words(reply.offer_argv);
@@ -116,6 +117,8 @@ static size_t sound_reply(unsigned char *to) {
     add_field(&frame, 1, NONCE, NONCE_SIZE);
     add_field(&frame, 2, HASH, HASH_SIZE);
     add_field(&frame, 3, &yes, 1);
+    for (unsigned i = 0; i < draw(70); i++) add_field(&frame, 15, "/dev/null\0" "1 2 3", draw(16));
+    if (draw(2) == 0) add_field(&frame, 14, "0123456789abcdef", draw(17));
     for (unsigned tag = 4; tag < 13; tag++)
         for (unsigned i = 0; i < 1 + draw(3); i++) add_field(&frame, tag, "{\"some\":\"text\"}", draw(16));
     size_t size = frame.size < INPUT_SIZE ? frame.size : INPUT_SIZE;

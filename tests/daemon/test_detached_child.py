@@ -10,6 +10,7 @@ import socket
 import struct
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from typing import Any
@@ -18,7 +19,7 @@ import pytest
 
 from tests.daemon.asking import ask, found, written
 from tests.daemon.detached import CHILD, PROGRAM, SCRIPT, Site
-from tests.doubles.stand import Stand, build, compiled
+from tests.doubles.stand import PYTHON, Stand, build, compiled
 
 
 @pytest.fixture(scope="module")
@@ -346,6 +347,38 @@ def as_uid(uid: int, site: Site, question: object, kind: bytes = b"MPH1") -> Any
     words = ["/usr/bin/python3", "-c", program, site.daemon.socket]
     done = subprocess.run(words, input=frame, capture_output=True, timeout=30, check=True)
     return json.loads(done.stdout[8:])
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+def test_a_user_s_files_are_read_as_the_user(double: str) -> None:
+    """By a daemon that could read more: what the user may not read is not read, and nobody else has the values."""
+    folder = tempfile.mkdtemp(prefix="maple-child-", dir="/tmp")
+    os.chmod(folder, 0o755)
+    site = Site(Stand(folder, build(), double))
+    os.chmod(site.daemon.folder, 0o711)
+    os.chmod(os.path.join(site.stand.work, "conf.yaml"), 0o600)
+    site.configure(child_python=PYTHON, service_uid=0)
+    site.daemon.start()
+
+    def before() -> None:
+        os.setgroups([])
+        os.setresgid(12345, 12345, 12345)
+        os.setresuid(12345, 12345, 12345)
+
+    try:
+        site.submit(preexec_fn=before, environment={"RECORD": "/dev/null"})
+        until(site, "reading", 1)
+        versions = as_uid(12345, site, {"ask": "versions"})["found"]
+        while not any(one["name"] == "learning_rate" for one in versions[0]["values"]):
+            time.sleep(0.05)
+            versions = as_uid(12345, site, {"ask": "versions"})["found"]
+        assert [one["name"] for one in versions[0]["parts"] if one["name"]] == ["train.py", "model.py"]
+        assert found(site.daemon, ask="versions") == []
+        none_left(site)
+    finally:
+        site.daemon.stop(signal.SIGKILL)
+        shutil.rmtree(site.daemon.folder)
+        shutil.rmtree(folder)
 
 
 @pytest.mark.parametrize(

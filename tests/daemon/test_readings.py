@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+import json
 import os
-from typing import Any, Optional
+from typing import Any, Optional, cast
 
 import pytest
 from maple_daemon import readings
 from maple_daemon.limits import Bounds
 from maple_daemon.peers import Peer
+from maple_daemon.queries import Questions
 from maple_daemon.readings import Looked, Readings, Wish
 from maple_submit_filter.answer import record_id
+from maple_submit_filter.decide import MOST_READ
 from maple_submit_filter.frames import Request
 from maple_submit_filter.submission import Submission
 
@@ -130,7 +134,7 @@ def test_what_waits_too_long_is_not_read() -> None:
     assert place.take() is None
 
 
-@pytest.mark.parametrize("script, most", [(b"x", readings.MOST_OF_USER), (b"x" * (1 << 20), 16)])
+@pytest.mark.parametrize("script, most", [(b"x", readings.MOST_OF_USER), (b"x" * MOST_READ, 32)])
 def test_what_waits_is_bounded(script: bytes, most: int) -> None:
     """In number for one user, in bytes for all; the oldest go."""
     place = Place(bounds=Bounds(rate=1000, burst=1000))
@@ -161,6 +165,44 @@ def test_a_group_whose_files_are_not_read_is_left_alone() -> None:
     assert place.wish(b"other") is None
 
 
+@pytest.mark.parametrize(
+    "kept, parts, done",
+    [(True, True, True), (False, True, False), (False, False, True)],
+    ids=["kept", "not", "nothing"],
+)
+def test_what_was_not_kept_is_read_again(kept: bool, parts: bool, done: bool) -> None:
+    """The record may not be one that is known; where there was nothing to read, there is nothing to keep."""
+
+    class Learner:
+        def analysed(self, *told: object) -> bool:
+            return kept
+
+    class Reading:
+        heard: list[tuple[Looked, ...]] = []
+
+        def take(self, uid: int, record: str) -> None:
+            return None
+
+        def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
+            self.heard = [looked]
+
+    reading = Reading()
+    told = {
+        "record": "ab", "parts": [["program", "x.py", "a" * 32, [1, 2]]] if parts else [], "values": [],
+        "read": ["a" * 32], "looked": [["/x.py", "1", "a" * 32, ""]],
+    }  # fmt: skip
+    questions = Questions(cast(Any, None), Learner(), reading)
+    answer = asyncio.run(questions.answer(b"MPA1", json.dumps(told).encode(), 1))
+    assert json.loads(answer[8:]) == {"found": kept}
+    assert bool(reading.heard) == done
+
+
+def test_a_script_that_is_too_long_to_be_read_is_not_wished_for() -> None:
+    """Nothing would come of it."""
+    assert Place().wish(script=b"x" * (MOST_READ + 1)) is None
+    assert Place().wish(script=b"x" * MOST_READ) is not None
+
+
 def test_one_user_is_told_nothing_of_another() -> None:
     """Neither the submission, nor how files were, nor what was read of them; nor can he say that it was read."""
     place = Place()
@@ -178,9 +220,13 @@ def test_one_user_is_told_nothing_of_another() -> None:
     assert again is not None and len(again.unless) == len(FACTS)
 
 
-def test_after_a_reload_all_is_read_anew() -> None:
-    """The site, or what reads, may be another."""
+def test_after_a_reload_or_a_purge_all_is_read_anew() -> None:
+    """The site, or what reads, may be another; nothing is held of anybody."""
     place = Place()
     place.read()
+    assert place.wish() is not None
     place.readings.forget()
+    assert place.take(1, place.last[1]) is None
     assert place.wish() == Wish(place.last[1])
+    told = place.readings.take(1, place.last[1])
+    assert told is not None and told["known"] == []

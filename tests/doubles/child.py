@@ -48,6 +48,7 @@ with socket.socket(socket.AF_UNIX) as one:
     one.connect(conf["report"])
     one.sendall(json.dumps(told).encode() + b"\n")
     if conf.get("burn"):
+        signal.setitimer(signal.ITIMER_REAL, 0)  # only the time that it computes is to end it
         while True:
             pass
     one.settimeout(25)

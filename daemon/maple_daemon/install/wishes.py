@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import settings
+from . import reading_child, settings
 from .command import find_real, is_front
 from .installation import Wish
 from .interpreter import pin
@@ -42,14 +42,16 @@ def wish(
     command = "qsub" if parts.site["scheduler"] == "pbs" else "sbatch"
     original = find_real(command, path_variable, real)
     refuse_own_folder(place, original)
+    interpreter = pin(python)
     more = {
         "policy": str(home / "policy.json"),
         "audit": str(absolute(audit, "--audit") if audit else home / "audit"),
         "socket": str(absolute(socket, "--socket")) if socket else "",
         "service_uid": "" if service_uid is None else str(service_uid),
+        **(reading_child.keys(interpreter) if socket else {}),
     }
     kind = "copy" if copy else "link"
-    return Wish(home, place, parts, pin(python), {command: original}, mode, kind, tuple(more.items()))
+    return Wish(home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()))
 
 
 def refuse_own_folder(place: Path, real: Path) -> None:
