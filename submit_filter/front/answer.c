@@ -175,9 +175,13 @@ bool ask(const struct config *config, const struct buffer *request, struct reply
     bool answered = daemon >= 0 && ask_daemon(config, daemon, request, reply, nonce, hash) && !reply->ask_helper;
     struct reading reading = reply->reading;
     if (!answered) {
+        struct buffer told = {NULL, 0, 0, false};
+        if (reply->earlier.size > 0) tell_earlier(&told, request, &reply->earlier);
+        const struct buffer *asked = told.size > 0 && !told.broken ? &told : request;
         if (reading.record[0] != '\0') reply->frame.at = NULL; /* the wish points into it */
         forget(reply);
-        answered = ask_helper(config, request, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper;
+        answered = ask_helper(config, asked, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper;
+        free(told.at);
         if (answered && daemon >= 0) teach(daemon, reply, nonce);
         if (!answered) forget(reply);
     }

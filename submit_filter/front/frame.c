@@ -14,9 +14,10 @@ enum { FACTS_SIZE = 160 };
 enum {
     Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,
     Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13, Q_DEADLINE = 14,
+    Q_EARLIER = 16,
     R_NONCE = 1, R_HASH = 2, R_VERDICT = 3, R_SCRIPT = 4, R_ARGV = 5, R_SAY = 6, R_AUDIT = 7,
     R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11, R_CONDITION = 12, R_LEARNT = 13,
-    R_READ = 14, R_READ_UNLESS = 15
+    R_READ = 14, R_READ_UNLESS = 15, R_EARLIER = 16
 };
 
 static bool is_watched(const char *variable) {
@@ -89,6 +90,12 @@ void build_request(struct buffer *to, const char *scheduler, const struct argume
     add_number(to, Q_WORD, (unsigned)arguments->word);
     add_number(to, Q_OFFSET, (unsigned)arguments->offset);
     add_number(to, Q_DEADLINE, (unsigned)deadline);
+    close_frame(to);
+}
+
+void tell_earlier(struct buffer *to, const struct buffer *request, const struct slice *earlier) {
+    add(to, request->at, request->size);
+    add_field(to, Q_EARLIER, earlier->at, earlier->size);
     close_frame(to);
 }
 
@@ -176,6 +183,7 @@ static bool take(struct reply *reply, struct seen *seen, unsigned tag, const str
     case R_LEARNT: reply->learnt = *field; return true;
     case R_READ: if (seen->nonce && seen->hash) take_record(&reply->reading, field); return true;
     case R_READ_UNLESS: take_unless(&reply->reading, field); return true;
+    case R_EARLIER: if (seen->nonce && seen->hash && field->size <= MAX_EARLIER) reply->earlier = *field; return true;
     default: return true;
     }
 }

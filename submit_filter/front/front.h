@@ -14,7 +14,7 @@ enum { NONCE_SIZE = 16, HASH_SIZE = 32 };
 #define MAX_REQUEST ((size_t)8 << 20)
 #define MAX_REPLY ((size_t)20 << 20)
 #define MAX_WORDS 65536U
-enum { MAX_RECORD = 64, MAX_UNLESS = 64 };
+enum { MAX_RECORD = 64, MAX_UNLESS = 64, MAX_EARLIER = 16384 };
 
 /* A growing run of bytes. Once an append fails it stays failed: look at *broken* at the end. */
 struct buffer {
@@ -79,6 +79,7 @@ struct reply {
     bool has_script, offer_has_script;
     struct slice script, say, audit;
     struct slice question, offer_script, offer_audit, learnt;
+    struct slice earlier; /* what the helper has to know of earlier jobs; as reading */
     struct reading reading; /* also of a reply that is not believed because a file changed */
     char **argv, **offer_argv; /* NULL: as it was. NULL-terminated, words owned by the reply */
 };
@@ -116,6 +117,9 @@ void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned 
 /* Read one whole reply frame; false if it is not exactly what was agreed, answers something else, or holds only while
  * files are as they were and one is not. */
 bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
+
+/* The request with what the daemon said of earlier jobs, for the helper. */
+void tell_earlier(struct buffer *to, const struct buffer *request, const struct slice *earlier);
 
 /* Is a file still what it was? The field holds its path, a NUL, and its facts. */
 bool still_holds(const struct slice *field);

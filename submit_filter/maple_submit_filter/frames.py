@@ -228,9 +228,9 @@ def pack_reply(reply: Reply) -> bytes:
     fields.append(_field(_VERDICT, bytes((_verdict(reply),))))
     fields += [_field(_READ, reply.read.encode())] if reply.read else []  # stands first: it holds whatever follows
     fields += [_field(_READ_UNLESS, one.path + b"\0" + one.facts) for one in reply.read_unless]
+    fields += [_field(_REPLY_EARLIER, reply.earlier)] if reply.earlier else []
     fields += [_field(_CONDITION, one.path + b"\0" + one.facts) for one in reply.conditions]
     fields += [_field(_LEARNT, reply.learnt)] if reply.learnt else []
-    fields += [_field(_REPLY_EARLIER, reply.earlier)] if reply.earlier else []
     fields += [_field(_SAY, reply.say)] if reply.say else []
     change, offer = reply.change or Change(), reply.offer or Change()
     audit = change.audit if reply.change else reply.audit

@@ -7,7 +7,7 @@ import json
 import os
 import time
 from collections.abc import Callable
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
 from maple_daemon.peers import started
 from maple_daemon.store.opening import open_store
@@ -57,14 +57,25 @@ class Cluster:
         if job.reply is not None and (job.reply.change or job.reply.offer):
             change = job.reply.offer if accepted else job.reply.change
             ran = (change.script if change else None) or job.script
+        self.tell(job.number, job.record, state, seconds, ran, uid)
+
+    def end_of(self, record: dict[str, Any], state: str, seconds: float, ran: bytes) -> None:
+        """The same of a submission that came through a front, as the service has it; *ran*: the job's script."""
+        self.number += 1
+        words = (self.number, record["pid"], record["pid_started"], record["host"], SALT)
+        self.leave("submitted,%d,%d,%d,%s,%s" % words, b"", os.getuid())
+        self.tell(self.number, record["id"], state, seconds, ran, os.getuid())
+
+    def tell(self, number: int, record: str, state: str, seconds: float, ran: bytes, uid: int) -> None:
+        """Tell of a job's end, and wait until that is learnt."""
         now = int(time.time())
         told = {
-            "v": 1, "event": "ended", "scheduler": "slurm", "source": "test", "job": str(job.number), "uid": uid,
+            "v": 1, "event": "ended", "scheduler": "slurm", "source": "test", "job": str(number), "uid": uid,
             "state": state, "exit": "0:0" if state == "COMPLETED" else "1:0", "submitted": now, "started": now,
             "ended": now + int(seconds), "script_hash": hashlib.sha256(ran).hexdigest(), "name": "job.sh",
         }  # fmt: skip
-        self.leave("ended.%08d" % job.number, json.dumps(told).encode(), os.getuid())
-        self.until(lambda: self.is_learnt(job.record))
+        self.leave("ended.%08d" % number, json.dumps(told).encode(), os.getuid())
+        self.until(lambda: self.is_learnt(record))
 
     def leave(self, name: str, data: bytes, uid: int) -> None:
         """Leave an event, whole, as that user."""
