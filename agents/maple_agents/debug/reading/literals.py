@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Set as AbstractSet
+from copy import copy
 from enum import IntEnum
 
 Found = Sequence[tuple[int, int, int]]
@@ -47,10 +49,30 @@ class Search:
     def __init__(self, anchors: Iterable[bytes] = (), automaton: bool = True) -> None:
         sorts: dict[bytes, Sort] = dict.fromkeys(WORDS, Sort.WORD)
         sorts.update(dict.fromkeys(FRAMES, Sort.FRAME))
-        sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip()), Sort.ANCHOR))
+        sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip().lower() not in sorts), Sort.ANCHOR))
         sorts.update(dict.fromkeys(OPENERS, Sort.OPENS))
         self.sorts = tuple(sorts.values())
-        self._find = _automaton(tuple(sorts)) if automaton else _expression(tuple(sorts))
+        self._literals = tuple(sorts)
+        self._build = _automaton if automaton else _expression
+        self._find = self._build(self._literals)
+
+    def is_short(self, number: int) -> bool:
+        """Return whether the literal is an anchor of so few letters that it may well stand anywhere."""
+        return self.sorts[number] == Sort.ANCHOR and len(self._literals[number].strip()) < 8
+
+    def inside(self, number: int) -> set[int]:
+        """Return the literal and all words that are a part of it, which would be found in its place."""
+        whole = self._literals[number]
+        parts = {at for at, one in enumerate(self._literals) if one in whole and self.sorts[at] == Sort.WORD}
+        return parts | {number}
+
+    def without(self, worn: AbstractSet[int]) -> Search:
+        """Return a search with the same numbers that finds all but the literals of these numbers."""
+        other = copy(self)
+        left = [number for number in range(len(self._literals)) if number not in worn]
+        find = self._build(tuple(self._literals[number] for number in left))
+        other._find = lambda small: [(left[number], start, end) for number, start, end in find(small)]
+        return other
 
     def __call__(self, small: bytes) -> Found:
         """Return (number of the literal, where it begins, where it ends), one behind the other, none overlapping."""

@@ -1,7 +1,8 @@
 """Which lines of a file are looked at: its beginning and its end, and whatever stands near a telling word.
 
 A block with few hits is taken line by line. Where hits come thick, lines are told apart by a fingerprint that numbers
-do not change, for all lines at once; what was seen often is only counted.
+do not change, for all lines at once; what was seen often is only counted. A literal that stands on very many lines that
+are not alike is worn: it tells nothing any more in this file, but for its ends and for samples.
 """
 
 from __future__ import annotations
@@ -23,7 +24,10 @@ SAMPLES = 4  # lines of a block by which the unseen ones are judged
 LATE = 1000  # lines kept of what comes after a file's share is used up
 KNOWN = 200_000  # fingerprints remembered
 AFTER = {Sort.WORD: 3, Sort.FRAME: 3, Sort.OPENS: 6, Sort.ANCHOR: 3}
+WORN = {Sort.WORD: 800, Sort.ANCHOR: 2000, Sort.FRAME: 8000, Sort.OPENS: 8000}  # different lines with one literal
 Ints = NDArray[np.int64]
+Prints = NDArray[np.uint64]
+Hit = tuple[Sort, int]  # of a literal: its sort and its number
 
 
 def _letters() -> NDArray[np.uint64]:
@@ -63,6 +67,9 @@ class Rows:
     starts: Ints
     ends: Ints
 
+    def __len__(self) -> int:
+        return len(self.ends)
+
     def raw(self, row: int) -> bytes:
         return self.data[self.starts[row] : self.ends[row]]
 
@@ -84,12 +91,15 @@ class Chosen:
     total: int = 0  # lines seen
     more: dict[int, More] = field(default_factory=dict)
     samples: list[Kept] = field(default_factory=list)
+    worn: set[int] = field(default_factory=set)  # literals that stand on too many different lines
+    _now: Search | None = None
+    _different: dict[int, int] = field(default_factory=dict)
     _kept: dict[int, Kept] = field(default_factory=dict)
     _late: deque[Kept] = field(default_factory=lambda: deque(maxlen=LATE))
     _seen: dict[int, int] = field(default_factory=dict)
-    _sorts: dict[int, Sort | None] = field(default_factory=dict)
+    _sorts: dict[int, Hit | None] = field(default_factory=dict)
     _bytes: int = 0
-    _thick: bool = False
+    _repeats: bool = False
     _recent: deque[tuple[Rows, dict[int, int]]] = field(default_factory=lambda: deque(maxlen=2))
 
     def block(self, data: bytes, skipped: int = 0) -> None:
@@ -98,29 +108,26 @@ class Chosen:
         here = rows(data, self.total + 1)
         self._recent.append((here, {}))
         if here.first <= self.limits.head:
-            self._region(here, range(min(len(here.ends), self.limits.head + 1 - here.first)))
-        if not self._thick or not self._by_fingerprint(here):
-            self._by_hits(here)
+            self._region(here, range(min(len(here), self.limits.head + 1 - here.first)))
+        if not (self._repeats and self._repeated(here)):
+            self._searched(here)
         self._sample(here)
-        self.total += len(here.ends)
+        self.total += len(here)
 
     def lines(self) -> list[Kept]:
         """Return the chosen lines in order, those at the end of the file among them."""
         left = self.limits.tail
         for here, dropped in reversed(self._recent):
-            took = min(left, len(here.ends))
-            for row in range(len(here.ends) - took, len(here.ends)):
-                self._uncount(dropped.pop(here.first + row, None))
-            self._region(here, range(len(here.ends) - 1, len(here.ends) - took - 1, -1))
+            took = min(left, len(here))
+            for row in range(len(here) - took, len(here)):
+                if (key := dropped.pop(here.first + row, None)) is not None:
+                    self.more[key].count -= 1
+            self._region(here, range(len(here) - 1, len(here) - took - 1, -1))
             left -= took
         self._recent.clear()
         for one in self._late:
             self._kept.setdefault(one.number, one)
         return [self._kept[number] for number in sorted(self._kept)]
-
-    def _uncount(self, key: int | None) -> None:
-        if key is not None:
-            self.more[key].count -= 1
 
     def _region(self, here: Rows, wanted: range) -> None:
         """Keep all *wanted* rows, within the bytes that an end of a file may have."""
@@ -133,75 +140,95 @@ class Chosen:
             number = here.first + row
             self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), _key(raw))
 
-    def _by_hits(self, here: Rows) -> None:
-        found = self.search(here.data.lower())
-        if len(found) > THICK:
-            self._thick = True
-            self._by_fingerprint(here, found)
+    def _searched(self, here: Rows) -> None:
+        """Look at the rows in which a literal stands."""
+        found = (self._now or self.search)(here.data.lower())
+        hits = self._hits(here, found)
+        if len(hits) <= THICK:
+            for row in sorted(hits):
+                self._near(here, row, hits, None)
             return
-        sorts = self._row_sorts(here, found)
-        for row in sorted(sorts):
-            self._near(here, row, sorts[row], sorts, None)
+        prints = _fingerprints(here)
+        self._repeats = len(np.unique(prints)) < len(here) // 8
+        groups: dict[int, list[int]] = {}
+        for row in sorted(hits):
+            groups.setdefault(int(prints[row]), []).append(row)
+        self._groups(here, groups, {key: hits[members[0]] for key, members in groups.items()}, prints)
 
-    def _row_sorts(self, here: Rows, found: Found) -> dict[int, Sort]:
-        if not found:
-            return {}
+    def _hits(self, here: Rows, found: Found) -> dict[int, Hit]:
+        """Return the strongest literal of each row that has one."""
         places = np.searchsorted(here.ends, np.fromiter((start for _, start, _ in found), np.int64, len(found)))
-        sorts: dict[int, Sort] = {}
+        hits: dict[int, Hit] = {}
+        sorts = (self._now or self.search).sorts
         for row, (literal, _, _) in zip(places.tolist(), found, strict=True):
-            sort = self.search.sorts[literal]
-            if sorts.get(row, -1) < sort:
-                sorts[row] = sort
-        return sorts
+            sort = sorts[literal]
+            if row not in hits or hits[row][0] < sort:
+                hits[row] = (sort, literal)
+        return hits
 
-    def _by_fingerprint(self, here: Rows, found: Found | None = None) -> bool:
-        """Look at rows whose like was not seen often. Return False where it is no longer worth it."""
+    def _repeated(self, here: Rows) -> bool:
+        """Look at rows by their fingerprints alone. Return False, and do nothing, where most of them are new."""
         prints = _fingerprints(here)
         order = np.argsort(prints, kind="stable")
         ordered = prints[order]
-        bounds = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1])))
-        groups = list(zip(ordered[bounds].tolist(), bounds.tolist(), [*bounds.tolist()[1:], len(order)], strict=True))
-        sorts = self._sorts_of(here, groups, order, found)
-        near = {}
-        hits = 0
-        for key, begin, end in groups:
-            sort = sorts.get(key)
-            if sort is None:
-                continue
-            hits += end - begin
-            left = max(0, self.limits.copies - self._seen.get(key, 0))
-            members = order[begin:end]
-            near.update(dict.fromkeys(members[:left].tolist(), (sort, key)))
-            if left < len(members) and sort != Sort.FRAME:
-                self._count(here, key, members[left:].tolist())
-        plain = {row: sort for row, (sort, _) in near.items()}
-        for row in sorted(near):
-            self._near(here, row, near[row][0], plain, prints)
-        self._thick = hits > THICK
+        bounds = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))).tolist()
+        keys = ordered[bounds].tolist()
+        if sum(key not in self._sorts for key in keys) > THICK:
+            self._repeats = False
+            return False
+        found = {}
+        for key, begin, end in zip(keys, bounds, [*bounds[1:], len(order)], strict=True):
+            hit = self._hit(here, key, int(order[begin]))
+            if hit is not None:
+                found[key] = (hit, order[begin:end].tolist())
+        self._groups(here, {key: members for key, (_, members) in found.items()},
+                     {key: hit for key, (hit, _) in found.items()}, prints)  # fmt: skip
         return True
 
-    def _sorts_of(
-        self, here: Rows, groups: list[tuple[int, int, int]], order: Ints, found: Found | None
-    ) -> dict[int, Sort | None]:
-        """Return the sort of each fingerprint of the block, looked up where it is not known yet."""
-        new = [(key, begin) for key, begin, _ in groups if key not in self._sorts]
-        if found is None and len(new) > THICK:
-            found = self.search(here.data.lower())
-        if found is not None:
-            by_row = self._row_sorts(here, found)
-            fresh = {key: by_row.get(int(order[begin])) for key, begin in new}
-        else:
-            fresh = {key: self.search.sort(here.raw(int(order[begin])).lower()) for key, begin in new}
-        if len(self._sorts) < KNOWN:
-            self._sorts.update(fresh)
-        return {key: fresh[key] if key in fresh else self._sorts[key] for key, _, _ in groups}
+    def _hit(self, here: Rows, key: int, row: int) -> Hit | None:
+        """Return the literal of lines with this fingerprint."""
+        if key not in self._sorts:
+            if len(self._sorts) >= KNOWN:
+                self._sorts.clear()
+            search = self._now or self.search
+            found = search(here.raw(row).lower())
+            self._sorts[key] = max(((search.sorts[literal], literal) for literal, _, _ in found), default=None)
+        return self._sorts[key]
 
-    def _near(
-        self, here: Rows, row: int, sort: Sort, sorts: dict[int, Sort], prints: NDArray[np.uint64] | None
-    ) -> None:
+    def _groups(self, here: Rows, groups: dict[int, list[int]], hits: dict[int, Hit], prints: Prints) -> None:
+        """Keep some rows of each fingerprint, and count the others."""
+        near: dict[int, Hit] = {}
+        copies = self.limits.copies if len(self._kept) < self.limits.kept else 1
+        for key, members in groups.items():
+            left = max(0, copies - self._seen.get(key, 0))
+            if left and not self._seen.get(key):
+                self._wear(hits[key])
+            if hits[key][1] in self.worn:
+                continue
+            near.update(dict.fromkeys(members[:left], hits[key]))
+            if left < len(members):
+                self._count(here, key, hits[key][0], members[left:])
+        for row in sorted(near):
+            self._near(here, row, near, prints)
+
+    def _wear(self, hit: Hit) -> None:
+        """Search no more for a literal that stands on too many lines that are not alike; samples must do."""
+        sort, literal = hit
+        self._different[literal] = self._different.get(literal, 0) + 1
+        if self._different[literal] == WORN[sort] // (4 if self.search.is_short(literal) else 1):
+            self.worn |= self.search.inside(literal)
+            self._now = self.search.without(self.worn)
+            self._sorts.clear()
+            self._repeats = False
+
+    def _near(self, here: Rows, row: int, hits: dict[int, Hit], prints: Prints | None) -> None:
         """Keep a hit, the line before it and some behind."""
-        for other in range(max(0, row - 1), min(len(here.ends), row + AFTER[sort] + 1)):
-            if other == row or other not in sorts:
+        sort = hits[row][0]
+        if len(self._kept) >= self.limits.kept:
+            self._keep(here, row, sort, None if prints is None else int(prints[row]))
+            return
+        for other in range(max(0, row - 1), min(len(here), row + AFTER[sort] + 1)):
+            if other == row or other not in hits:
                 key = int(prints[other]) if prints is not None else None
                 self._keep(here, other, sort if other == row else None, key)
 
@@ -214,8 +241,8 @@ class Chosen:
         key = _key(raw) if key is None else key
         seen = self._seen.get(key, 0)
         if seen >= self.limits.copies:
-            if sort is not None and sort != Sort.FRAME:
-                self._count(here, key, [row])
+            if sort is not None:
+                self._count(here, key, sort, [row])
             return
         if seen or len(self._seen) < KNOWN:
             self._seen[key] = seen + 1
@@ -228,20 +255,22 @@ class Chosen:
         else:
             self._late.append(one)
 
-    def _count(self, here: Rows, key: int, members: list[int]) -> None:
-        if key not in self.more and len(self.more) >= KNOWN:
+    def _count(self, here: Rows, key: int, sort: Sort, members: list[int]) -> None:
+        if sort == Sort.FRAME or key not in self.more and len(self.more) >= KNOWN:
             return
         more = self.more.setdefault(key, More())
         more.count += len(members)
         more.last = here.first + members[-1]
-        self._recent[-1][1].update((here.first + row, key) for row in members)
+        late = len(here) - self.limits.tail
+        self._recent[-1][1].update((here.first + row, key) for row in members if row >= late)
 
     def _sample(self, here: Rows) -> None:
-        count = len(here.ends)
+        count = len(here)
         for row in {count * part // SAMPLES for part in range(SAMPLES)} if count else ():
-            raw = self._cut(here.raw(row))
             if here.first + row not in self._kept:
-                self.samples.append(Kept(here.first + row, raw, None, 0))
+                raw = self._cut(here.raw(row))
+                sort = self.search.sort(raw.lower()) if self.worn else None
+                self.samples.append(Kept(here.first + row, raw, sort, 0))
 
     def _cut(self, raw: bytes) -> bytes:
         """Return the last state of a line that was drawn again and again, and no more of it than is looked at."""

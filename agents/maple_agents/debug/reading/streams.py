@@ -17,6 +17,7 @@ from .opening import opened
 from .prefixes import Labels, Prefix, labels, prefix
 from .progress import ended_well, is_progress
 from .selecting import Chosen, Kept, More, gaps
+from .severity import by_words
 from .units import Assembler, Line, Unit
 
 HEAD, TAIL = 20, 40
@@ -125,9 +126,11 @@ def _fill(told: Prefix, rank: int | None, local: int | None, node: str) -> None:
 
 def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) -> None:
     """Count ordinary lines and those of progress; what was not kept is judged by samples and by what was counted."""
-    taken = {line.number for unit in story.units for line in unit.lines}
+    taken = {line.number for unit in story.units if unit.severity for line in unit.lines}
     unseen = chosen.total - len(kept)
-    counted = min(unseen, sum(more.count for more in chosen.more.values()))
+    bad = {unit.told.key for unit in story.units if unit.severity}
+    counted = min(unseen, sum(more.count for key, more in chosen.more.items() if key in bad))
+    counted += round((unseen - counted) * _worn_share(chosen))
     share = (unseen - counted) / unseen if unseen else 0.0
     before, progress = 0.0, 0
     for (one, gap), line in zip(gaps(kept), lines, strict=True):
@@ -140,6 +143,13 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
         story._ordinary.append(before)
     story.ordinary = round(before)
     story.progress = progress + _sampled(story, chosen, unseen - counted)
+
+
+def _worn_share(chosen: Chosen) -> float:
+    """Return the share of the lines that were not looked at, and sound bad, where words of many lines were worn."""
+    if not chosen.worn or not chosen.samples:
+        return 0.0
+    return sum(one.sort is not None and bool(by_words(plain(one.raw))) for one in chosen.samples) / len(chosen.samples)
 
 
 def _sampled(story: Story, chosen: Chosen, unseen: int) -> int:

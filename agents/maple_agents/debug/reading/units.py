@@ -289,7 +289,7 @@ class Assembler:
             return
         if line.sort is not None and line.sort != Sort.FRAME:
             heard = severity(line.words, line.told.level)
-            if heard >= Severity.WARNING or line.sort == Sort.ANCHOR:
+            if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
                 unit = Unit([line], heard)
                 self.units.append(unit)
                 voice.current = unit
