@@ -11,6 +11,7 @@ from .pbs import Pbs
 from .pbs_cli import PbsCommands
 from .pbs_library import Library, configuration, find
 from .protocol import Scheduler
+from .pyslurm_api import PySlurm, is_installed
 from .slurm_cli import SlurmCommands
 
 
@@ -21,7 +22,7 @@ def choose(
     libpbs: str | None = None,
     pbs_conf: str | None = None,
 ) -> Scheduler:
-    """Return the adapter for this machine: libpbs before qstat, for PBS; Slurm's commands for Slurm.
+    """Return the adapter for this machine: libpbs before qstat, for PBS; pyslurm before Slurm's commands, for Slurm.
 
     *scheduler*: `pbs` or `slurm` where the site says which, None: what is here. A library that is named in *libpbs* is
     used or refused; one that was only found and cannot be used gives way to the commands. Raises `SchedulerError` in
@@ -30,7 +31,8 @@ def choose(
     environ = os.environ if environ is None else environ
     wanted = scheduler or _here(environ, libpbs, pbs_conf)
     if wanted == "slurm" and _commands(environ, "squeue", "scontrol"):
-        return SlurmCommands(_folder(environ, "squeue"), sbatch=_found(environ, "sbatch"), environ=environ)
+        kind = PySlurm if is_installed() else SlurmCommands
+        return kind(_folder(environ, "squeue"), sbatch=_found(environ, "sbatch"), environ=environ)
     if wanted == "pbs":
         return _pbs(environ, libpbs, pbs_conf)
     if wanted == "slurm":

@@ -132,6 +132,8 @@ def _outputs(row: Mapping[str, Any], work_dir: str, task: int | None) -> dict[st
     stdout = _text(row.get("stdout_expanded")) or _filled(_text(row.get("standard_output")) or usual, row, task)
     said = _text(row.get("standard_error"))
     stderr = _text(row.get("stderr_expanded")) or (_filled(said, row, task) if said else stdout)
+    if task is not None:  # Slurm does not fill in the index of a task that still waits
+        stdout, stderr = (path.replace(_NO_INDEX, "%d" % task) for path in (stdout, stderr))
     return {"stdout": posixpath.join(work_dir, stdout), "stderr": posixpath.join(work_dir, stderr)}
 
 

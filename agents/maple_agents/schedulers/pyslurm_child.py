@@ -1,0 +1,76 @@
+"""Asks pyslurm for all jobs, in a process of its own, and prints them in the form of `squeue --json`.
+
+Only `pyslurm_api.py` starts it, as a script: nothing of Maple is imported here. Where no Slurm answers, or one of
+another release, the import of pyslurm may end the process, print to it, or hang; so it is done nowhere else.
+Attributes are those of pyslurm 23.11 to 25.11.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import sys
+from typing import Any
+
+REFUSED = 4  # exit code: pyslurm is well, and the controller said no, or nothing
+_PLAIN = {
+    "job_id": "id",
+    "array_job_id": "array_id",
+    "array_task_id": "array_task_id",
+    "array_task_string": "array_tasks_waiting",
+    "het_job_id": "heterogeneous_id",
+    "het_job_offset": "heterogeneous_offset",
+    "job_state": "state",
+    "state_reason": "state_reason",
+    "name": "name",
+    "user_name": "user_name",
+    "partition": "partition",
+    "account": "account",
+    "nodes": "allocated_nodes",
+    "current_working_directory": "working_directory",
+    "submit_time": "submit_time",
+    "start_time": "start_time",
+    "end_time": "end_time",
+    "command": "command",
+    "comment": "comment",
+    "batch_flag": "is_batch_job",
+    "stdout_expanded": "standard_output",
+    "stderr_expanded": "standard_error",
+}
+
+
+def row(job: Any) -> dict[str, Any]:
+    """Return a job as `squeue --json` has it; what pyslurm cannot tell of it is left out."""
+    found = {key: _told(job, name) for key, name in _PLAIN.items()}
+    code, signal = _told(job, "exit_code"), _told(job, "exit_code_signal")
+    if isinstance(code, int):  # of some jobs it raises (25.11); then nothing is known
+        found["exit_code"] = {"return_code": code, "signal": {"id": signal}}
+    return {key: value for key, value in found.items() if value is not None}
+
+
+def _told(job: Any, name: str) -> Any:
+    try:
+        value = getattr(job, name)
+    except Exception:  # whatever it raises, the other attributes are asked for
+        return None
+    return value if isinstance(value, (str, int)) else None
+
+
+def main() -> int:
+    """Print the jobs to what was stdout; whatever pyslurm prints itself goes to stderr."""
+    out = os.dup(1)
+    os.dup2(2, 1)
+    pyslurm = importlib.import_module("pyslurm")
+    try:
+        jobs = list(pyslurm.Jobs.load().values())
+    except pyslurm.RPCError as error:
+        sys.stderr.write("%s\n" % error)
+        return REFUSED
+    with os.fdopen(out, "w", encoding="ascii") as file:
+        json.dump({"jobs": [row(one) for one in jobs]}, file)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
