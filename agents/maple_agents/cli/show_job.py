@@ -82,8 +82,8 @@ def submitted(record: "Record", version: "Optional[Version]", decided: Optional[
     """Return script and words that were handed over, secrets masked; b"" for a script that is not kept."""
     if version is None:
         return b"", []
-    if record.verdict == "repaired" and decided and decided.get("repaired"):
-        new = decided["repaired"]
+    new = (decided or {}).get({"repaired": "repaired", "known-good": "offered"}.get(record.verdict, ""))
+    if new:
         return new["script"].encode("utf-8", "surrogateescape"), list(new["argv"])
     return version.script, list(version.argv)
 

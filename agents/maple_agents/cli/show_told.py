@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 SAID = {
     "repaired": "repaired, and submitted so",
+    "known-good": "repaired as you had said yes to before and a job ran with, and submitted so",
+    "taken-back": "submitted as written: a job had failed at once with the change",
     "would-repair": "would have been repaired; the mode was %s",
     "findings": "submitted as written",
     "clean": "nothing to say",

@@ -101,7 +101,7 @@ def rules(lines: list[AuditLine]) -> list[dict[str, Any]]:
         for code in dict.fromkeys(line.codes):
             row = rows.setdefault(code, {"code": code, "seen": 0, "repaired": 0, "would_repair": 0, "users": 0})
             row["seen"] += 1
-            row["repaired"] += line.verdict in ("repaired", "accepted")
+            row["repaired"] += line.verdict in ("repaired", "accepted", "known-good")
             row["would_repair"] += line.verdict == "would-repair"
             users.setdefault(code, set()).add(line.uid)
             row["users"] = len(users[code])
@@ -133,6 +133,8 @@ def table(facts: dict[str, Any], since: str) -> None:
 SAYS = {
     "repaired": "repaired",
     "accepted": "repaired after the user said yes",
+    "known-good": "repaired unasked, as the user had said yes to before and a job ran with",
+    "taken-back": "went as written, because a job had failed at once with the repair",
     "would-repair": "would have been repaired in mode repair",
     "findings": "had findings that nothing cures unasked",
 }
