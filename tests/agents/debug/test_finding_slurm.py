@@ -204,7 +204,8 @@ def test_torchruns_log_folder_is_found_with_its_error_files_first(work: Work) ->
     head = 'export PATH="$PWD/bin:$PATH"\nD=runs\n'
     case = work.failed(head + line % (2, 2), "-N2", "--ntasks-per-node=1")
     found = [(one.path.replace(work.folder, ""), one.role, one.rank) for one in case.logs]
-    assert found[1:3] == [("/runs/abc_%d/attempt_0/1/error.json" % node, "error-file", None) for node in (0, 1)]
+    errors = [("/runs/abc_%d/attempt_0/1/error.json" % node, "error-file", None) for node in (0, 1)]
+    assert sorted(found[1:3]) == errors
     assert len(found) == 1 + 2 + 8 and {role for _, role, _ in found[3:7]} == {"stderr"}
     one_node = work.failed(head + line % (1, 1), "-N1", "--ntasks-per-node=1")
     ranks = {one.path.replace(work.folder, ""): one.rank for one in one_node.logs}

@@ -16,8 +16,9 @@ from ..values import Case, Ended, LogFile
 from . import outputs, places, submitted
 from .from_file import with_script
 from .gathering import Gathered
+from .launch_files import launched
 from .played import Played, play
-from .sought import Facts, of_script
+from .sought import Facts, redirected
 from .told import Told
 from .walking import Window
 
@@ -34,7 +35,8 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     asked = submitted.asked(told, site)
     told = _limits(told)
     window = _window(told, owner)
-    gathered = Gathered(window, told.nodes, logs=list(logs))
+    gathered = Gathered(window, told.nodes)
+    gathered.given(logs)
     played = Played()
     if asked is not None:
         try:
@@ -74,7 +76,7 @@ def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Play
         if "0:53" in told.reason:  # the script never began
             return
         facts = Facts(told.scheduler, outputs.raw_id(told) or told.id, told.nodes, told.work_dir, values)
-        gathered.sought(of_script(played, facts))
+        gathered.sought((*redirected(played, facts), *launched(played, facts)))
         gathered.cores((told.work_dir,) if told.work_dir else ())
 
 

@@ -15,7 +15,7 @@ from ...schedulers.slurm_jobs import ending, state
 from . import numbers
 from .commands import Commands
 from .endings import of_ending
-from .from_slurm import submit_line
+from .from_slurm import LAUNCH_FAILED, not_launched, submit_line
 from .told import Told
 
 FIELDS = (
@@ -50,6 +50,7 @@ def told(job_id: str, commands: Commands) -> Told | None:
         exit_code=made.exit_code if over else None,
         signal=made.signal if over else None,
         reason=", ".join(dict.fromkeys(filter(None, (_telling(own), _said(own, "Reason"), *_comments(own))))),
+        missing=not_launched(own.get("ExitCode", ""), _said(own, "StdOut")),
         submitted=numbers.epoch(own.get("Submit")),
         started=numbers.epoch(own.get("Start")),
         ended=numbers.epoch(own.get("End")),
@@ -93,12 +94,6 @@ def script(job_id: str, commands: Commands) -> bytes | None:
     return found[1].encode("utf-8", "surrogateescape") if found else None
 
 
-def tasks(job_id: str, commands: Commands) -> list[tuple[str, str, float]]:
-    """Return id, state and end of each task of an array that accounting knows."""
-    rows = [row for row in _rows(job_id, commands) if "." not in row["JobID"] and row["JobID"] != job_id]
-    return [(row["JobID"], row["State"], numbers.epoch(row.get("End")) or float("inf")) for row in rows]
-
-
 def _rows(job_id: str, commands: Commands) -> list[Mapping[str, str]]:
     known = commands.ask("sacct", ["--helpformat"])
     if known is None or known.code:
@@ -118,6 +113,8 @@ def _is(found: str, asked: str) -> bool:
 
 def _telling(row: Mapping[str, str]) -> str:
     word = row["State"]
+    if row.get("ExitCode") == LAUNCH_FAILED:
+        return "exit %s" % LAUNCH_FAILED
     return word if word.split(" ")[0] in ("DEADLINE", "BOOT_FAIL", "NODE_FAIL", "CANCELLED", "PREEMPTED") else ""
 
 

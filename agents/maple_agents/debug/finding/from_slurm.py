@@ -15,7 +15,7 @@ _WHOLE = ("StdErr", "StdIn", "StdOut", "Command", "WorkDir", "Comment", "AdminCo
 _FIELD = re.compile(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)")
 _HEAD = re.compile(r"^(?:scontrol: )*JobId=(\d+) ((?:\w+=\S+ )*?)JobName=", re.MULTILINE | re.ASCII)
 _NOTHING = ("", "(null)", "N/A", "None", "Unknown")
-_LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
+LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
 # States that say more than the word Maple has for them.
 _TELLING = (
     "DEADLINE",
@@ -69,7 +69,7 @@ def told(job: Job, commands: Commands) -> Told:
         arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
         argv=submit_line(_said(fields.get("SubmitLine"))),
         shape=shape(fields),
-        missing=_not_launched(job, ending),
+        missing=not_launched(_exit(job), job.stdout or ""),
     )
 
 
@@ -115,23 +115,30 @@ def _fields(record: str) -> dict[str, str]:
 def reason_of(job: Job) -> str:
     """Return the scheduler's own words: its reason, and a state that says more than Maple's word for it."""
     word = job.raw_state if job.raw_state.startswith(_TELLING) else ""
-    raw = job.ending.raw if job.ending is not None else ""
-    launch = "exit %s" % _LAUNCH_FAILED if raw.endswith(_LAUNCH_FAILED) else ""
-    parts = (word, job.substate if job.substate not in _NOTHING else "", launch)
+    parts = (word, job.substate if job.substate not in _NOTHING else "", *_launch(_exit(job)))
     return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _exit(job: Job) -> str:
+    return job.ending.raw.rpartition(" ")[2] if job.ending is not None else ""
+
+
+def _launch(exit_code: str) -> tuple[str, ...]:
+    return ("exit %s" % exit_code,) if exit_code == LAUNCH_FAILED else ()
+
+
+def not_launched(exit_code: str, output: str) -> tuple[str, ...]:
+    """Return a line where the batch script never began."""
+    if exit_code != LAUNCH_FAILED:
+        return ()
+    return ("Slurm could not start the script (exit 0:53); its output %s could not be opened, or its folder is not "
+            "there on the node" % output,)  # fmt: skip
 
 
 def _derived(fields: Mapping[str, str]) -> tuple[str, ...]:
     """Return the worst exit of any step, in Slurm's words; accounting tells of which."""
     worst = fields.get("DerivedExitCode", "")
     return ("DerivedExitCode %s" % worst,) if worst not in ("", "0:0") else ()
-
-
-def _not_launched(job: Job, ending: Ending) -> tuple[str, ...]:
-    if not ending.raw.endswith(_LAUNCH_FAILED):
-        return ()
-    return ("Slurm could not start the script (exit 0:53); its output %s could not be opened, or its folder is not "
-            "there on the node" % (job.stdout or ""),)  # fmt: skip
 
 
 def script(job_id: str, commands: Commands) -> bytes | None:

@@ -30,6 +30,14 @@ class Gathered:
     notes: list[str] = field(default_factory=list)
     seen: dict[tuple[int, int], int] = field(default_factory=dict)
 
+    def given(self, logs: Iterable[LogFile]) -> None:
+        """Add files that the user named, as they are."""
+        for one in logs:
+            facts = regular(one.path)
+            if facts is not None:
+                self.seen[facts.st_dev, facts.st_ino] = len(self.logs)
+                self.logs.append(one)
+
     def output(self, path: signs.Path, role: Role, about: str) -> bool:
         """Add a job's own output, whatever its age: a line says what is odd about it. Return whether it is there."""
         name = signs.text(path)
@@ -58,7 +66,7 @@ class Gathered:
             if not one.path:
                 self.missing.append("%s: it is not known where that is" % one.about)
                 continue
-            found = list(self.walk.files(one.path))
+            found = [file for file in self.walk.files(one.path) if self._of_a_node(file)]
             fitting = [(file, one) for file in found if self.window.fits(file.facts)]
             taken += fitting
             if one.named and not fitting:
@@ -70,6 +78,11 @@ class Gathered:
             kept += kept < room and self._add(file, one.role, one.about)
         if len(taken) > room:
             self.notes.append("%d further log files are not read" % (len(taken) - room))
+
+    def _of_a_node(self, one: Found) -> bool:
+        """Return whether a file whose name tells a node tells one of the job's."""
+        told = one.values.get("node")
+        return not told or not self.nodes or told.partition(".")[0] in _short(self.nodes)
 
     def _not_found(self, one: Sought, found: Sequence[Found]) -> None:
         name = signs.text(one.path)
@@ -107,8 +120,7 @@ class Gathered:
 
     def _node(self, one: Found) -> str:
         told = one.values.get("node", "")
-        short = {name.partition(".")[0] for name in self.nodes}
-        if told or one.values.get("any") in short:
+        if told or one.values.get("any") in _short(self.nodes):
             return told or one.values["any"]
         place = one.values.get("place", "")
         return self.nodes[int(place)] if place.isdigit() and int(place) < len(self.nodes) else ""
@@ -121,6 +133,10 @@ class Gathered:
                     if self.window.fits(one.facts) and one.facts.st_size > 0:
                         self.notes.append("a process left a core file: %s (%d MiB, %s)" % (
                             one.path, one.facts.st_size >> 20, _clock(one.facts)))  # fmt: skip
+
+
+def _short(nodes: Iterable[str]) -> set[str]:
+    return {name.partition(".")[0] for name in nodes}
 
 
 def _order(file: Found, one: Sought) -> tuple[object, ...]:

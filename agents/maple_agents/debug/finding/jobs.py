@@ -13,7 +13,7 @@ from ...cli.complaint import Complaint
 from ...schedulers import choose
 from ...schedulers.errors import SchedulerError
 from ...schedulers.protocol import Job, JobState, Scheduler
-from ..values import Case, LogFile
+from ..values import Case
 from . import from_accounting, from_memory, from_pbs, from_slurm, owners
 from .cases import case_of
 from .commands import Commands
@@ -60,10 +60,11 @@ def by_job(
             "job %s: %s" % (asked, why or (says or ["neither Maple nor the scheduler knows it"])[0]), _REMEDY
         )
     whole = together(known)
-    whole = replace(whole, missing=(*whole.missing, *((why,) if why else ())))
+    files, wrong = log_files(logs)
+    whole = replace(whole, missing=(*wrong, *whole.missing, *((why,) if why else ())))
     if step:
         whole = replace(whole, notes=(*whole.notes, "of the whole job, step %s among them" % step[2]))
-    return case_of(_named(whole, script, words), site_id, others, _logs(logs))
+    return case_of(_named(whole, script, words), site_id, others, files)
 
 
 def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
@@ -76,10 +77,6 @@ def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
         named = (os.fsencode(told.path),) if told.path else ()
         told = replace(told, argv=(command, *(os.fsencode(word) for word in words), *named))
     return told
-
-
-def _logs(names: Sequence[str]) -> Sequence[LogFile]:
-    return log_files(names)[0] if names else ()
 
 
 def _scheduler(given: Optional[Scheduler], environ: Mapping[str, str]) -> tuple[Optional[Scheduler], str]:
@@ -189,9 +186,10 @@ def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:
 def _of_array(tasks: Sequence[Job], index: Optional[int]) -> str:
     """Return how many tasks failed, and which one is looked at."""
     which = "task %d" % index if index is not None else "the first part"
+    of = "task%s of the array" if index is not None else "part%s of the heterogeneous job"
     failed = [one for one in tasks if one.ending is not None and one.ending.exit_code != 0]
     if not failed:
-        return "no task of the array failed; this is %s" % which
+        return "no %s failed; this is %s" % (of % "", which)
     if len(failed) == 1:
-        return "one task of the array failed: %s" % which
-    return "%d tasks of the array failed; this is %s, the first of them" % (len(failed), which)
+        return "one %s failed: %s" % (of % "", which)
+    return "%d %s failed; this is %s, the first of them" % (len(failed), of % "s", which)

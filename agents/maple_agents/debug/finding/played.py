@@ -6,10 +6,9 @@ writes, and no guess from the text.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal, NamedTuple, Optional
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, Optional
 
-from maple_submit_filter import shell as bash
 from maple_submit_filter.batch_shell import batch_shell, granted, login
 from maple_submit_filter.decide import MOST_READ, understood
 from maple_submit_filter.expand import fields, word
@@ -19,23 +18,16 @@ from maple_submit_filter.launch import Link
 from maple_submit_filter.programs import Programs
 from maple_submit_filter.reading import read_file
 from maple_submit_filter.scene import Agent, Scene, Trail
-from maple_submit_filter.shell import AndOr, Command, Group, If, Loop, Pipeline, ProcessSub, Program, Redirect, Simple
+from maple_submit_filter.shell import Command, ProcessSub, Redirect, Simple
 from maple_submit_filter.shell_state import Shell, Variable
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 from maple_submit_filter.text import Piece, Text, plain, token
 
-Role = Literal["stdout", "stderr", "both"]
+from .redirects import Role, commands, name_of, prints, roles
+
 MOST = 512  # files that are written to; beyond it the script says nothing that could be looked through
 
-# Commands whose output is data or a message for somebody else, and no log.
-_PRINTING = frozenset(
-    b"echo printf cat scontrol sed awk gawk cut sort uniq seq hostname date env printenv nvidia-smi rocm-smi tr head "
-    b"tail grep egrep fgrep cp mv rm ls which nodeset paste tac yes jq find wc expr basename dirname pwd id whoami "
-    b"ulimit true false : touch declare set export uname lscpu free df du sacct squeue sinfo qstat getent openssl "
-    b"base64 envsubst numactl xargs git md5sum sha256sum".split()
-)
-_STARTING = frozenset(b"srun mpirun mpiexec pbsdsh time nice timeout env command".split())  # `srun hostname > hosts`
 # What a task has for its own, written so that a name made of it is known to differ.
 _OF_A_TASK: Mapping[bytes, bytes] = {
     b"SLURM_PROCID": b"rank", b"SLURM_NODEID": b"place", b"SLURM_LOCALID": b"local", b"PMI_RANK": b"rank",
@@ -125,23 +117,23 @@ class _Interpreter(Interpreter):
         at = shell.base.span(command.span.start, command.span.start)
         if at is not None:
             self.line = self.scene_source.count(b"\n", 0, at.start) + 1
-        if not _prints(command):
+        if not prints(command):
             self._redirected(getattr(command, "redirects", ()), shell)
-        if isinstance(command, Simple) and _name(command) == b"tee":
+        if isinstance(command, Simple) and name_of(command) == b"tee":
             self._tee(command, shell, "both")
 
     def _redirected(self, redirects: Sequence[Redirect], shell: Shell) -> None:
-        roles = _roles(redirects)
+        found = roles(redirects)
         for redirect in redirects:
-            if redirect.target is None or redirect not in roles:
+            if redirect.target is None or redirect not in found:
                 continue
             inside = [part for part in redirect.target.parts if isinstance(part, ProcessSub)]
             for part in inside:
-                for one in _commands(part.body):
-                    if isinstance(one, Simple) and _name(one) == b"tee":
-                        self._tee(one, shell, roles[redirect])
+                for one in commands(part.body):
+                    if isinstance(one, Simple) and name_of(one) == b"tee":
+                        self._tee(one, shell, found[redirect])
             if not inside:
-                self._note(word(_as_any_task(shell), redirect.target, self.substitute), shell, roles[redirect])
+                self._note(word(_as_any_task(shell), redirect.target, self.substitute), shell, found[redirect])
 
     def _tee(self, command: Simple, shell: Shell, role: Role) -> None:
         texts = [text for one in command.words[1:] for text in fields(_as_any_task(shell), one, self.substitute)]
@@ -202,74 +194,11 @@ def _as_any_task(shell: Shell) -> Shell:
     """Return the shell as it is in any task of its step: what is a task's own is a token."""
     if shell.place.task is None and shell.place.name == b"":
         return shell
-    other = shell.fork(shell.place._replace(node=None, task=None, local_task=None))
+    other = shell.fork()
     for name, what in _OF_A_TASK.items():
         if name in shell.variables or name not in (b"RANK", b"LOCAL_RANK", b"HOSTNAME"):
             other.variables[name] = Variable(plain(token(b"vary", TASK_TOKEN + what)), None, True)
     return other
-
-
-def _roles(redirects: Sequence[Redirect]) -> dict[Redirect, Role]:
-    """Return the redirections that write to files, each with what goes there."""
-    out: dict[Redirect, Role] = {}
-    last: Optional[Redirect] = None
-    for redirect in redirects:
-        if redirect.op in (b">", b">>", b">|") and redirect.fd in (None, b"", b"1"):
-            out[redirect], last = "stdout", redirect
-        elif redirect.op in (b">", b">>", b">|") and redirect.fd == b"2":
-            out[redirect] = "stderr"
-        elif redirect.op in (b"&>", b"&>>") or (redirect.op == b">&" and not _is_descriptor(redirect)):
-            out[redirect] = "both"
-        elif redirect.op == b">&" and redirect.fd == b"2" and last is not None and _target(redirect) == b"1":
-            out[last] = "both"
-    return out
-
-
-def _is_descriptor(redirect: Redirect) -> bool:
-    target = _target(redirect)
-    return target == b"-" or target.rstrip(b"-").isdigit()
-
-
-def _target(redirect: Redirect) -> bytes:
-    return _literal(redirect.target) if redirect.target is not None else b""
-
-
-def _name(command: Simple) -> bytes:
-    """Return a command's own name, b"" where it is no plain word."""
-    return _literal(command.words[0]).rsplit(b"/", 1)[-1] if command.words else b""
-
-
-def _literal(one: bash.Word) -> bytes:
-    return one.parts[0].text if len(one.parts) == 1 and isinstance(one.parts[0], bash.Literal) else b""
-
-
-def _prints(command: Command) -> bool:
-    """Return whether a command, or all that is inside of it, only writes data or messages."""
-    if isinstance(command, Simple):
-        words = [_literal(one) for one in command.words]
-        named = [one for one in words[1:] if not one.startswith(b"-")] if _name(command) in _STARTING else []
-        return not words or _name(command) in _PRINTING or not _PRINTING.isdisjoint((*named[:1], *named[-1:]))
-    inner = list(_inside(command))
-    return bool(inner) and all(_prints(one) for one in inner)
-
-
-def _inside(command: Command) -> Iterator[Command]:
-    if isinstance(command, (Pipeline, AndOr)):
-        yield from command.commands
-    elif isinstance(command, (Group, Loop)):
-        yield from _commands(command.body)
-    elif isinstance(command, If):
-        for _, body in command.branches:
-            yield from _commands(body)
-        yield from _commands(command.otherwise)
-
-
-def _commands(program: Optional[Program]) -> Iterator[Command]:
-    for item in program.items if program is not None else ():
-        if isinstance(item.command, (Pipeline, AndOr)):
-            yield from item.command.commands
-        else:
-            yield item.command
 
 
 __all__ = ["FILE_VARIABLES", "Launched", "Played", "TASK_TOKEN", "Written", "play"]

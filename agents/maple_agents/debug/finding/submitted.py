@@ -44,7 +44,11 @@ def asked(told: Told, site: Site) -> Optional[Submission]:
         uid=os.getuid() if told.owner is None else told.owner,
         environment=environment(told, told.script),
     )
-    return made if told.argv is not None or scheduler != "slurm" else _as_given(made, told, site)
+    if told.argv is not None or scheduler != "slurm":
+        return made
+    if "+" in told.id:  # of several components: sbatch's colon says so, and nothing is concluded from the first alone
+        return made._replace(argv=(argv[0], b":", *argv[1:]))
+    return _as_given(made, told, site)
 
 
 def _words(told: Told, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
@@ -98,6 +102,8 @@ def _as_given(made: Submission, told: Told, site: Site) -> Submission:
     job = understood(made, None)
     if job is None:
         return made
+    if told.index is not None and "array" not in job.settings:
+        made = _with_option(made, "array", str(told.index))
     for name in _SAID:
         wanted, said = shape.get(name, ""), job.settings.value(name)
         if wanted and _differs(name, wanted, said, site):

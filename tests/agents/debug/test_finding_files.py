@@ -1,0 +1,314 @@
+"""A case from files alone, from Maple's own record, and from the script's file."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import socket
+import struct
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from maple_agents.cli.complaint import Complaint
+from maple_agents.debug.finding import by_files, by_job, places
+from maple_agents.debug.finding.from_file import with_script
+from maple_agents.debug.finding.submitted import asked
+from maple_agents.debug.finding.told import Told, together
+from maple_agents.debug.values import Case
+from maple_submit_filter.closing import close
+from maple_submit_filter.decide import decide
+from maple_submit_filter.job_records import Outcome, Record, Version
+from maple_submit_filter.site import GENERIC_SLURM
+
+SCRIPT = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py --token=hf_abcdefghijklmnopqrstuvwxyz012345\n"
+MASKED = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py --token=[masked]\n"
+
+
+# --- files ------------------------------------------------------------------------------------------------------
+
+
+def test_files_make_a_case(tmp_path: Path) -> None:
+    """Nobody is asked; what the names tell is taken."""
+    names = ["slurm-1.out", "job.err", "attempt_0/3/stderr.log", "x_rank12.log", "error.json", "a.o12", "train.log"]
+    for name in names:
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text("x\n")
+    (tmp_path / "job.sh").write_bytes(SCRIPT)
+    paths = [str(tmp_path / name) for name in names]
+    case = by_files(paths, str(tmp_path / "job.sh"), "generic-slurm", ["--nodes=4"], "timeout", 1)
+    assert [(one.role, one.rank) for one in case.logs] == [
+        ("both", None), ("stderr", None), ("stderr", 3), ("rank", 12), ("error-file", None), ("stdout", None),
+        ("both", None),
+    ]  # fmt: skip
+    assert [one.path for one in case.logs] == paths
+    assert (case.ended.state, case.ended.exit_code, case.name, case.missing) == ("timeout", 1, "job.sh", ())
+    assert case.asked is not None and case.asked.script == SCRIPT
+    plan = decide(case.asked, case.site).plan
+    assert plan is not None and plan.allocation.nodes == 4
+
+
+def test_one_file_holds_both_streams_and_a_file_named_twice_is_one(tmp_path: Path) -> None:
+    """`-j oe` writes both to the file of stdout."""
+    log = tmp_path / "train.o30"
+    log.write_text("x\n")
+    os.symlink("train.o30", tmp_path / "link")
+    case = by_files([str(log), str(tmp_path / "link"), str(log)], site_id="generic-pbs")
+    assert [(one.path, one.role) for one in case.logs] == [(str(log), "both")]
+    assert (case.scheduler, case.asked, case.ended.state) == ("pbs", None, "unknown")
+
+
+@pytest.mark.parametrize(("code", "state"), [(0, "completed"), (1, "failed"), (None, "unknown")])
+def test_an_exit_code_tells_the_state(tmp_path: Path, code: int, state: str) -> None:
+    """Where none is said."""
+    (tmp_path / "a.log").write_text("")
+    assert by_files([str(tmp_path / "a.log")], exit_code=code, site_id="generic-slurm").ended.state == state
+
+
+def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
+    """A folder, a FIFO, a device, nothing, a name that is none; among others it is a line of what is missing."""
+    os.mkfifo(tmp_path / "fifo")
+    bad = {str(tmp_path): "is a folder", str(tmp_path / "fifo"): "is no regular file", "/dev/zero": "is no regular file",
+           str(tmp_path / "gone"): "no such file", "a\0b": "is no file name", "": "no such file"}  # fmt: skip
+    for name, says in bad.items():
+        with pytest.raises(Complaint) as caught:
+            by_files([name], site_id="generic-slurm")
+        assert says in caught.value.message and "\n" not in caught.value.message
+    (tmp_path / "good").write_text("x")
+    case = by_files([*bad, str(tmp_path / "good")], site_id="generic-slurm")
+    assert [one.path for one in case.logs] == [str(tmp_path / "good")] and len(case.missing) == len(bad)
+
+
+def test_a_file_that_is_not_ours_to_read_is_said(tmp_path: Path) -> None:
+    """By a child of another uid, where we are root."""
+    (tmp_path / "secret").write_text("x")
+    os.chmod(tmp_path / "secret", 0)
+    if os.getuid() == 0:
+        os.chmod(tmp_path, 0o755)
+    said = complained_as_nobody(lambda: by_files([str(tmp_path / "secret")], site_id="generic-slurm"))
+    assert said.endswith(("permission denied; name a log that you can read: --log FILE",))
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"logs": [], "script": None}, "nothing to read"),
+        ({"logs": [], "script": "/nonexistent.sh"}, "no such file"),
+        ({"logs": ["/etc/hostname"], "site_id": "nowhere"}, "there is no such site"),
+        ({"logs": ["/etc/hostname"], "state": "dead"}, "there is no such state"),
+    ],
+)
+def test_what_cannot_be_a_case_is_one_line(words: dict[str, Any], says: str) -> None:
+    """With what to do."""
+    with pytest.raises(Complaint) as caught:
+        by_files(**words)
+    assert says in caught.value.message
+
+
+def test_a_script_alone_is_a_case(tmp_path: Path) -> None:
+    """A job that hung in silence has no other evidence."""
+    (tmp_path / "job.sh").write_bytes(SCRIPT)
+    case = by_files([], str(tmp_path / "job.sh"), "generic-slurm", state="timeout")
+    assert case.logs == () and case.asked is not None
+
+
+# --- the script's file ------------------------------------------------------------------------------------------
+
+
+def test_a_masked_script_is_made_whole_from_its_file(tmp_path: Path) -> None:
+    """Where the file is the same but for what is masked; else it says so."""
+    path = tmp_path / "job.sh"
+    path.write_bytes(SCRIPT)
+    told = Told(script=MASKED, path=str(path))
+    assert with_script(told, None).script == SCRIPT and with_script(told, None).notes == ()
+    path.write_bytes(SCRIPT.replace(b"--nodes=2", b"--nodes=3"))
+    made = with_script(told, None)
+    assert made.script == MASKED and made.notes == ("secrets in the script are masked",)
+
+
+def test_the_closing_line_of_a_repaired_script_leads_to_what_the_user_wrote(tmp_path: Path) -> None:
+    """While the file still is what it was."""
+    path = tmp_path / "job.sh"
+    path.write_bytes(SCRIPT)
+    sent = close(SCRIPT.replace(b"srun", b"srun -n2"), ["MPL301"], "abc", hashlib.sha256(SCRIPT).hexdigest())
+    assert with_script(Told(script=sent, path=str(path)), None).before == SCRIPT
+    path.write_bytes(SCRIPT + b"\n")
+    assert with_script(Told(script=sent, path=str(path)), None).before is None
+
+
+def test_an_owner_is_not_shown_a_script_that_he_may_not_read(tmp_path: Path) -> None:
+    """Root asks for another user's job, whose words name root's own file."""
+    path = tmp_path / "job.sh"
+    path.write_bytes(SCRIPT)
+    path.chmod(0o600)
+    assert with_script(Told(path=str(path)), os.getuid() + 1).script is None
+    assert with_script(Told(path=str(path)), os.getuid()).script == SCRIPT
+
+
+# --- what is told together --------------------------------------------------------------------------------------
+
+
+def test_the_first_that_says_anything_holds() -> None:
+    """State and exit code come from one source, so that they fit each other; reasons are gathered."""
+    slurm = Told(by="Slurm", state="failed", signal=9, reason="NonZeroExitCode", nodes=("n1",), missing=("a",))
+    maple = Told(
+        by="Maple", state="completed", exit_code=0, reason="NonZeroExitCode, x", script=b"#!", missing=("a", "b")
+    )
+    both = together([slurm, maple])
+    assert (both.by, both.state, both.exit_code, both.signal) == ("Slurm", "failed", None, 9)
+    assert (both.reason, both.script, both.missing) == ("NonZeroExitCode, x", b"#!", ("a", "b"))
+    assert together([Told(state="unknown"), maple]).exit_code == 0
+    assert not Told(id="1", missing=("x",)).knows
+
+
+def test_a_part_of_a_heterogeneous_job_concludes_nothing() -> None:
+    """Its script may be that of all parts: it is left alone."""
+    made = asked(Told(scheduler="slurm", id="7+1", script=SCRIPT, path="/x/job.sh", work_dir="/x"), GENERIC_SLURM)
+    assert made is not None and decide(made, GENERIC_SLURM).verdict == "unread"
+
+
+@pytest.mark.parametrize(
+    ("told", "expected"),
+    [
+        (Told(partition="gpuA100x4"), 40 << 30),
+        (Told(partition="gpuA40x4"), 48 << 30),
+        (Told(partition="nope"), None),
+        (Told(), None),
+    ],
+)
+def test_the_memory_of_a_gpu_is_that_of_the_partitions_nodes(told: Told, expected: int) -> None:
+    """Where it is not known which nodes, it is not known."""
+    site = places.site_for(Told(scheduler="slurm"), "ncsa-delta")
+    assert places.gpu_memory(told, site) == expected
+
+
+def test_the_site_fits_the_jobs_scheduler() -> None:
+    """A generic one gives way; another is refused."""
+    assert places.site_for(Told(scheduler="pbs"), "generic-slurm").id == "generic-pbs"
+    assert places.site_for(Told(scheduler="pbs", site="alcf-polaris"), None).id == "alcf-polaris"
+    with pytest.raises(Complaint):
+        places.site_for(Told(scheduler="pbs"), "ncsa-delta")
+
+
+# --- Maple's record ---------------------------------------------------------------------------------------------
+
+
+class Service:
+    """A service that remembers one submission, in the words of its socket."""
+
+    def __init__(self, path: str, answers: dict[str, object]) -> None:
+        self.path, self._answers = path, answers
+        self._listening = socket.socket(socket.AF_UNIX)
+        self._listening.bind(path)
+        self._listening.listen(8)
+        threading.Thread(target=self._serve, daemon=True).start()
+
+    def _serve(self) -> None:
+        while True:
+            try:
+                one, _ = self._listening.accept()
+            except OSError:
+                return
+            with one:
+                head = one.recv(8, socket.MSG_WAITALL)
+                body = json.loads(one.recv(struct.unpack(">I", head[4:])[0], socket.MSG_WAITALL))
+                found = self._answers[body["ask"]]
+                if body["ask"] == "records" and body.get("job") not in ("", "4711"):
+                    found = []
+                text = json.dumps({"found": found}).encode()
+                one.sendall(b"MPJ1" + struct.pack(">I", len(text)) + text)
+
+    def close(self) -> None:
+        """End it."""
+        self._listening.close()
+
+
+@pytest.fixture
+def remembered(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """A service that knows job 4711, which Maple had repaired; there is no scheduler. Gives the work folder."""
+    work = tmp_path / "work"
+    work.mkdir()
+    outcome = Outcome("4711", "failed", os.getuid(), "jobcomp/script", 1, None, "n1,n2", 5000.0, 5010.0, 5100.0,
+                      "job.sh", str(work), output=str(work / "slurm-4711.out"))  # fmt: skip
+    version = Version("v" * 32, "l" * 32, "", os.getuid(), 5000.0, "slurm", str(work / "job.sh"), "job.sh", str(work),
+                      ("sbatch", "-N", "2", "job.sh"), MASKED, hashlib.sha256(SCRIPT).hexdigest())  # fmt: skip
+    record = Record("r" * 32, version.id, os.getuid(), 5000.0, "login", 1, 1, "repair", "repaired", ("MPL301",),
+                    "decided", "", "4711", "filter", outcome, "", "d" * 64)  # fmt: skip
+    told = {**version._asdict(), "script": MASKED.decode(), "argv": list(version.argv)}
+    sent = {"script": MASKED.decode().replace("srun", "srun -n2"), "argv": ["sbatch", "-N", "2", "job.sh"]}
+    answers = {
+        "records": [{**record._asdict(), "outcome": outcome._asdict()}],
+        "version": told,
+        "decision": {"site": "ncsa-delta", "repaired": sent},
+    }
+    path = "/tmp/maple-finding-%d.sock" % os.getpid()
+    service = Service(path, answers)
+    monkeypatch.setenv("MAPLE_SOCKET", path)
+    yield work
+    service.close()
+    os.unlink(path)
+
+
+def test_maples_record_tells_what_was_sent_and_what_was_written(remembered: Path) -> None:
+    """And how it ended, where no scheduler can be asked any more."""
+    (remembered / "slurm-4711.out").write_text("x\n")
+    os.utime(remembered / "slurm-4711.out", (5100, 5100))
+    (remembered / "job.sh").write_bytes(SCRIPT)
+    case = by_job("4711", environ={"PATH": "/nonexistent"})
+    assert (case.ended.state, case.ended.exit_code, case.ended.nodes) == ("failed", 1, ("n1", "n2"))
+    assert case.site.id == "ncsa-delta" and case.before == SCRIPT
+    assert case.asked is not None and b"srun -n2" in (case.asked.script or b"")
+    assert case.asked.argv == (b"sbatch", b"-N", b"2", b"job.sh")
+    assert [os.path.basename(one.path) for one in case.logs] == ["slurm-4711.out"]
+    assert any("no scheduler could be asked" in line for line in case.missing)
+
+
+def test_a_job_that_neither_knows_is_one_line(remembered: Path) -> None:
+    """Why nobody could be asked stands in it."""
+    with pytest.raises(Complaint) as caught:
+        by_job("4712", environ={"PATH": "/nonexistent"})
+    assert (
+        caught.value.message.startswith("job 4712: no scheduler could be asked")
+        and "--log FILE" in caught.value.message
+    )
+
+
+def test_files_that_the_user_names_are_read_first_and_once(remembered: Path) -> None:
+    """A bad one among them is a line."""
+    (remembered / "slurm-4711.out").write_text("x\n")
+    os.utime(remembered / "slurm-4711.out", (5100, 5100))
+    (remembered / "own.log").write_text("x\n")
+    names = [str(remembered / "own.log"), str(remembered / "slurm-4711.out"), "/nonexistent"]
+    (remembered / "mine.sh").write_bytes(b"#!/bin/bash\nsrun -n1 x\n")
+    case = by_job(
+        "4711", environ={"PATH": "/nonexistent"}, logs=names, script=str(remembered / "mine.sh"), words=["-N3"]
+    )
+    assert [one.path for one in case.logs] == names[:2] and "/nonexistent: no such file" in case.missing[0]
+    assert case.asked is not None and case.asked.script == b"#!/bin/bash\nsrun -n1 x\n"
+    assert case.asked.argv == (b"sbatch", b"-N3", os.fsencode(remembered / "mine.sh"))
+
+
+def complained_as_nobody(ask: Callable[[], Case]) -> str:
+    """What a child that is nobody is told; ourselves where we are nobody in particular."""
+    if os.getuid() != 0:
+        with pytest.raises(Complaint) as caught:
+            ask()
+        return str(caught.value.message)
+    read, write = os.pipe()
+    child = os.fork()
+    if child == 0:
+        try:
+            os.seteuid(65534)
+            ask()
+        except Complaint as error:
+            os.write(write, str(error.message).encode())
+        finally:
+            os._exit(0)
+    os.close(write)
+    with open(read, "rb") as pipe:
+        said = pipe.read().decode()
+    os.waitpid(child, 0)
+    return said
