@@ -77,11 +77,16 @@ def place_of(submission: Submission) -> Place:
     return _place(submission, _settings(submission))
 
 
+def path_of(submission: Submission) -> str:
+    """Return where the script lies, as `told` has it."""
+    path = os.path.normpath(os.path.join(submission.cwd, submission.path)) if submission.path else b""
+    return _masked(path)
+
+
 def _place(submission: Submission, settings: Settings) -> Place:
     name, named = _name(submission, settings)
-    path = os.path.normpath(os.path.join(submission.cwd, submission.path)) if submission.path else b""
     cwd = os.path.normpath(os.path.join(submission.cwd or b"/", settings.value("chdir") or b""))
-    return Place(_masked(path), _masked(name), named, _masked(cwd))
+    return Place(path_of(submission), _masked(name), named, _masked(cwd))
 
 
 def shown(submission: Submission, decision: Decision, site: Site) -> dict[str, Any]:

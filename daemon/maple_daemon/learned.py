@@ -2,7 +2,8 @@
 
 Only users of whom something is known to be good or taken back are held. Before it is known for sure which version a
 submission is (`looking`), its lineage is told as `versions` tells it, but for similarity: the same script, path and job
-name, or given name and work dir. Where two lineages could be meant, nothing is known.
+name, or given name and work dir. Where two lineages could be meant, nothing is known. Of a script whose job name would
+take long to read, the path alone tells what was taken back: then a change is left out that might be made, no more.
 """
 
 from __future__ import annotations
@@ -16,11 +17,11 @@ from maple_submit_filter.frames import Request
 from maple_submit_filter.job_records import Version
 from maple_submit_filter.submission import Submission
 
-from .described import Place, place_of
-from .drafts import MOST_SCRIPT
+from .described import Place, path_of, place_of
 from .learning import Standing
 from .store.protocol import Known
 
+MOST_READ, MOST_COMMENTS = 16 << 10, 100  # bytes, lines with #: a job's name is read in a millisecond or two
 MOST_VERSIONS = 300  # of a user, the newest: as many as `looking` compares with
 
 
@@ -50,7 +51,11 @@ class Learned:
         user = self._users.get(uid)
         if user is None:
             return None
-        found = user.earlier.get(self._lineage(request.submission, user))
+        whole = answers.whole(request.submission)
+        found = user.earlier.get(_lineage(whole, user))
+        if found is None and _is_long(whole):
+            found = user.earlier.get(user.lineages.get(("file", whole.scheduler, path_of(whole)), ""))
+            return found._replace(good={}) if found is not None else None
         return found._replace(revision=self._revision()) if found is not None else None
 
     def is_new(self, known: Known) -> bool:
@@ -82,18 +87,22 @@ class Learned:
     def __len__(self) -> int:
         return len(self._users)
 
-    def _lineage(self, submission: Submission, user: User) -> str:
-        """Return the lineage, "" where it is not known. Reading the job's name takes longest, and comes last."""
-        whole = answers.whole(submission)
-        script = whole.script or b""
-        by_script = user.lineages.get(("script", whole.scheduler, hashlib.sha256(script).hexdigest()))
-        if by_script is not None or len(script) > MOST_SCRIPT:
-            return by_script or ""
-        place = place_of(whole)
-        for one in _of_place(whole.scheduler, place, place.named):
-            if one in user.lineages:
-                return user.lineages[one]
-        return ""
+
+def _lineage(whole: Submission, user: User) -> str:
+    """Return the lineage, "" where it is not known. Reading the job's name takes longest, and comes last."""
+    by_script = user.lineages.get(("script", whole.scheduler, hashlib.sha256(whole.script or b"").hexdigest()))
+    if by_script is not None or _is_long(whole):
+        return by_script or ""
+    place = place_of(whole)
+    for one in _of_place(whole.scheduler, place, place.named):
+        if one in user.lineages:
+            return user.lineages[one]
+    return ""
+
+
+def _is_long(whole: Submission) -> bool:
+    script = whole.script or b""
+    return len(script) > MOST_READ or script.count(b"\n#") + len(whole.argv) > MOST_COMMENTS
 
 
 def _earlier(standings: dict[str, Standing]) -> Earlier:
@@ -103,7 +112,10 @@ def _earlier(standings: dict[str, Standing]) -> Earlier:
 
 def _shown_by(version: Version) -> list[Hashable]:
     place = Place(version.path, version.name, True, version.cwd)
-    return [("script", version.scheduler, version.script_hash), *_of_place(version.scheduler, place, True)]
+    shown: list[Hashable] = [("script", version.scheduler, version.script_hash)]
+    if version.path:
+        shown.append(("file", version.scheduler, version.path))
+    return shown + _of_place(version.scheduler, place, True)
 
 
 def _of_place(scheduler: str, place: Place, named: bool) -> list[Hashable]:

@@ -14,6 +14,7 @@ from .decide import Decision, Rewritten
 from .submission import Submission
 
 MOST = 64  # changes of a lineage that are passed on
+MOST_LINES, MOST_BYTES = 100, 32 << 10  # that differ: a repair changes a few
 _CHANGE = re.compile(r"[0-9a-f]{32}")
 _JOB = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+\[\]-]{0,150}")  # as the schedulers call jobs
 _TOKEN = re.compile(rb"\s+|\S+")
@@ -51,7 +52,7 @@ def proposed(decision: Decision) -> Optional[Rewritten]:
 
 
 def change_of(submission: Submission, made: Rewritten) -> str:
-    """Return the id of a change, "" where lines come or go: then what was changed for what cannot be told.
+    """Return the id of a change, "" where it has no bounds: lines come or go, many differ, or they are very long.
 
     *submission*: as the job runs it (`answer.whole`).
     """
@@ -59,13 +60,12 @@ def change_of(submission: Submission, made: Rewritten) -> str:
 
     old = submission.script or b""
     new = old if made.script is None else made.script
-    lines = list(zip(old.split(b"\n"), new.split(b"\n")))
-    if old.count(b"\n") != new.count(b"\n"):
+    lines = [pair for pair in zip(old.split(b"\n"), new.split(b"\n")) if pair[0] != pair[1]]
+    long = sum(len(one) + len(other) for one, other in lines) > MOST_BYTES
+    if old.count(b"\n") != new.count(b"\n") or long or len(lines) > MOST_LINES:
         return ""
     told = hashlib.sha256()
-    for kind, words in [(b"line", _tokens(pair)) for pair in lines if pair[0] != pair[1]] + [
-        (b"argv", (list(submission.argv), list(made.argv)))
-    ]:
+    for kind, words in [*((b"line", _tokens(pair)) for pair in lines), (b"argv", (submission.argv, made.argv))]:
         for part in (kind, *_changed(*words)):
             told.update(b"%d:" % len(part) + part)
     for code in dict.fromkeys(code for _, code in made.because):

@@ -14,8 +14,7 @@ class AuditLine(NamedTuple):
     *verdict*: "repaired" (SAFE fixes were submitted), "accepted" (the user said yes to an offer), "known-good" (he had
     said yes before, and a job ran with it), "taken-back" (a job failed at once with it, so it was left out),
     "would-repair" (mode observe or warn) or "findings". *job* and *change* are hashes: of the script as written, and of
-    old and new
-    together. *ms* is what the front measured from its start to the hand-over.
+    old and new together. *ms* is what the front measured from its start to the hand-over.
     """
 
     time: str

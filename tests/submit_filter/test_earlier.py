@@ -103,6 +103,13 @@ def test_another_change_or_other_grounds_are_asked_about(other: Decision) -> Non
     assert made.change is None and made.offer is not None
 
 
+def test_a_change_of_many_lines_is_not_recognised() -> None:
+    """Nobody waits for it, and nothing is learnt of it."""
+    for script in (b"echo a\n" * 200, b"echo " + b"a " * 20_000):
+        made = Rewritten(script.replace(b"a", b"b"), ARGV, (), ((1, "MPL203"),))
+        assert earlier.change_of(submission(script), made) == ""
+
+
 def test_another_revision_of_rules_or_site_asks_again() -> None:
     """And what failed stays taken back: the bytes are the same."""
     assert reply(ASK, known(ASK, good=True)._replace(revision=b"2")).offer is not None
