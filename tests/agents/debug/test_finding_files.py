@@ -71,8 +71,14 @@ def test_an_exit_code_tells_the_state(tmp_path: Path, code: int, state: str) -> 
 def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     """A folder, a FIFO, a device, nothing, a name that is none; among others it is a line of what is missing."""
     os.mkfifo(tmp_path / "fifo")
-    bad = {str(tmp_path): "is a folder", str(tmp_path / "fifo"): "is no regular file", "/dev/zero": "is no regular file",
-           str(tmp_path / "gone"): "no such file", "a\0b": "is no file name", "": "no such file"}  # fmt: skip
+    bad = {
+        str(tmp_path): "is a folder",
+        str(tmp_path / "fifo"): "is no regular file",
+        "/dev/zero": "is no regular file",
+        str(tmp_path / "gone"): "no such file",
+        "a\0b": "is no file name",
+        "": "no such file",
+    }
     for name, says in bad.items():
         with pytest.raises(Complaint) as caught:
             by_files([name], site_id="generic-slurm")

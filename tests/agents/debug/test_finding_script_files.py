@@ -57,20 +57,23 @@ CASES = {
     "tee": ("srun python t.py 2>&1 | tee -a one.log two.log", {"one.log": ("both",), "two.log": ("both",)}),
     "tee of errors": ("srun python t.py |& tee err.log", {"err.log": ("both",)}),
     "exec": ("exec > all.log 2>&1\nsrun python t.py", {"all.log": ("both",)}),
-    "exec and tee": ("exec > >(tee job.log) 2> >(tee job.err >&2)\nsrun x", {"job.log": ("stdout",), "job.err": ("stderr",)}),
+    "exec and tee": (
+        "exec > >(tee job.log) 2> >(tee job.err >&2)\nsrun x", {"job.log": ("stdout",), "job.err": ("stderr",)}
+    ),
     "a file for each rank": (
         "srun bash -c 'python t.py > r.$SLURM_PROCID.out 2>&1'",
         {"r.0.out": ("rank", 0), "r.3.out": ("rank", 3), "r.117.out": ("rank", 117)},
     ),
     "by a variable of the task": (
-        "srun bash -c 'L=r.$SLURM_PROCID.out; python t.py > $L'", {"r.0.out": ("stdout", None), "r.3.out": ("stdout", None)}
+        "srun bash -c 'L=r.$SLURM_PROCID.out; python t.py > $L'",
+        {"r.0.out": ("stdout", None), "r.3.out": ("stdout", None)},
     ),
     "a file for each node": (
         "srun -n2 --ntasks-per-node=1 bash -c 'torchrun t.py > $(hostname).log'",
         {"gpu01.log": ("stdout", None, "gpu01"), "gpu02.log": ("stdout", None, "gpu02")},
     ),
     "a loop over nodes": (
-        'for h in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do ssh $h "cd $PWD; python t.py" > log_$h & done; wait',
+        'for h in $(scontrol show hostnames "$SLURM_JOB_NODELIST"); do\nssh $h "cd $PWD; python t.py" > log_$h &\ndone',
         {"log_gpu01": ("stdout", None, "gpu01"), "log_gpu02": ("stdout", None, "gpu02")},
     ),
     "a long loop": (
@@ -96,10 +99,13 @@ CASES = {
         {"out/1/rank.3/stderr": ("stderr", 3), "out.1.2": ("rank", 2)}),
     "Hydra": ("mpiexec -outfile-pattern o.%r.%h -errfile-pattern e.%r -n 4 python t.py",
         {"o.3.gpu02": ("stdout", 3, "gpu02"), "e.1": ("stderr", 1)}),
-    "NCCL's own": ("export NCCL_DEBUG_FILE=nccl.%h.%p\nsrun python t.py", {"nccl.gpu01.1234": ("trace", None, "gpu01")}),
+    "NCCL's own": (
+        "export NCCL_DEBUG_FILE=nccl.%h.%p\nsrun python t.py", {"nccl.gpu01.1234": ("trace", None, "gpu01")}
+    ),
     "an error file": ("export TORCHELASTIC_ERROR_FILE=e/err.json\nsrun python t.py", {"e/err.json": ("error-file",)}),
     "a folder that the program is told": (
-        "srun python t.py --output_dir=runs/a --lr 1", {"runs/a/train.log": ("both",), "runs/a/x/worker.err": ("stderr",)}
+        "srun python t.py --output_dir=runs/a --lr 1",
+        {"runs/a/train.log": ("both",), "runs/a/x/worker.err": ("stderr",)},
     ),
     "another script": ("bash inner.sh", {"inner.log": ("both",)}),
 }  # fmt: skip
@@ -227,7 +233,8 @@ def test_a_folder_with_too_many_names_is_left(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["", "#!/bin/bash\n" + "srun x > $(" * 400, "#!/usr/bin/python3\nprint()\n", "\0\0", "#!/bin/bash\nsrun x > ~/*/*/*\n",
+    ["", "#!/bin/bash\n" + "srun x > $(" * 400, "#!/usr/bin/python3\nprint()\n", "\0\0",
+     "#!/bin/bash\nsrun x > ~/*/*/*\n",
      "#!/bin/bash\nsrun x > /$A/$B\nsrun y > $C\n", "#!/bin/bash\nsrun x > '" + "a" * 10000 + "'\n",
      "#!/bin/bash\nwhile :; do srun x > a; done\n", "#!/bin/bash\nsrun -o '../../../../%t' x\n"],
 )  # fmt: skip
