@@ -4,6 +4,7 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <sys/prctl.h>
@@ -18,7 +19,7 @@
 enum { SECONDS = 30, CPU_SECONDS = 2, NICER = 10, DESCRIPTORS = 64, IDLE_CLASS = 3 << 13, WHO_PROCESS = 1 };
 #define MEMORY ((rlim_t)64 << 20) /* of address space: python3 with Maple takes 25, a program of 117 kB 31 */
 
-/* A process of ours without an exit signal, so that a caller who blocks, ignores or handles SIGCHLD sees none. */
+/* A process of ours; without an exit signal, so that a caller who blocks, ignores or handles SIGCHLD sees none. */
 static pid_t divide(void) { return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); }
 
 static void bound(int resource, rlim_t most) {
@@ -67,21 +68,29 @@ static _Noreturn void become_child(const struct config *config, const struct rea
     _exit(127);
 }
 
-/* Between the submission and the child: whoever reads to the end of the caller's pipes waits for neither. */
-static _Noreturn void become_middle(const struct config *config, const struct reading *reading) {
+struct wish {
+    const struct config *config;
+    const struct reading *reading;
+};
+
+/* Between the submission and the child, in the front's own memory: whoever reads to the end of the caller's pipes waits
+ * for neither, and whoever keeps orphans has the child when this one ends. */
+static int middle(void *of) {
+    const struct wish *wish = of;
     int nothing = open("/dev/null", O_RDWR);
     for (int fd = 0; fd < 3; fd++)
-        if (nothing < 0 || (fd != nothing && dup2(nothing, fd) != fd)) _exit(127);
+        if (nothing < 0 || (fd != nothing && dup2(nothing, fd) != fd)) return 127;
     close_others();
-    if (setsid() >= 0 && divide() == 0) become_child(config, reading);
-    _exit(0); /* whoever keeps orphans has the child now */
+    if (setsid() >= 0 && divide() == 0) become_child(wish->config, wish->reading);
+    return 0;
 }
 
 void detach(const struct config *config, const struct reading *reading) {
     if (reading->record[0] == '\0' || config->child[0] == '\0' || config->path[0] == '\0') return;
     if (config->child_python[0] == '\0' && config->python[0] == '\0') return;
     if (getenv("SLURM_JOB_ID") != NULL || getenv("PBS_JOBID") != NULL) return; /* it would hold the job's step open */
-    pid_t middle = divide();
-    if (middle == 0) become_middle(config, reading);
-    while (middle > 0 && waitpid(middle, NULL, __WALL) < 0 && errno == EINTR) continue;
+    static _Alignas(16) unsigned char stack[65536];
+    struct wish wish = {config, reading};
+    pid_t started = clone(middle, stack + sizeof stack, CLONE_VM | CLONE_VFORK, &wish);
+    while (started > 0 && waitpid(started, NULL, __WALL) < 0 && errno == EINTR) continue;
 }
