@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import re
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from ..values import Digest, LogFile, Place
 from .limits import USUAL, Limits
 from .literals import Search
 from .merging import Merged
 from .streams import Story, read_stream
+
+_OF_RANK = re.compile(r"(?<![A-Za-z])rank[._-]?(\d{1,6})(?=[._-][^/]*$|$)", re.I)
 
 
 def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits = USUAL) -> Digest:
@@ -19,7 +24,7 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
     search = Search(anchors)
     merged = Merged(limits)
     stories = []
-    for file in logs:
+    for file in _with_ranks(logs):
         story = read_stream(file, search, limits)
         merged.add(story)
         stories.append(_told(story))
@@ -30,6 +35,15 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
         sum(one.progress for one in stories), _last_progress(stories),
         next((one.ended_well for one in stories if one.ended_well), ""),
     )  # fmt: skip
+
+
+def _with_ranks(logs: Sequence[LogFile]) -> Iterator[LogFile]:
+    """Yield *logs*; where several names differ by the number of a rank alone, each gets its rank."""
+    alike = Counter(_OF_RANK.sub("rank", file.path) for file in logs if _OF_RANK.search(file.path))
+    for file in logs:
+        found = _OF_RANK.search(file.path)
+        several = found is not None and alike[_OF_RANK.sub("rank", file.path)] > 1
+        yield replace(file, rank=int(found[1])) if found and several and file.rank is None else file
 
 
 def _told(story: Story) -> Story:

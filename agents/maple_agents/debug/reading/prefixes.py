@@ -41,10 +41,15 @@ _LEVEL = re.compile(
 )
 _BETWEEN = re.compile(r"[-|,:]+ ")
 _NO_HOST = re.compile(
-    r"(?:python|pip|perl|gcc|g\+\+|cc1|f95|gfortran|clang|nvcc|ld|lib|cuda|mpi|x86|h5|bash|sm_|utf|gpt)\S*", re.I
+    r"(?:python|pip|perl|gcc|g\+\+|cc1|f95|gfortran|clang|nvcc|ld|lib|cuda|mpi|x86|h5|bash|slurm|sm_|utf|gpt)\S*", re.I
 )
 _STRICT_HOST = re.compile(
     r"(?:x\d+c\d+s\d+b\d+n\d+|nid\d+|[A-Za-z][A-Za-z0-9]*(?:-[A-Za-z0-9]+)*-\d+|[a-z]+\d{3,})(?:\.|$)", re.I
+)
+_SLURM = re.compile(
+    rf"srun: error: (?P<srun>{HOST}|localhost): task|slurmstepd-(?P<daemon>[\w.-]+?): |\bON (?P<on>[\w.-]+) CANCELLED"
+    r"|\b(?:[Tt]ask|[Pp]rocess) \d+ on (?:node |host )?(?P<task>[A-Za-z][\w.-]*\d)\b"
+    r"|\bnode (?P<node>[A-Za-z][\w.-]*\d)\b"
 )
 LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG", "WARN": "WARNING", "ERR": "ERROR",
           "CRIT": "CRITICAL", "SEVERE": "ERROR", "TRACE": "DEBUG", "NOTICE": "INFO"}  # fmt: skip
@@ -110,6 +115,12 @@ def prefix(text: str, used: Labels, clock: Clock) -> Prefix:
             break
         told.start = start
     return told
+
+
+def node_said(words: str) -> str:
+    """Return the node that a scheduler's or launcher's message speaks of, "" for none."""
+    found = _SLURM.search(words)
+    return next((one for one in found.groups() if one), "") if found else ""
 
 
 def bare(text: str) -> str:

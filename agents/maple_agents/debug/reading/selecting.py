@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from .limits import Limits
 from .literals import Found, Search, Sort
+from .speaking import last_rows, speakers
 
 THICK = 200  # hits in a block
 DIGITS = b"0123456789"
@@ -91,6 +92,8 @@ class Chosen:
     total: int = 0  # lines seen
     more: dict[int, More] = field(default_factory=dict)
     samples: list[Kept] = field(default_factory=list)
+    ranked: dict[int, int] = field(default_factory=dict)  # `[rank3]`: the last line of each
+    numbered: dict[int, int] = field(default_factory=dict)  # `3: `, if that is a label here
     worn: set[int] = field(default_factory=set)  # literals that stand on too many different lines
     _now: Search | None = None
     _different: dict[int, int] = field(default_factory=dict)
@@ -99,6 +102,7 @@ class Chosen:
     _seen: dict[int, int] = field(default_factory=dict)
     _sorts: dict[int, Hit | None] = field(default_factory=dict)
     _bytes: int = 0
+    _ranks: Ints | None = None
     _repeats: bool = False
     _recent: deque[tuple[Rows, dict[int, int]]] = field(default_factory=lambda: deque(maxlen=2))
 
@@ -107,12 +111,20 @@ class Chosen:
         self.total += skipped
         here = rows(data, self.total + 1)
         self._recent.append((here, {}))
+        self._listen(here)
         if here.first <= self.limits.head:
             self._region(here, range(min(len(here), self.limits.head + 1 - here.first)))
         if not (self._repeats and self._repeated(here)):
             self._searched(here)
         self._sample(here)
         self.total += len(here)
+
+    def _listen(self, here: Rows) -> None:
+        """Note where each rank was heard last."""
+        self._ranks, bare = speakers(here.data, here.starts, here.ends)
+        if self._ranks is not None:
+            heard = self.numbered if bare else self.ranked
+            heard.update((rank, here.first + row) for rank, row in last_rows(self._ranks).items())
 
     def lines(self) -> list[Kept]:
         """Return the chosen lines in order, those at the end of the file among them."""
@@ -261,6 +273,8 @@ class Chosen:
         more = self.more.setdefault(key, More())
         more.count += len(members)
         more.last = here.first + members[-1]
+        if self._ranks is not None:
+            more.ranks.update(set(self._ranks[members].tolist()) - {-1})
         late = len(here) - self.limits.tail
         self._recent[-1][1].update((here.first + row, key) for row in members if row >= late)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from ..values import LogFile, Severity, Stream
@@ -14,14 +14,13 @@ from .error_files import callstack
 from .limits import Limits
 from .literals import Search
 from .opening import opened
-from .prefixes import Labels, Prefix, labels, prefix
+from .prefixes import Labels, Prefix, labels, node_said, prefix
 from .progress import ended_well, is_progress
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
 from .units import Assembler, Line, Unit
 
 HEAD, TAIL = 20, 40
-_OF_RANK = re.compile(r"(?:^|[._-])rank[._-]?(\d{1,6})(?=[._-]|$)", re.I)
 _TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")
 
 
@@ -66,7 +65,10 @@ def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
 
 def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     kept = chosen.lines()
-    lines = _lines(kept, clock)
+    texts = [plain(one.raw) for one in kept]
+    used = labels(texts)
+    lines = [_line(one, text, used, clock) for one, text in zip(kept, texts, strict=True)]
+    story.ranks = {**chosen.ranked, **(chosen.numbered if used.numbered else {})}
     _file_labels(story, lines)
     story.units = Assembler(clock).read(lines)
     story.moments = [
@@ -81,7 +83,7 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
     """Read the traceback that stands in an error file: all of it on line 1."""
     story.is_error_file = True
     kept = [Kept(number, text.encode(), search.sort(text.lower().encode()), 0) for number, text in enumerate(texts, 1)]
-    lines = _lines(kept, clock)
+    lines = [_line(one, plain(one.raw), Labels(), clock) for one in kept]
     _file_labels(story, lines)
     for line in lines:
         line.told.moment = line.told.moment or (Moment(at) if at is not None else None)
@@ -92,14 +94,10 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
     story.ranks = dict.fromkeys(story.ranks, 1)
 
 
-def _lines(kept: Iterable[Kept], clock: Clock) -> list[Line]:
-    texts = [(one, plain(one.raw)) for one in kept]
-    used = labels(text for _, text in texts)
-    return [_line(one, text, used, clock) for one, text in texts]
-
-
 def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
     told = prefix(text, used, clock)
+    if one.sort is not None and not told.node:
+        told.node = node_said(text)
     told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
     return Line(one.number, text, text[told.start :], told, one.sort, one.key)
 
@@ -108,14 +106,12 @@ def _file_labels(story: Story, lines: list[Line]) -> None:
     """Give all lines the rank and node of a file that is of one process."""
     file = story.stream.file
     rank, local = file.rank, None
-    if rank is None and (found := _OF_RANK.search(file.path.rsplit("/", 1)[-1])):
-        rank = int(found[1])
-    elif rank is None and (found := _TORCHRUN.search(file.path)):
+    if rank is None and (found := _TORCHRUN.search(file.path)):
         local = int(found[1])
     for line in lines:
         _fill(line.told, rank, local, file.node)
         if line.told.rank is not None:
-            story.ranks[line.told.rank] = line.number
+            story.ranks[line.told.rank] = max(line.number, story.ranks.get(line.told.rank, 0))
 
 
 def _fill(told: Prefix, rank: int | None, local: int | None, node: str) -> None:

@@ -10,7 +10,7 @@ FRAME = re.compile(r'(?P<indent>\s*)File "(?P<file>[^"]*)", line (?P<line>\d+)(?
 RAISED = re.compile(r"\s*(?P<name>(?:(?:[A-Za-z_]\w*|<locals>)\.)*[A-Za-z_]\w*)(?P<colon>:(?:\s.*)?)?\s*$")
 DURING = "During handling of the above exception, another exception occurred"
 DIRECT = "The above exception was the direct cause of the following exception"
-IN_GROUP = re.compile(r"\s*[|+] ?(?P<rest>.*)$")
+IN_GROUP = re.compile(r"\s*\| ?(?P<rest>.*)$")
 _ENDS_LIKE_ONE = re.compile(
     r"(?:Error|Exception|Interrupt|Exit|Warning|Timeout|Failure|Fault|Empty|Full|Cancelled|Iteration|Group|Found|Abort"
     r"|Invalid|Missing|Closed|Refused|Denied|Expired|Exceeded|Unavailable|gaierror|herror|timeout|error)$"
@@ -31,17 +31,20 @@ def own(file: str) -> bool:
 
 @dataclass
 class Traceback:
-    """A traceback that is being read. *seen*: number of its last line; *numbers* and *texts*: its lines so far."""
+    """A traceback that is being read. *base*: how far it is indented; *piped*: it stands in the tree of a group."""
 
     base: int | None = None
     last: str = "header"
     frames: list[tuple[str, int]] = field(default_factory=list)
     exception: str = ""
-    seen: int = 0
+    piped: bool = False
 
     def takes(self, words: str, next_to: bool) -> bool:
         """Take *words* if they go on with it. *next_to*: no other line stands between."""
-        if not words.strip():
+        inner = IN_GROUP.match(words)
+        if inner is not None and (self.piped or self.base is None and FRAME.match(inner["rest"])):
+            self.piped, words = True, inner["rest"]
+        elif self.piped or not words.strip():
             return False
         return self._frame(words) or self._code(words) or self._raised(words, next_to)
 

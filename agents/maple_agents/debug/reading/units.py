@@ -125,12 +125,10 @@ class Assembler:
             return True
         if voice.open and self._taken(voice, line, words, next_to):
             return True
-        if voice.current is None or voice.current.traceback is not None or voice.current.frames:
-            headless = words.lstrip().startswith('File "') and tracebacks.FRAME.match(words) is not None
-            if headless and not words.startswith('File "'):
-                self._open(voice, line, False)
-                self._taken(voice, line, words, True, again=True)
-                return True
+        if words.startswith(" ") and tracebacks.FRAME.match(words):  # its header was cut off
+            self._open(voice, line, False)
+            self._taken(voice, line, words, True, again=True)
+            return True
         return False
 
     def _open(self, voice: Voice, line: Line, group: bool) -> None:
@@ -158,14 +156,13 @@ class Assembler:
 
     def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
         """Give *line* to the open traceback that it goes on with: the last touched one, else the oldest."""
-        inner = tracebacks.IN_GROUP.match(words)
         for unit in sorted(
             voice.open, key=lambda unit: -unit.lines[-1].number if line.number - unit.lines[-1].number <= 1 else 0
         ):
             traceback = unit.traceback
             assert traceback is not None
             near = next_to and unit.lines[-1].number == voice.seen or again
-            if traceback.takes(words, near) or (inner and traceback.takes(inner["rest"], near)):
+            if traceback.takes(words, near):
                 if unit.lines[-1] is not line and len(unit.lines) < AT_MOST:
                     unit.lines.append(line)
                 if traceback.done:
@@ -251,8 +248,11 @@ class Assembler:
         if unit is None or not next_to or len(unit.lines) >= AT_MOST:
             return False
         words = line.words
+        if re.match(r"\s*\+[-+]", words):  # the next one of a group
+            voice.current = None
+            return False
         if not words.strip():
-            return unit.traceback is None and bool(unit.frames)
+            return unit.traceback is None and (bool(unit.frames) or "Fatal Python error" in unit.told.words)
         if _GOES_ON.match(words):
             if not words.startswith("frame #") and len(unit.lines) > PLAIN and not unit.frames or is_progress(words):
                 return False
@@ -266,7 +266,14 @@ class Assembler:
     def _loosely(self, unit: Unit, line: Line) -> bool:
         """A message may have more lines that are not indented; few are taken, and none that begins something else."""
         told, before = line.told, unit.lines[-1].told
-        if unit.traceback is None or unit.loose >= LOOSE or told.moment or told.level and told.level != before.level:
+        if (
+            unit.traceback is None
+            and "terminate called" not in unit.lines[0].words
+            or unit.loose >= LOOSE
+            or told.moment
+            or told.level
+            and told.level != before.level
+        ):
             return False
         if is_progress(line.words) or re.match(
             r"[\w./-]+: (?:\w+: )?(?:error|warning|fatal)|\S+: line \d+:|\w+: task", line.words
