@@ -129,8 +129,8 @@ def test_only_the_file_that_changed_is_read_again(site: Site) -> None:
     assert second["script_hash"] == first["script_hash"]
     assert read_for(second) == ["conf.yaml"]
     shown = history(site)
-    assert "conf.yaml: read again: it changed (epochs=5)" in shown
-    assert "train.py: known before (" in shown and "learning_rate=0.5" in shown
+    assert "conf.yaml: read again: it changed (epochs=5 line 1)" in shown
+    assert "train.py: known before (" in shown and "learning_rate=0.5 line 5" in shown
 
 
 def history(site: Site) -> str:
@@ -154,6 +154,18 @@ def test_an_edited_script_reads_no_file_again(site: Site) -> None:
     values = site.values({"learning_rate": "0.5", "epochs": "3", "seed": "9"})
     assert read_for(newest(site)) == []
     assert values["learning_rate"]["line"] == 5
+
+
+def test_files_that_were_not_read_are_not_called_changed(site: Site) -> None:
+    """Of a version whose files nobody has read nothing is said of them."""
+    site.submit()
+    site.values({"learning_rate": "0.5"})
+    site.configure(child=site.stand.write("nothing.py", b""))
+    site.stand.write("job.sh", SCRIPT.replace(b"python train.py", b"python -u train.py"))
+    site.submit()
+    written(site.daemon, 2)
+    lines = [line for line in history(site).splitlines() if line.startswith("* ")]
+    assert lines[0].endswith("changed: launch") and lines[1].endswith("first version")
 
 
 def test_a_file_that_was_not_there_is_read_when_it_is(site: Site) -> None:

@@ -95,9 +95,14 @@ def _reasons(one: "Version", job: "Job") -> Iterator[str]:
 
 
 def _shown(values: "Sequence[Value]") -> str:
-    shown = ", ".join("%s=%s" % (value.name, value.value) for value in values[:6])
+    shown = ", ".join(_value(value) for value in values[:6])
     more = ", ..." if len(values) > 6 else ""
     return printable(" (%s%s)" % (shown, more)) if values else ""
+
+
+def _value(one: "Value") -> str:
+    """Return a value with the line of the file that it was read from."""
+    return "%s=%s" % (one.name, one.value) + (" line %d" % one.line if one.file and one.line else "")
 
 
 def _difference(one: "Version", job: "Job") -> Iterator[str]:

@@ -57,9 +57,14 @@ def changed(version: "Version", parent: "Optional[Version]") -> tuple[str, ...]:
     """Return what is not as in the parent: kinds of parts, names of files; () for a first version."""
     if parent is None:
         return ()
-    was = {(one.kind, one.name): one.hash for one in parent.parts}
-    now = {(one.kind, one.name): one.hash for one in version.parts}
+    was, now = _hashes(parent, version), _hashes(version, parent)
     return tuple(dict.fromkeys(_name(*key) for key in (*now, *was) if was.get(key) != now.get(key)))
+
+
+def _hashes(one: "Version", other: "Version") -> dict[tuple[str, str], str]:
+    """Return the parts of *one* that can be compared: where nobody has read the other's files, not its files."""
+    files = all(any(part.kind in FILES for part in each.parts) for each in (one, other))
+    return {(part.kind, part.name): part.hash for part in one.parts if files or part.kind not in FILES}
 
 
 def diff(version: "Version", parent: "Optional[Version]") -> str:
