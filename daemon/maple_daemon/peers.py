@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 import socket
 import struct
+from functools import lru_cache
 from typing import NamedTuple
 
 SO_PEERGROUPS = 59  # since Linux 4.13; the socket module has no name for it
 _OVERFLOW = "/proc/sys/kernel/overflowuid"
-MOST_GROUPS = 65536  # NGROUPS_MAX of Linux
+_MOST_AT_ONCE = 1024  # bytes that Python's getsockopt takes, which are 256 groups
 
 
 class Peer(NamedTuple):
@@ -27,13 +28,23 @@ class Stranger(Exception):
 
 def peer_of(connection: socket.socket) -> Peer:
     """Return who connected. Raises `Stranger` for the overflow uid, which stands for everybody who has no uid here."""
-    pid, uid, gid = struct.unpack("3i", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
-    uid &= 0xFFFFFFFF
-    if uid == overflow_uid() or uid == 0xFFFFFFFF:
+    pid, uid, gid = _credentials(connection)
+    return Peer(pid, uid, frozenset((gid, *_groups(connection, pid))), started(pid))
+
+
+def uid_of(connection: socket.socket) -> int:
+    """Return who connected, and nothing more of him. Raises `Stranger`."""
+    return _credentials(connection)[1]
+
+
+def _credentials(connection: socket.socket) -> tuple[int, int, int]:
+    pid, uid, gid = struct.unpack("3I", connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+    if uid in (overflow_uid(), 0xFFFFFFFF):
         raise Stranger("uid %d" % uid)
-    return Peer(pid, uid, frozenset((gid & 0xFFFFFFFF, *_groups(connection))), started(pid))
+    return pid, uid, gid
 
 
+@lru_cache(1)
 def overflow_uid() -> int:
     """Return the uid that the kernel shows for users of other namespaces."""
     try:
@@ -43,13 +54,23 @@ def overflow_uid() -> int:
         return 65534
 
 
-def _groups(connection: socket.socket) -> tuple[int, ...]:
+def _groups(connection: socket.socket, pid: int) -> tuple[int, ...]:
     """Return the supplementary groups that the peer had when it connected; none where the kernel does not say."""
     try:
-        data = connection.getsockopt(socket.SOL_SOCKET, SO_PEERGROUPS, 4 * MOST_GROUPS)
-    except OSError:
-        return ()
+        data = connection.getsockopt(socket.SOL_SOCKET, SO_PEERGROUPS, _MOST_AT_ONCE)
+    except OSError:  # there are more
+        return _groups_now(pid)
     return struct.unpack("%dI" % (len(data) // 4), data)
+
+
+def _groups_now(pid: int) -> tuple[int, ...]:
+    """Return the supplementary groups of a process (proc(5)); only a privileged one can have had others before."""
+    try:
+        with open("/proc/%d/status" % pid, "rb") as file:
+            line = next(line for line in file if line.startswith(b"Groups:"))
+        return tuple(map(int, line.split()[1:]))
+    except (OSError, ValueError, StopIteration):
+        return ()
 
 
 def started(pid: int) -> int:
