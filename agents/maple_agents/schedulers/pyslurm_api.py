@@ -33,7 +33,7 @@ def is_installed() -> bool:
 
 
 class PySlurm(SlurmCommands):
-    """The `Scheduler` of a Slurm cluster, with jobs from pyslurm.
+    """The `Scheduler` of a Slurm cluster, with jobs from pyslurm. Of an exit code from 128 on it tells 128 less.
 
     *python*: the interpreter of the child, and its options. *why_not*: why pyslurm is not asked any more, "" while it
     is.

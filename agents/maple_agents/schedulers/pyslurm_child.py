@@ -46,6 +46,8 @@ def row(job: Any) -> dict[str, Any]:
     code, signal = _told(job, "exit_code"), _told(job, "exit_code_signal")
     if isinstance(code, int):  # of some jobs it raises (25.11); then nothing is known
         found["exit_code"] = {"return_code": code, "signal": {"id": signal}}
+    if found["array_job_id"] and not found["array_task_string"]:
+        found["array_task_id"] = found["array_task_id"] or 0  # of task 0 it says no index (25.11)
     return {key: value for key, value in found.items() if value is not None}
 
 

@@ -40,6 +40,7 @@ def loaded():
                 exit_code=0, exit_code_signal=0),
             Job(id=8, user_name="bob", state="FAILED", state_reason="NonZeroExitCode", exit_code=3, exit_code_signal=0),
             Job(id=9, user_name="bob", state="CANCELLED", working_directory="/w"),
+            Job(id=11, array_id=10, user_name="bob", state="COMPLETED", exit_code=0, exit_code_signal=0),
             Job(id=12, array_id=10, array_task_id=2, user_name="bob", state="FAILED", exit_code=0, exit_code_signal=9),
             Job(id=10, array_id=10, array_tasks_waiting="3-5", user_name="bob", state="PENDING", is_batch_job=True,
                 working_directory="/w", standard_output="/w/slurm-10_4294967294.out")]
@@ -94,12 +95,12 @@ def pyslurm(tmp_path: Path, recorded: Recorded) -> Any:
 def test_jobs_are_told_by_one_child_and_no_command(pyslurm: Any, recorded: Recorded) -> None:
     """Arrays as a whole and by task; of a job whose code cannot be told none is told."""
     scheduler = pyslurm(DOUBLE)
-    found = scheduler.jobs(["7", "8", "9", "10", "10_2", "10_4"])
+    found = scheduler.jobs(["7", "8", "9", "10", "10_0", "10_2", "10_4"])
     assert (found["7"].state, found["7"].nodes, found["7"].stdout) == (JobState.RUNNING, ("n1", "n2"), "/w/slurm-7.out")
     assert found["8"].ending.exit_code == 3 and found["10_2"].ending.signal == 9
     assert (found["9"].ending.reason, found["9"].ending.exit_code) == (EndReason.CANCELLED, None)
     assert (found["10_4"].state, found["10_4"].stdout) == (JobState.QUEUED, "/w/slurm-10_4.out")
-    assert found["10"].state is JobState.QUEUED
+    assert found["10"].state is JobState.QUEUED and found["10_0"].ending.reason is EndReason.COMPLETED
     assert (scheduler.via, scheduler.why_not, scheduler.name) == ("pyslurm", "", "slurm")
     assert recorded.called() == []
 
