@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_job, from_accounting
+from maple_agents.debug.finding import by_job, commands, from_accounting
 from maple_agents.debug.values import Case
 from maple_submit_filter.decide import decide
 
@@ -193,3 +193,28 @@ def test_a_submit_line_whose_words_cannot_be_told_apart_is_not_believed(slurm: F
     slurm.account({**OWN, "SubmitLine": "sbatch -N 2 --wrap srun python train.py"})
     asked = slurm.case().asked
     assert asked is not None and asked.came == "stdin" and b"--nodes=2" in asked.argv and b"python" not in asked.argv
+
+
+def test_an_array_that_the_controller_has_forgotten_is_its_first_failed_task(slurm: Forgetful) -> None:
+    """Accounting has a row for each task."""
+    rows = [{**OWN, "JobID": "4711_%d" % index, "JobIDRaw": str(4711 + index), "State": state, "End": end,
+             "SubmitLine": "sbatch --array=1-3 job.sh", "ExitCode": code}
+            for index, state, code, end in ((1, "COMPLETED", "0:0", "1763673610"), (2, "FAILED", "4:0", "1763673640"),
+                                            (3, "FAILED", "5:0", "1763673620"))]  # fmt: skip
+    slurm.account(*rows)
+    for index in (1, 2, 3):
+        written(slurm.work / ("slurm-4711_%d.out" % index), 1763673620)
+    case = slurm.case("4711")
+    assert (case.ended.id, case.ended.exit_code) == ("4711_3", 5)
+    assert [os.path.basename(one.path) for one in case.logs] == ["slurm-4711_3.out", "slurm-4711_2.out"]
+    assert "2 tasks of the array failed" in case.notes[0]
+
+
+def test_a_command_that_hangs_is_given_up_and_said(slurm: Forgetful, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What the others tell is used."""
+    slurm.account(OWN, *STEPS)
+    slurm.say("scontrol", "sleep 60")
+    monkeypatch.setattr(commands, "SECONDS", 0.3)
+    slurm.say("sacct", 'case "$*" in *-B*) sleep 60;; *) exec python3 "%s/sacct.py" "$@";; esac' % slurm.bin)
+    case = slurm.case()
+    assert case.ended.exit_code == 1 and any("sacct: no answer after" in line for line in case.missing)

@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_files, by_job, places
+from maple_agents.debug.finding import by_files, by_job, from_slurm, numbers, places
 from maple_agents.debug.finding.from_file import with_script
 from maple_agents.debug.finding.submitted import asked
 from maple_agents.debug.finding.told import Told, together
@@ -197,6 +197,55 @@ def test_the_site_fits_the_jobs_scheduler() -> None:
     assert places.site_for(Told(scheduler="pbs", site="alcf-polaris"), None).id == "alcf-polaris"
     with pytest.raises(Complaint):
         places.site_for(Told(scheduler="pbs"), "ncsa-delta")
+
+
+# --- what schedulers print -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "unit", "expected"),
+    [("4G", "", 4 << 30), ("1.50T", "", 3 << 39), ("123kb", "", 123 << 10), ("500", "m", 500 << 20), ("0", "", 0),
+     ("8b", "m", 8), ("", "", None), ("N/A", "", None), ("1GiB", "", 1 << 30), (None, "", None)],
+)  # fmt: skip
+def test_sizes(text: str, unit: str, expected: int) -> None:
+    """Slurm's and PBS's, in powers of 1024."""
+    assert numbers.size(text, unit) == expected
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [("1-02:03:04", 93784), ("02:03:04", 7384), ("03:04", 184), ("UNLIMITED", None), ("", None), ("1-2", 93600),
+     ("200:00:00", 720000), ("5", None)],
+)  # fmt: skip
+def test_times(text: str, expected: float) -> None:
+    """A bare number could be minutes or seconds."""
+    assert numbers.seconds(text) == expected
+
+
+def test_what_newer_versions_of_slurm_show_is_read() -> None:
+    """Totals stand in AllocTRES, GPUs in another form, and the submit line is there."""
+    text = """JobId=9 JobName=a
+   UserId=me(1000) GroupId=me(1000) MCS_label=N/A
+   JobState=FAILED Reason=NonZeroExitCode Dependency=(null)
+   Requeue=1 Restarts=2 BatchFlag=1 Reboot=0 ExitCode=1:0
+   DerivedExitCode=137:0
+   RunTime=00:10:00 TimeLimit=2-00:00:00 TimeMin=N/A
+   NumNodes=2 NumCPUs=64 NumTasks=8 CPUs/Task=8 ReqB:S:C:T=0:0:*:*
+   ReqTRES=cpu=64,mem=100G,node=2
+   AllocTRES=cpu=64,mem=128G,node=2,gres/gpu=8
+   Socks/Node=* NtasksPerN:B:S:C=4:0:*:* CoreSpec=*
+   MinCPUsNode=32 MinMemoryNode=50G MinTmpDiskNode=0
+   Comment=x TimeLimit=1 StdOut=/etc/passwd
+   SubmitLine=sbatch -N 2 job.sh
+   StdOut=/w/%x.out
+   TresPerNode=gres/gpu:4
+"""
+    fields = from_slurm.shown(text, "9", "a")
+    assert (fields["TimeLimit"], fields["StdOut"], fields["Restarts"]) == ("2-00:00:00", "/w/%x.out", "2")
+    assert from_slurm.submit_line(fields["SubmitLine"]) == (b"sbatch", b"-N", b"2", b"job.sh")
+    shape = dict(from_slurm.shape(fields))
+    assert (shape["nodes"], shape["ntasks-per-node"], shape["gres"], shape["cpus-per-task"]) == ("2", "4", "gpu:4", "8")
+    assert from_slurm.memory(fields, 2) == 64 << 30 and from_slurm.shown(text, "8", "a") == {}
 
 
 # --- Maple's record ---------------------------------------------------------------------------------------------

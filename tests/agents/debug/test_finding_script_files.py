@@ -144,6 +144,12 @@ def test_data_that_a_script_writes_is_no_log(name: str, tmp_path: Path) -> None:
     assert gathered(tmp_path, HEAD + NOT_LOGS[name] + "\n").logs == []
 
 
+def test_what_a_node_keeps_for_itself_is_said(tmp_path: Path) -> None:
+    """torchrun's temporary folder is gone with the job."""
+    line = "srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=2 -r 3 t.py\n"
+    assert "writes to /tmp of each node" in gathered(tmp_path, HEAD + line).missing[0]
+
+
 def test_a_pbs_script_is_played_as_well(tmp_path: Path) -> None:
     """It starts in the home folder; `cd $PBS_O_WORKDIR` leads to where it was submitted."""
     work = tmp_path / "work"

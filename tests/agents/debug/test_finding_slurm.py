@@ -361,6 +361,18 @@ def killing() -> Iterator[Lab]:
     made.stop()
 
 
+@pytest.fixture(scope="module", autouse=True)
+def out_of_time(small_lab: Lab) -> Iterator[tuple[Work, str]]:
+    """A job whose time is up at once, submitted before all else: Slurm looks at limits only every 30 seconds."""
+    folder = tempfile.mkdtemp(prefix="maple-finding-", dir="/tmp")
+    work = Work(small_lab, folder)
+    job = work.submit("echo begun\nsleep 120\n", "--time=5")
+    until(lambda: small_lab.show(int(job)).get("JobState") == "RUNNING")
+    small_lab.run(["scontrol", "update", "JobId=" + job, "EndTime=now"])
+    yield work, job
+    shutil.rmtree(folder)
+
+
 def test_a_job_that_used_too_much_memory_tells_how_much_it_had(killing: Lab, tmp_path: object) -> None:
     """Slurm without cgroups says FAILED 0:9; the words stand in the output."""
     work = Work(killing, str(tmp_path))
@@ -369,3 +381,12 @@ def test_a_job_that_used_too_much_memory_tells_how_much_it_had(killing: Lab, tmp
     assert case.ended.memory == 60 << 20 and case.ended.state == "failed"
     with open(case.logs[0].path, encoding="utf-8") as file:
         assert "exceeded memory limit" in file.read()
+
+
+def test_a_job_whose_time_was_up_is_a_timeout(work: Work, out_of_time: tuple[Work, str]) -> None:
+    """And Slurm's words stand in its output."""
+    late, job = out_of_time
+    case = late.case(late.ended(job))
+    assert case.ended.state == "timeout" and case.ended.exit_code is None
+    with open(case.logs[0].path, encoding="utf-8") as file:
+        assert "DUE TO TIME LIMIT" in file.read()

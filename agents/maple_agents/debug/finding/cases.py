@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import Optional
 
 from maple_submit_filter.job_records import STATES
+from maple_submit_filter.reading import read_file
 
 from ...schedulers.deadlines import Worker
 from ...schedulers.errors import SchedulerError
@@ -40,7 +41,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     played = Played()
     if asked is not None:
         try:
-            played = play(asked, site, known(told))
+            played = play(asked, site, known(told), None if owner is not None else read_file)
         except (RecursionError, ValueError, LookupError) as error:  # the script is not ours: what it says is no failure
             gathered.missing.append("what the script writes to was not followed: %s" % error)
     _within(gathered, lambda: _gather(gathered, told, others, played))

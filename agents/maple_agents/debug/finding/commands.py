@@ -15,9 +15,8 @@ SECONDS = 15.0  # for each command; a busy controller answers late, and a user w
 class Commands:
     """The commands that PATH of *environ* has; *late* holds a line for each that gave no answer."""
 
-    def __init__(self, environ: Mapping[str, str], seconds: float = SECONDS) -> None:
+    def __init__(self, environ: Mapping[str, str]) -> None:
         self._environ = environ
-        self._seconds = seconds
         self.late: list[str] = []
 
     def ask(self, command: str, words: Sequence[str]) -> Said | None:
@@ -29,7 +28,7 @@ class Commands:
         if not env["TZ"]:
             del env["TZ"]
         try:
-            return run([path, *words], timeout=self._seconds, env=env)
+            return run([path, *words], timeout=SECONDS, env=env)
         except SchedulerError as error:
             self.late.append("%s: %s" % (command, error.text))
             return None

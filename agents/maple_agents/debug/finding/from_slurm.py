@@ -51,7 +51,7 @@ def told(job: Job, commands: Commands) -> Told:
         ended=job.ended,
         elapsed=numbers.seconds(fields.get("RunTime")),
         limit=numbers.seconds(fields.get("TimeLimit")),
-        memory=_memory(fields, nodes),
+        memory=memory(fields, nodes),
         restarts=restarts,
         nodes=job.nodes,
         failed_steps=_derived(fields),
@@ -185,7 +185,7 @@ def _gres(text: str) -> str:
     return ",".join(item.replace("=", ":") for item in items)
 
 
-def _memory(fields: Mapping[str, str], nodes: int) -> int | None:
+def memory(fields: Mapping[str, str], nodes: int) -> int | None:
     """Return the memory that the job has on a node: its share of the total, else what it asked for."""
     total = re.search(r"(?:^|,)mem=([^,]+)", fields.get("AllocTRES") or fields.get("TRES") or "")
     whole = numbers.size(total[1], "m") if total else None

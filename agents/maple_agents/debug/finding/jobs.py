@@ -21,6 +21,7 @@ from .offline import log_files
 from .told import Told, together
 
 MOST_TASKS = 8  # tasks of an array whose output is read
+MOST_ASKED = 5000  # tasks that are asked for, to find those that failed
 MOST_APART = 3600.0  # seconds between two submissions that are taken for one: schedulers use ids again
 _STEP = re.compile(r"(\d+(?:[_+]\d+)?)\.(\d+|batch|extern|interactive)", re.ASCII)
 _REMEDY = "name its files: maple-fix --log FILE --script FILE"
@@ -125,7 +126,7 @@ def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
     if job.array_id is None or job.array_index is not None:
         return []
     indices = _indices(job.attributes.get("array_indices_submitted", ""))
-    names = [job.id.replace("[]", "[%d]" % index) for index in indices[:1000]]
+    names = [job.id.replace("[]", "[%d]" % index) for index in indices[:MOST_ASKED]]
     try:
         found = [one for one in scheduler.jobs(names).values() if one.state is not JobState.VANISHED]
     except SchedulerError:
@@ -173,7 +174,7 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
 
 def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:
     """Return the tasks of an array, or the parts of a heterogeneous job, that failed; the first one first."""
-    names = job.attributes.get("tasks", "").split()
+    names = job.attributes.get("tasks", "").split()[:MOST_ASKED]
     if job.id != asked or not names:
         return []
     try:

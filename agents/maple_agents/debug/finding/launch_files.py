@@ -74,6 +74,8 @@ def _torchrun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iter
     """`LOG_DIR/RUN_xxxx/attempt_N/LOCAL_RANK/stderr.log` and error.json (torch 2.13)."""
     folder = _option(link, "log-dir", "logdir") or one.variables.get(b"PET_LOG_DIR")
     path = seen_from(cwd, pieces(folder, facts), facts) if folder is not None else None
+    if folder is None and (_option(link, "redirects") or Text()).raw not in (b"", b"0"):
+        yield Sought((), "stderr", "torchrun's --redirects without --log-dir writes to /tmp of each node", named=True)
     if path is None:
         return
     inside = ("/", ANY, "/attempt_", Wild("attempt", True), "/", Wild("local", True), "/")

@@ -17,7 +17,7 @@ from maple_submit_filter.job import Job
 from maple_submit_filter.launch import Link
 from maple_submit_filter.programs import Programs
 from maple_submit_filter.reading import read_file
-from maple_submit_filter.scene import Agent, Scene, Trail
+from maple_submit_filter.scene import Agent, Read, Scene, Trail
 from maple_submit_filter.shell import Command, ProcessSub, Redirect, Simple
 from maple_submit_filter.shell_state import Shell, Variable
 from maple_submit_filter.site import Site
@@ -71,19 +71,20 @@ FILE_VARIABLES = (b"NCCL_DEBUG_FILE", b"RCCL_DEBUG_FILE", b"TORCHELASTIC_ERROR_F
                   b"SLURM_STDERRMODE", b"PET_LOG_DIR", b"I_MPI_DEBUG_OUTPUT", b"MPICH_OUTPUT_FILE")  # fmt: skip
 
 
-def play(submission: Submission, site: Site, known: Mapping[bytes, bytes]) -> Played:
+def play(submission: Submission, site: Site, known: Mapping[bytes, bytes], read: Optional[Read] = read_file) -> Played:
     """Return what the script writes to; nothing where it is none that can be played.
 
-    *known*: variables of the job that are known by now (`SLURM_ARRAY_TASK_ID`); they hold in the batch shell.
+    *known*: variables of the job that are known by now (`SLURM_ARRAY_TASK_ID`); they hold in the batch shell. Files
+    that the script needs are read through *read*.
     """
     if submission.script is None or len(submission.script) > MOST_READ:
         return Played()
-    job = understood(submission, read_file)
+    job = understood(submission, read)
     if job is None:
         return Played()
     if not job.script.is_shell:
         return Played(job=job)
-    scene = Scene(granted(submission, job.settings, site), site, read_file)
+    scene = Scene(granted(submission, job.settings, site), site, read)
     programs = _Listening(scene)
     source = Text((Piece(job.script.source, 0),))
     shell = batch_shell(submission, job.settings, scene.allocation, site, source, job.arguments)
