@@ -8,6 +8,7 @@ is told of it.
 from __future__ import annotations
 
 import base64
+import hashlib
 from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any, NamedTuple
@@ -18,6 +19,7 @@ from maple_submit_filter.frames import FileFacts, Request, pack_request
 
 from .limits import Bounds, Busy, Limits
 from .peers import Peer
+from .sections import variables_of, words_of
 
 USUAL = Bounds(rate=0.5, burst=20)  # readings that one user's submissions may start: a second in the long run, at once
 WAIT_SECONDS = 30.0  # that a submission waits for its reading: later its files may be those of another
@@ -25,6 +27,7 @@ RUN_SECONDS = 35.0  # after which a reading is over, whatever became of it
 TRIES, PAUSE, LONG_PAUSE = 3, 60.0, 3600.0  # readings that come to nothing, seconds until the next; after so many
 MOST_WAITING, MOST_OF_USER = 16 << 20, 64  # bytes of all, submissions of one
 MOST_HELD = 32 << 20  # bytes of facts and extracts
+AT_ONCE = 64 << 10  # bytes of a script that is looked through for variables while others wait: half a millisecond
 _BESIDES = 512
 
 
@@ -74,6 +77,7 @@ class Readings:
         self.on, self._without, self._told = False, without, told
         self._clock, self._limits = clock, Limits(bounds, clock)
         self._waiting = _Line()
+        self._keys: OrderedDict[tuple[int, bytes], bytes] = OrderedDict()  # of exactly this submission: of its files
         self._tried: OrderedDict[tuple[int, bytes], tuple[int, float]] = OrderedDict()
         self._under_way: OrderedDict[tuple[int, str], tuple[bytes, bytes]] = OrderedDict()  # record → key, cwd
         self._running: dict[int, float] = {}
@@ -84,7 +88,7 @@ class Readings:
         """Return what the front of this submission should have read, None for nothing."""
         if not self.on or not key or self._without & peer.gids or len(request.submission.script or b"") > MOST_READ:
             return None
-        uid, record = peer.uid, record_id(request)
+        uid, record, key = peer.uid, record_id(request), self._key(peer.uid, key, request)
         known = self._known.get((uid, key))
         if known == () or self._is_tried(uid, key):
             return None
@@ -99,6 +103,15 @@ class Readings:
             self._note_try(uid, key)
         self._told("wish", 1)
         return Wish(record, tuple(FileFacts(_bytes(one.path), _bytes(one.facts)) for one in known or ()))
+
+    def _key(self, uid: int, exact: bytes, request: Request) -> bytes:
+        """Return what tells submissions apart that may lead to other files: a version, and where it is submitted."""
+        found = self._keys.get((uid, exact))
+        if found is None:
+            short = len(request.submission.script or b"") <= AT_ONCE
+            found = self._keys[uid, exact] = _key_of(request) if short else exact
+            _bound(self._keys, 20_000)
+        return found
 
     def take(self, uid: int, record: str) -> dict[str, Any] | None:
         """Return the submission of that record, else the one of the user's that waits longest; None: there is none.
@@ -133,6 +146,7 @@ class Readings:
         """Hold nothing of anybody: it may be read otherwise now, or somebody was purged."""
         self._known, self._extracts, self._waiting = _Held(), _Held(), _Line()
         self._tried.clear()
+        self._keys.clear()
         self._under_way.clear()
 
     def _is_tried(self, uid: int, key: bytes) -> bool:
@@ -201,6 +215,17 @@ class _Held:
         self._size += _size(looked)
         while self._size > self._most:
             self._size -= _size(self._held.popitem(last=False)[1])
+
+
+def _key_of(request: Request) -> bytes:
+    one = request.submission
+    variables = variables_of(one, one.script or b"")
+    words = (one.scheduler.encode(), one.came.encode(), one.cwd, one.script or b"", *words_of(request))
+    made = hashlib.sha256()
+    for text in (*words, *(b"%s=%s" % pair for pair in sorted(variables.items()))):
+        made.update(b"%d:" % len(text))
+        made.update(text)
+    return made.digest()
 
 
 def _size(looked: tuple[Looked, ...]) -> int:

@@ -1,4 +1,4 @@
-"""A real front before a double of sbatch, a real daemon, and between them the real process that reads a user's files."""
+"""A real front before a double of sbatch, a real daemon, and between them the process that reads a user's files."""
 
 from __future__ import annotations
 

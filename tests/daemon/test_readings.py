@@ -9,6 +9,7 @@ from typing import Any, Optional, cast
 
 import pytest
 from maple_daemon import readings
+from maple_daemon.exact import key_of
 from maple_daemon.limits import Bounds
 from maple_daemon.peers import Peer
 from maple_daemon.queries import Questions
@@ -31,22 +32,25 @@ class Place:
         self.last: dict[int, str] = {}
 
     def wish(
-        self, key: bytes = b"k", uid: int = 1, gids: frozenset[int] = frozenset(), script: bytes = b"x"
-    ) -> Optional[Wish]:
-        """What the front of a submission is told."""
-        submission = Submission("slurm", (b"sbatch", b"job.sh"), script, "file", b"job.sh", b"/w", uid, {})
-        request = Request(os.urandom(16), os.urandom(32), submission, 1)
+        self, name: bytes = b"k", uid: int = 1, gids: frozenset[int] = frozenset(), script: bytes = b"x",
+        **environment: str,
+    ) -> Optional[Wish]:  # fmt: skip
+        """What the front of a submission, one for each name, is told."""
+        variables = {name.encode(): value.encode() for name, value in environment.items()}
+        argv = (b"sbatch", b"--comment=" + name, b"job.sh")
+        submission = Submission("slurm", argv, script, "file", b"job.sh", b"/w", uid, variables)
+        request = Request(os.urandom(16), os.urandom(32), submission, 2)
         self.last[uid] = record_id(request)
-        return self.readings.wish(request, Peer(1, uid, gids, 1), key)
+        return self.readings.wish(request, Peer(1, uid, gids, 1), key_of(request, uid, b""))
 
     def take(self, uid: int = 1, record: str = "") -> Optional[str]:
         """The record that a process of the user's is given."""
         told = self.readings.take(uid, record)
         return told["record"] if told else None
 
-    def read(self, key: bytes = b"k", uid: int = 1, looked: tuple[Looked, ...] = FACTS) -> None:
+    def read(self, name: bytes = b"k", uid: int = 1, looked: tuple[Looked, ...] = FACTS) -> None:
         """A submission, and the reading of its files."""
-        self.wish(key, uid)
+        self.wish(name, uid)
         record = self.take(uid, self.last[uid])
         assert record == self.last[uid]
         self.readings.done(uid, record, looked)
@@ -64,6 +68,14 @@ def test_a_submission_is_wished_for_once_and_then_watched() -> None:
     wish = place.wish()
     assert wish is not None
     assert [one[:2] for one in wish.unless] == [(b"/w/train.py", b"1 2 3"), (b"/w/absent", b"")]
+
+
+def test_variables_that_the_job_does_not_depend_on_make_no_other_version() -> None:
+    """Of whose files all is known; those that its script names do."""
+    place = Place()
+    place.wish(script=b"srun python $MODEL", NCCL_DEBUG="1", MODEL="a.py")
+    assert place.wish(script=b"srun python $MODEL", NCCL_DEBUG="2", MODEL="a.py") is None
+    assert place.wish(script=b"srun python $MODEL", NCCL_DEBUG="2", MODEL="b.py") is not None
 
 
 def test_where_no_file_was_looked_for_there_is_nothing_to_watch() -> None:
