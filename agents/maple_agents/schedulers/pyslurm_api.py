@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import sys
 from collections.abc import Mapping, Sequence
 
@@ -33,7 +34,7 @@ def is_installed() -> bool:
 
 
 class PySlurm(SlurmCommands):
-    """The `Scheduler` of a Slurm cluster, with jobs from pyslurm. Of an exit code from 128 on it tells 128 less.
+    """The `Scheduler` of a Slurm cluster, with jobs from pyslurm; exit codes that it does not tell are scontrol's.
 
     *python*: the interpreter of the child, and its options. *why_not*: why pyslurm is not asked any more, "" while it
     is.
@@ -54,12 +55,14 @@ class PySlurm(SlurmCommands):
         self._python = python
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
-        """Return the jobs that the controller has in memory, all of them: whose are meant, is picked by who asked."""
-        if not self.why_not:
-            found = self._from_child()
-            if found is not None:
-                return found
-        return super()._jobs_now(which, all_states)
+        """Return the jobs that are asked for and that the controller has in memory, each task of an array alone."""
+        found = None if self.why_not else self._from_child()
+        if found is None:
+            return super()._jobs_now(which, all_states)
+        asked = [job for job in _picked(found, which[0], which[1]) if all_states or not job.over]
+        unsure = [dict(job.attributes) for job in asked if job.over and not job.attributes.get("exit_code")]
+        detailed = {job.id: job for job in self._with_details(unsure)} if unsure else {}
+        return [detailed.get(job.id, job) for job in asked]
 
     def _from_child(self) -> list[Job] | None:
         """Return the jobs; None where the controller refused, and where pyslurm is not asked any more."""
@@ -76,3 +79,15 @@ class PySlurm(SlurmCommands):
 
     def _give_up(self, why: str) -> None:
         self.why_not, self.via = why or "it said nothing", SlurmCommands.via
+
+
+def _picked(jobs: Sequence[Job], option: str, value: str) -> list[Job]:
+    """Return the jobs that squeue would give for `-u NAME`, or for `-j ID,ID`: of an id with all its tasks."""
+    if option == "-u":
+        return [job for job in jobs if job.owner == value]
+    wanted = {_base(one) for one in value.split(",")}
+    return [job for job in jobs if _base(job.id) in wanted]
+
+
+def _base(job_id: str) -> str:
+    return re.split("[_+]", job_id)[0]

@@ -29,8 +29,8 @@ def answers(text: str, names: Mapping[str, str]) -> dict[str, dict[str, str]]:
         if "\n" in name:
             text = text.replace("JobName=%s\n   UserId=" % name, "JobName=\n   UserId=")
     heads = list(_HEAD.finditer(text))
-    ends = [one.start() for one in heads[1:]] + [len(text)]
-    records = [(_id(head), text[head.end() : end]) for head, end in zip(heads, ends, strict=True)]
+    ends = [one.start() for one in heads[1:]] + [len(text)]  # one more than heads where there is none
+    records = [(_id(head), text[head.end() : end]) for head, end in zip(heads, ends)]
     seen = [job_id for job_id, _ in records]
     return {job_id: _fields(record) for job_id, record in records if seen.count(job_id) == 1}
 

@@ -93,23 +93,34 @@ def pyslurm(tmp_path: Path, recorded: Recorded) -> Any:
 
 
 def test_jobs_are_told_by_one_child_and_no_command(pyslurm: Any, recorded: Recorded) -> None:
-    """Arrays as a whole and by task; of a job whose code cannot be told none is told."""
+    """Arrays as a whole and by task."""
     scheduler = pyslurm(DOUBLE)
-    found = scheduler.jobs(["7", "8", "9", "10", "10_0", "10_2", "10_4"])
+    found = scheduler.jobs(["7", "10", "10_0", "10_2", "10_4"])
     assert (found["7"].state, found["7"].nodes, found["7"].stdout) == (JobState.RUNNING, ("n1", "n2"), "/w/slurm-7.out")
-    assert found["8"].ending.exit_code == 3 and found["10_2"].ending.signal == 9
-    assert (found["9"].ending.reason, found["9"].ending.exit_code) == (EndReason.CANCELLED, None)
+    assert found["10_2"].ending.signal == 9
     assert (found["10_4"].state, found["10_4"].stdout) == (JobState.QUEUED, "/w/slurm-10_4.out")
     assert found["10"].state is JobState.QUEUED and found["10_0"].ending.reason is EndReason.COMPLETED
     assert (scheduler.via, scheduler.why_not, scheduler.name) == ("pyslurm", "", "slurm")
     assert recorded.called() == []
 
 
-def test_jobs_of_a_user_are_his(pyslurm: Any) -> None:
+def test_an_exit_code_that_is_not_sure_comes_from_scontrol(pyslurm: Any, recorded: Recorded) -> None:
+    """pyslurm says 3 of 131, too, and raises for some; what scontrol has forgotten is not known."""
+    shown = "JobId=8 JobName=x\n   UserId=bob(1)\n   Requeue=1 Restarts=0 BatchFlag=1 Reboot=0 ExitCode=131:0\n"
+    recorded.answer("scontrol", ("*", shown, "", 1))
+    found = pyslurm(DOUBLE).jobs(["8", "9"])
+    assert (found["8"].ending.exit_code, found["9"].ending.exit_code) == (131, None)
+    assert found["9"].ending.reason is EndReason.CANCELLED
+    recorded.answer("scontrol", ("*", "", "", 1))
+    assert pyslurm(DOUBLE).jobs(["8"])["8"].ending.exit_code is None
+
+
+def test_jobs_of_a_user_are_his(pyslurm: Any, recorded: Recorded) -> None:
     """Those that are over only where they are asked for."""
     scheduler = pyslurm(DOUBLE)
     assert [job.id for job in scheduler.jobs_of("ann")] == ["7"]
     assert {job.id for job in scheduler.jobs_of("bob")} == {"10_3", "10_4", "10_5"}
+    recorded.answer("scontrol", ("*", "", "", 1))
     assert "8" in {job.id for job in scheduler.jobs_of("bob", ended=True)}
 
 
@@ -182,7 +193,7 @@ def loaded():
                   allocated_nodes=one["nodes"], working_directory=one["current_working_directory"],
                   submit_time=one["submit_time"], start_time=one["start_time"], end_time=one["end_time"],
                   command=one["command"], comment=one["comment"], is_batch_job=True,
-                  exit_code=0 if status & 127 else status >> 8, exit_code_signal=status & 127)
+                  exit_code=0 if status & 127 else (status >> 8) % 128, exit_code_signal=status & 127)
 """
 )
 
@@ -192,12 +203,12 @@ def test_on_a_real_slurm_it_says_what_the_commands_say(lab_of: Any, pyslurm: Any
     lab = lab_of(GPU2X2)
     scheduler = pyslurm(OF_A_REAL_SLURM, environ=lab.environment())
     script = tmp_path / "job.sh"
-    script.write_text("#!/bin/bash\nexit 5\n")
+    script.write_text("#!/bin/bash\nexit 137\n")
     words = ["--time=5", "--mem=1", "-c1"]
     ids = [scheduler.submit(str(script), [*words, *more], "/tmp") for more in ([], ["--hold", "--array=1-3"])]
     commands = SlurmCommands(environ=lab.environment(), as_json=False)
     ended = wait(scheduler, ids[:1], time.monotonic() + 60, Pace(0.2, 1.0, 0.2))[ids[0]]
-    assert (ended.state, ended.ending.exit_code, scheduler.why_not) == (JobState.FINISHED, 5, "")
+    assert (ended.state, ended.ending.exit_code, scheduler.why_not) == (JobState.FINISHED, 137, "")
     asked = [ids[0], ids[1], ids[1] + "_2"]
     for one, other in zip(scheduler.jobs(asked).values(), commands.jobs(asked).values(), strict=True):
         for field in dataclasses.fields(one):
