@@ -18,6 +18,7 @@ from maple_submit_filter.decide import MOST_READ
 from maple_submit_filter.frames import FileFacts, Request, pack_request
 
 from .limits import Bounds, Busy, Limits
+from .log import log
 from .peers import Peer
 from .sections import variables_of, words_of
 
@@ -138,6 +139,7 @@ class Readings:
         if not key:
             return
         self._told("reading", 1)
+        log().info("reading", record=record, uid=uid, files=sum(bool(one.digest) for one in looked))
         self._tried.pop((uid, key), None)
         self._known.put((uid, key), tuple(one._replace(extract="") for one in looked))
         self._extracts.put((uid, cwd), tuple(one for one in looked if one.extract))

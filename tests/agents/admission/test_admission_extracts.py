@@ -7,6 +7,7 @@ import json
 import os
 import shutil
 import socket
+import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -168,6 +169,29 @@ def test_a_file_whose_extract_holds_a_secret_is_kept_nowhere(tmp_path: Path) -> 
     rows = {row[0]: row for row in told(tmp_path)["looked"]}
     assert rows[str(path)][2] and not rows[str(path)][3]
     assert rows[str(tmp_path / "c.yaml")][3]
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
+@pytest.mark.parametrize("service, believed", [("", False), ("12345", True), ("12346", False), ("x", False)])
+def test_who_is_not_the_service_is_told_nothing(service: str, believed: bool) -> None:
+    """Root, the user and the service's own uid are believed; whoever else listens there is not."""
+    name = "\0maple-test-%d" % os.getpid()
+    program = (
+        "import os, socket, sys\n"
+        "os.setresuid(12345, 12345, 12345)\n"
+        "listening = socket.socket(socket.AF_UNIX); listening.bind(sys.argv[1].replace('@', chr(0)))\n"
+        "listening.listen(); print(flush=True)\n"
+        "one, _ = listening.accept(); said = one.recv(9)\n"
+        "one.sendall(b'MPJ1' + (14).to_bytes(4, 'big') + b'{\"found\": true}'[:14]) if said else None\n"
+        "print(len(said), flush=True); one.recv(1)\n"
+    )
+    words = ["/usr/bin/python3", "-c", program, name.replace("\0", "@")]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as other:
+        assert other.stdout is not None and other.stdout.readline() == b"\n"
+        with pytest.raises((OSError, ValueError)):
+            telling.Service(name, service).tell({"record": "ab"})
+        assert (other.stdout.readline() == b"9\n") == believed
+        other.kill()
 
 
 def _there(folder: Path) -> None:
