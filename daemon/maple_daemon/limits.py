@@ -41,10 +41,11 @@ class Limits:
         self._tokens: dict[int, tuple[float, float]] = {}  # uid → what is left, and when that was
 
     def enter(self, uid: int) -> None:
-        """Count a connection. Raises `Busy` when there are too many; then it is not counted."""
+        """Count a connection and its request. Raises `Busy` when there are too many; then it is no connection."""
         mine = self._open.get(uid, 0)
         if mine >= self._bounds.open or self._all >= self._bounds.all:
             raise Busy("connections")
+        self.ask(uid)
         self._open[uid] = mine + 1
         self._all += 1
 

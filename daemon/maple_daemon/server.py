@@ -10,17 +10,16 @@ from collections.abc import Callable
 from maple_submit_filter import frames
 
 from . import queries
+from .accepting import Accepting
 from .handlers import Forged, Handled, Handler
 from .limits import Busy, Limits
 from .log import cause, log
-from .peers import Peer, Stranger, peer_of
+from .peers import Peer, Stranger, peer_of, uid_of
 
 READ_SECONDS = 2.0  # for a whole request: the front sends it at once
 LEARN_SECONDS = 3.0  # that a helper may take before the front carries back what it learnt
 SEND_SECONDS = 2.0
 MOST_LEARNT = 2 << 20  # bytes; two rewritten scripts as long as any that is read come to half of it
-BACKLOG = 1024
-AT_ONCE = 16  # connections accepted before those that are open are looked at again
 
 
 class Server:
@@ -29,28 +28,42 @@ class Server:
     def __init__(self, handler: Handler, limits: Limits, count: Callable[[str], None]) -> None:
         self._handler, self._limits, self._count = handler, limits, count
         self._open: set[asyncio.Task[None]] = set()
-        self._server: asyncio.Server | None = None
+        self._accepting: Accepting | None = None
         self.questions: queries.Questions | None = None
 
     async def start(self, listening: socket.socket) -> None:
         """Accept on a socket that is bound already."""
-        self._server = await asyncio.start_unix_server(self._accepted, sock=listening, backlog=AT_ONCE)
-        listening.listen(BACKLOG)  # that asyncio takes for the number to accept in one go, too
+        self._accepting = Accepting(listening, self._come)
 
     async def stop(self, seconds: float = 1.0) -> None:
         """Accept no more, and let what is being answered end within *seconds*."""
-        if self._server is not None:
-            self._server.close()
+        if self._accepting is not None:
+            self._accepting.stop()
         if self._open:
             _, left = await asyncio.wait(self._open, timeout=seconds)
             for task in left:
                 task.cancel()
             await asyncio.gather(*left, return_exceptions=True)
 
-    async def _accepted(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
-        task = asyncio.current_task()
-        assert task is not None
+    def _come(self, one: socket.socket) -> None:
+        """Take a connection in, or refuse it before it has cost anything."""
+        try:
+            uid = uid_of(one)
+            self._limits.enter(uid)
+        except (Stranger, Busy, OSError) as error:
+            one.close()
+            self._count("stranger" if isinstance(error, Stranger) else "busy")
+            return
+        task = asyncio.get_running_loop().create_task(self._accepted(one))
         self._open.add(task)
+        task.add_done_callback(lambda done: self._left(done, uid))
+
+    def _left(self, task: asyncio.Task[None], uid: int) -> None:
+        self._open.discard(task)
+        self._limits.leave(uid)
+
+    async def _accepted(self, one: socket.socket) -> None:
+        reader, writer = await asyncio.open_unix_connection(sock=one)
         try:
             self._count(await self._connection(reader, writer))
         except (OSError, EOFError, asyncio.TimeoutError, asyncio.IncompleteReadError):
@@ -59,32 +72,21 @@ class Server:
             log().error("not answered", why=cause(error))
             self._count("failed")
         finally:
-            self._open.discard(task)
             writer.transport.abort()  # what was written is in the kernel's hands, or nobody reads it
 
     async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
         writer.transport.set_write_buffer_limits(0)  # `drain` waits until all is written
         try:
-            peer = peer_of(writer.get_extra_info("socket"))
-            self._limits.enter(peer.uid)
-        except Stranger:
-            return "stranger"
-        except Busy:
-            return "busy"
-        try:
-            return await self._talk(reader, writer, peer)
+            return await self._talk(reader, writer, peer_of(writer.get_extra_info("socket")))
         except Busy:
             return "busy"
         except Forged:
             return "forged"
         except ValueError:
             return "garbled"
-        finally:
-            self._limits.leave(peer.uid)
 
     async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> str:
         """Answer one request, then take what a helper may have learnt of it."""
-        self._limits.ask(peer.uid)
         async with asyncio.timeout(READ_SECONDS):
             head = await reader.readexactly(8)
         if self.questions is not None and head[:4] in queries.KINDS:

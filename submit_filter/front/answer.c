@@ -13,6 +13,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -62,15 +63,18 @@ static bool exchange(int fd, const struct buffer *request, struct buffer *frame,
     return memcmp(frame->at, "MPR1", 4) == 0 && size <= MAX_REPLY && receive(fd, frame, 8 + size, deadline);
 }
 
+/* Where more wait to be accepted than fit, connecting waits too, until the deadline: the daemon refuses a crowd fast. */
 static int connect_daemon(const struct config *config) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer;
     socklen_t size = sizeof peer;
     if (config->socket[0] == '\0' || strlen(config->socket) >= sizeof address.sun_path) return -1;
     memcpy(address.sun_path, config->socket, strlen(config->socket) + 1);
-    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+    int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    const struct timeval most = {config->socket_ms / 1000, config->socket_ms % 1000 * 1000};
     if (fd < 0) return -1;
-    if (connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
+    if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most) == 0 &&
+        connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
         (peer.uid == 0 || peer.uid == getuid() || peer.uid == config->service_uid))
         return fd;
@@ -154,9 +158,9 @@ static void forget(struct reply *reply) {
 }
 
 /* Ask the daemon on *fd*; what it cannot decide, because that takes a file of the user's, the helper can. */
-static bool ask_daemon(const struct config *config, int fd, const struct buffer *request, struct reply *reply,
+static bool ask_daemon(int64_t deadline, int fd, const struct buffer *request, struct reply *reply,
                        const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
-    return exchange(fd, request, &reply->frame, now_ms() + config->socket_ms) && read_reply(reply, nonce, hash);
+    return exchange(fd, request, &reply->frame, deadline) && read_reply(reply, nonce, hash);
 }
 
 /* Tell the daemon what the helper learnt, if that can be done without waiting. */
@@ -171,8 +175,9 @@ static void teach(int fd, const struct reply *reply, const unsigned char nonce[N
 bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
          const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
     memset(reply, 0, sizeof *reply);
+    int64_t deadline = now_ms() + config->socket_ms;
     int daemon = connect_daemon(config);
-    bool answered = daemon >= 0 && ask_daemon(config, daemon, request, reply, nonce, hash) && !reply->ask_helper;
+    bool answered = daemon >= 0 && ask_daemon(deadline, daemon, request, reply, nonce, hash) && !reply->ask_helper;
     struct reading reading = reply->reading;
     if (!answered) {
         struct buffer told = {NULL, 0, 0, false};
