@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import os
+import pickle
 import resource
 import shutil
 import signal
@@ -12,8 +13,8 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator
-from typing import Optional
+from collections.abc import Callable, Iterable, Iterator
+from typing import Optional, TypeVar
 
 from maple_submit_filter import frames
 from maple_submit_filter.frames import Change, Reply, Request
@@ -28,14 +29,15 @@ MENDED = b"# by the daemon\n"
 class Broken(Daemon):
     """A daemon whose code is changed before it starts (*first*: Python), within limits, as another user.
 
-    *below*: the folder for its files, where that is not to be /tmp.
+    *under*: the words of a command that starts it.
     """
 
     def __init__(
-        self, first: str = "", limits: Optional[dict[int, int]] = None, uid: Optional[int] = None, **settings: object
-    ) -> None:
+        self, first: str = "", limits: Optional[dict[int, int]] = None, uid: Optional[int] = None,
+        under: tuple[str, ...] = (), **settings: object,
+    ) -> None:  # fmt: skip
         super().__init__(**settings)  # type: ignore[arg-type]
-        self.first, self.limits, self.uid = first, limits or {}, uid
+        self.first, self.limits, self.uid, self.under = first, limits or {}, uid, under
         os.chmod(self.folder, 0o755)
         if uid is not None:
             os.chown(self.folder, uid, uid)
@@ -43,7 +45,7 @@ class Broken(Daemon):
     def start(self, wait: bool = True) -> "Broken":
         """Start it, and wait until it listens."""
         program = self.first + "\nfrom maple_daemon.cli.daemon import main; main()"
-        words = [sys.executable, "-c", program, "--config", self.folder + "/daemon.toml"]
+        words = [*self.under, sys.executable, "-c", program, "--config", self.folder + "/daemon.toml"]
         who = {} if self.uid is None else {"user": self.uid, "group": self.uid, "extra_groups": []}
 
         def before() -> None:
@@ -70,6 +72,33 @@ class Broken(Daemon):
         if self.process is not None and self.process.poll() is None:
             self.stop(signal.SIGKILL)
         shutil.rmtree(self.folder, ignore_errors=True)
+
+
+Result = TypeVar("Result")
+
+
+def as_user(uid: int, act: Callable[[], Result], groups: Iterable[int] = ()) -> Result:
+    """What comes of it in a process of that user, who is in his own group and *groups*; it raises what that raises."""
+    read, write = os.pipe()
+    pid = os.fork()
+    if pid == 0:
+        os.setgroups(list(groups))
+        os.setresgid(uid, uid, uid)
+        os.setresuid(uid, uid, uid)
+        try:
+            told: tuple[bool, object] = (True, act())
+        except BaseException as error:
+            told = (False, error)
+        with os.fdopen(write, "wb") as file:
+            pickle.dump(told, file)
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read, "rb") as file:
+        well, made = pickle.load(file)
+    os.waitpid(pid, 0)
+    if not well:
+        raise made
+    return made  # type: ignore[no-any-return]
 
 
 def until(holds: Callable[[], bool], seconds: float = 60) -> None:
@@ -124,7 +153,7 @@ def _listen(path: str, treat: Callable[[socket.socket], None], backlog: int, uid
     os.write(told, b"x")
     while True:
         caller, _ = one.accept()
-        with caller, contextlib.suppress(OSError):
+        with caller, contextlib.suppress(OSError, ValueError):
             treat(caller)
 
 

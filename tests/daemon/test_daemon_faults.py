@@ -132,21 +132,42 @@ def test_only_root_the_caller_and_the_service_s_own_user_are_heard(
             as_bare(stand)
 
 
-def test_a_full_queue_is_not_waited_for(stand: Stand) -> None:
-    """Nobody accepts, and no more connections fit; the front's deadline is longer than the test may take."""
+def _crowd(path: str) -> list[socket.socket]:
+    """Connections that nobody accepts, so many that no more fit."""
+    waiting: list[socket.socket] = []
+    refused = 0
+    while refused < 5:  # the first to come is accepted, which makes room for another
+        one = socket.socket(socket.AF_UNIX)
+        one.setblocking(False)
+        waiting.append(one)
+        if one.connect_ex(path):
+            refused += 1
+            time.sleep(0.05)
+    return waiting
+
+
+def test_a_full_queue_is_waited_for_until_the_deadline(stand: Stand) -> None:
+    """Nobody accepts, and no more connections fit: the script goes as written."""
     with double(lambda one: time.sleep(600), backlog=0) as path:
-        waiting: list[socket.socket] = []
-        refused = 0
-        while refused < 5:  # the first to come is accepted, which makes room for another
-            one = socket.socket(socket.AF_UNIX)
-            one.setblocking(False)
-            waiting.append(one)
-            if one.connect_ex(path):
-                refused += 1
-                time.sleep(0.05)
-        without_helper(stand, path, 60_000)
+        crowd = _crowd(path)
+        without_helper(stand, path, 300)
         as_bare(stand)
-        for one in waiting:
+        for one in crowd:
+            one.close()
+
+
+def test_who_finds_the_queue_full_is_answered_once_there_is_room(stand: Stand) -> None:
+    """The crowd is refused after a while; the front's deadline is later."""
+
+    def treat(one: socket.socket) -> None:
+        one.settimeout(0.5)
+        one.sendall(rightly(one))
+
+    with double(treat, backlog=0) as path:
+        crowd = _crowd(path)
+        without_helper(stand, path)
+        assert stand.run(True, ["job.sh"]).script == ASKED + MENDED
+        for one in crowd:
             one.close()
 
 
