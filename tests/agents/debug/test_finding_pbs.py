@@ -45,7 +45,7 @@ class Place:
             "Output_Path": "pbs01:%s/train.o30" % self.folder, "Error_Path": "pbs01:%s/train.e30" % self.folder,
             "Variable_List": "PBS_O_HOME=/home/a,PBS_O_WORKDIR=%s,PBS_O_LOGNAME=a" % self.folder,
             "Submit_arguments": "".join(WORD % word for word in words), "Resource_List.walltime": "00:10:00",
-            "resources_used.walltime": "00:01:30", "Resource_List.mem": "64gb",
+            "resources_used.walltime": "00:01:30", "Resource_List.mem": "64gb", "resources_used.mem": "90gb",
         }  # fmt: skip
         return {**told, **{name.replace("__", "."): value for name, value in more.items()}}
 
