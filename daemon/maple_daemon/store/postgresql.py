@@ -26,7 +26,6 @@ _AT_FAULT = ("22", "23", "54")
 _BYTES = {
     "decisions": ("key", "learnt"),
     "versions": ("told", "script"),
-    "part_values": ("told", "id"),
     "records": ("told",),
     "outcomes": ("told",),
     "standings": ("told",),

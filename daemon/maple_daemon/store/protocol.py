@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from typing import NamedTuple, Protocol
 
-from maple_submit_filter.job_records import Outcome, Record, Value, Version
+from maple_submit_filter.job_records import Outcome, Record, Version
 
 LEAST_USERS = 3  # that sums are told over, whatever is set: of two, each would know the other
 
@@ -96,9 +96,6 @@ class Store(Protocol):
 
     def versions(self, uid: int, lineage: str = "", limit: int = 100) -> list[Version]:
         """Return a user's versions, the newest first, of one lineage or of all; what cannot be read is left out."""
-
-    def values(self, uid: int, parts: Sequence[str]) -> list[Value]:
-        """Return what was read of parts with these hashes before, by this user, what was kept last first."""
 
     def keep_record(self, record: Record) -> None:
         """Remember a submission, and count it; one that is there already is neither kept nor counted again."""

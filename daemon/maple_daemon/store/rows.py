@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import zlib
 from collections.abc import Sequence
@@ -65,20 +64,6 @@ def outcome(row: Sequence[Any]) -> Outcome | None:
     """Return the outcome of a row (told), None where it cannot be read."""
     try:
         return Outcome(**json.loads(row[0]))
-    except (ValueError, TypeError):
-        return None
-
-
-def of_value(value: Value, uid: int, at: float) -> tuple[object, ...]:
-    """Return uid, the part's hash, a hash of the rest as key, when, and all of it as JSON."""
-    told = _json(list(value))
-    return uid, value.part, hashlib.sha256(told.encode()).digest(), at, told
-
-
-def value(row: Sequence[Any]) -> Value | None:
-    """Return the value of a row (told), None where it cannot be read."""
-    try:
-        return Value(*json.loads(row[0]))
     except (ValueError, TypeError):
         return None
 

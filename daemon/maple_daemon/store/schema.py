@@ -76,6 +76,11 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE TABLE notices (name TEXT PRIMARY KEY NOT NULL, number {int} NOT NULL)",
         ),
     ),
+    (
+        "m005_what_nobody_read",
+        # A version has the values of its parts; a part is looked for among versions, which tell what stood above it.
+        ("DROP TABLE part_values",),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
@@ -83,13 +88,12 @@ KEYS = {
     "versions": "id, uid",
     "records": "id, uid",
     "decisions": "key",
-    "part_values": "uid, part, id",
     "outcomes": "job, uid",
     "standings": "uid, lineage, change",
     "tried": "uid, code, fact",
 }
 TABLES = (
-    "decisions", "versions", "part_values", "records", "outcomes", "counts", "standings", "tried", "notices",
+    "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices",
 )  # fmt: skip
 
 

@@ -6,7 +6,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from maple_submit_filter.job_records import Outcome, Record, Value, Version
+from maple_submit_filter.job_records import Outcome, Record, Version
 
 from . import rows, trials
 from .expiry import purge_old, purge_user
@@ -46,10 +46,7 @@ class SqlStore:
 
     def keep_version(self, version: Version) -> None:
         """Remember a version and what was read of its parts."""
-        self._run.change(
-            _insert("versions", "id, uid, lineage, at, told, script", [rows.of_version(version)]),
-            self._of_parts(version),
-        )
+        self._run.change(_insert("versions", "id, uid, lineage, at, told, script", [rows.of_version(version)]))
 
     def renew_version(self, version: Version) -> bool:
         """Put what is known of a version now in place of what was."""
@@ -58,7 +55,7 @@ class SqlStore:
         where = (version.id, version.uid)
         if not self._run.rows("SELECT 1 FROM versions WHERE id = ? AND uid = ?", where):
             return False
-        return self._run.change(Change(change, [(told[4], *where)]), self._of_parts(version))[0] == 1
+        return self._run.change(Change(change, [(told[4], *where)]))[0] == 1
 
     def version(self, uid: int, version: str) -> Version | None:
         """Return a user's version of that id."""
@@ -72,14 +69,6 @@ class SqlStore:
             "SELECT told, script FROM versions WHERE uid = ? %s ORDER BY at DESC, id LIMIT ?" % where, values
         )
         return _read(rows.version, found)
-
-    def values(self, uid: int, parts: Sequence[str]) -> list[Value]:
-        """Return what was read of these parts before."""
-        found = []
-        for part in dict.fromkeys(parts):
-            asked = "SELECT told FROM part_values WHERE uid = ? AND part = ? ORDER BY at DESC, id"
-            found += self._run.rows(asked, (uid, part))
-        return _read(rows.value, found)
 
     def keep_record(self, record: Record) -> None:
         """Remember a submission, and count it."""
@@ -222,11 +211,6 @@ class SqlStore:
             except NotKept:  # the job has a record already, or is no text
                 return False
         return False
-
-    def _of_parts(self, version: Version) -> Change:
-        values = [rows.of_value(one, version.uid, self._clock()) for one in version.values]
-        again = "ON CONFLICT (uid, part, id) DO UPDATE SET at = excluded.at"
-        return _insert("part_values", "uid, part, id, at, told", values, again)
 
 
 def _insert(

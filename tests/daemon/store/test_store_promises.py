@@ -31,7 +31,8 @@ def filled(store: Store) -> None:
 def told(store: Store, uid: int) -> list[object]:
     """All that a user can get."""
     found: list[object] = [store.decision(b"key", uid)] if store.decision(b"key", uid) else []
-    found += store.versions(uid) + store.versions(uid, "train") + store.values(uid, ["p1", "p2"])
+    found += store.versions(uid) + store.versions(uid, "train")
+    found += [store.standing(uid, "train", "c1")] if store.standing(uid, "train", "c1") else []
     found += store.records(uid) + store.records(uid, job="17") + store.records(uid, version="v1")
     return found + store.unjoined(0, uid)
 
@@ -54,6 +55,7 @@ def test_another_user_gets_nothing_and_changes_nothing(store: Store) -> None:
     assert not store.join("r2", OTHER, "18", "filter")
     assert not store.move_record("r2", OTHER, "v2")
     store.keep_outcomes([outcome(uid=OTHER, state="failed")])
+    assert not store.keep_standing(Known(OTHER, "train", "c1", NOW, "forged"), "{}")
     assert told(store, 1001) == before
     store.purge(NOW, Caps(), uid=OTHER)
     assert told(store, 1001) == before
@@ -76,7 +78,6 @@ def test_a_version_comes_back_as_it_was_and_is_not_overwritten(store: Store) -> 
     renewed = first._replace(values=(Value("framework", "pytorch", "train.py", 1, "p3", "program"),))
     assert store.renew_version(renewed)
     assert store.versions(1001) == [renewed]
-    assert store.values(1001, ["p3"]) == list(renewed.values)
 
 
 def test_versions_come_newest_first_by_lineage_and_no_more_than_asked(store: Store) -> None:
@@ -85,16 +86,6 @@ def test_versions_come_newest_first_by_lineage_and_no_more_than_asked(store: Sto
         store.keep_version(version("v%d" % number, at=NOW + number // 2, lineage="ab"[number % 2]))
     assert [one.id for one in store.versions(1001)] == ["v4", "v5", "v2", "v3", "v0", "v1"]
     assert [one.id for one in store.versions(1001, "a", limit=2)] == ["v4", "v2"]
-
-
-def test_values_are_found_by_the_hash_of_their_part(store: Store) -> None:
-    """Each once, the one kept last first; a value may be long."""
-    long = Value("arguments", "x" * 20_000, "train.py", 3, "p1", "program")
-    store.keep_version(version(values=(long,)))
-    store.keep_version(version("v2", values=(long, long._replace(name="b", part="p2"))))
-    assert store.values(1001, ["p1", "p1", "none"]) == [long]
-    assert len(store.values(1001, ["p2", "p1"])) == 2
-    assert store.values(1001, []) == []
 
 
 def test_a_record_is_joined_once_and_to_a_job_of_its_own(store: Store) -> None:

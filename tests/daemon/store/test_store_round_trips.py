@@ -52,11 +52,10 @@ def store(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
 @few
 @given(VERSIONS)
 def test_a_version(store: Store, one: Version) -> None:
-    """With every text that a file name or an argument may be, and its values by their parts."""
+    """With every text that a file name or an argument may be."""
     mine = one._replace(uid=next(USERS))
     store.keep_version(mine)
     assert store.versions(mine.uid) == [mine] == store.versions(mine.uid, mine.lineage)
-    assert set(store.values(mine.uid, [value.part for value in mine.values])) == set(mine.values)
 
 
 @few
