@@ -30,15 +30,20 @@ static void bound(int resource, rlim_t most) {
     if (setrlimit(resource, &limit) != 0) _exit(127);
 }
 
-/* It yields to everybody, starts nothing, writes nothing, gains no privilege, and is ended where it hangs. */
-static void restrain(void) {
+/* It yields to everybody, the submission before all, and is ended where it hangs. */
+static void yield(void) {
     sigset_t empty;
-    sigemptyset(&empty);
-    for (int number = 1; number < _NSIG; number++) (void)signal(number, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, &empty, NULL);
-    (void)alarm(SECONDS);
     if (nice(NICER) < 0) errno = 0; /* what it returns may be below 0 without any failure */
     (void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS);
+    sigemptyset(&empty);
+    (void)signal(SIGALRM, SIG_DFL);
+    (void)sigprocmask(SIG_SETMASK, &empty, NULL);
+    (void)alarm(SECONDS);
+}
+
+/* It starts nothing, writes nothing and gains no privilege; no signal is left ignored. */
+static void restrain(void) {
+    for (int number = 1; number < _NSIG; number++) (void)signal(number, SIG_DFL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
     (void)umask(077);
     bound(RLIMIT_CPU, CPU_SECONDS);
@@ -46,6 +51,7 @@ static void restrain(void) {
     bound(RLIMIT_NPROC, 0);
     bound(RLIMIT_FSIZE, 0);
     bound(RLIMIT_CORE, 0);
+    bound(RLIMIT_AS, MEMORY);
 }
 
 /* Is there anything to read? A file that is looked at may hang: so nobody waits for us any more. */
@@ -61,9 +67,9 @@ static _Noreturn void become_child(const struct config *config, const struct rea
     char flags[] = "-BIS";
     char *const argv[] = {(char *)(uintptr_t)python, flags, (char *)(uintptr_t)config->child,
                           (char *)(uintptr_t)config->path, (char *)(uintptr_t)reading->record, NULL};
-    restrain();
+    yield();
     if (all_hold(reading)) _exit(0);
-    bound(RLIMIT_AS, MEMORY);
+    restrain();
     execve(python, argv, environment);
     _exit(127);
 }
