@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from maple_agents.cli.complaint import Complaint
 from maple_agents.debug.finding import by_files, by_job, from_slurm, numbers, places
+from maple_agents.debug.finding.cases import case_of
 from maple_agents.debug.finding.from_file import with_script
 from maple_agents.debug.finding.submitted import asked
 from maple_agents.debug.finding.told import Told, together
@@ -168,6 +169,19 @@ def test_the_first_that_says_anything_holds() -> None:
     assert (both.reason, both.script, both.missing) == ("NonZeroExitCode, x", b"#!", ("a", "b"))
     assert together([Told(state="unknown"), maple]).exit_code == 0
     assert not Told(id="1", missing=("x",)).knows
+
+
+def test_secrets_in_lines_for_people_are_masked(tmp_path: Path) -> None:
+    """In names of files that a script writes to, and in the scheduler's own words."""
+    token = "hf_" + "abcdefghijklmnopqrstuvwxyz" + "01234567"
+    script = b"#!/bin/bash\npython t.py > log.%s\n" % token.encode()
+    told = Told(
+        scheduler="slurm", id="1", state="failed", nodes=("n",), script=script, work_dir=str(tmp_path),
+        reason="Comment %s" % token, missing=("at https://me:secret@host/x",), stdout="/dev/null",
+    )  # fmt: skip
+    case = case_of(told, "generic-slurm")
+    said = repr((case.missing, case.notes, case.ended))
+    assert token not in said and "secret@" not in said and said.count("[masked]") >= 3
 
 
 def test_a_part_of_a_heterogeneous_job_concludes_nothing() -> None:

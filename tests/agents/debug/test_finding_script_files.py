@@ -171,6 +171,12 @@ def test_two_hundred_files_are_read_and_the_others_counted(tmp_path: Path) -> No
     assert made.notes == ["60 further log files are not read"]
 
 
+def test_of_many_files_that_are_not_there_some_are_named(tmp_path: Path) -> None:
+    """And the others counted."""
+    made = gathered(tmp_path, HEAD + "".join("python t.py > %d.log\n" % number for number in range(50)))
+    assert len(made.missing) == 11 and made.missing[-1] == "40 further files that the script names are not there"
+
+
 def test_what_is_no_regular_file_is_never_opened(tmp_path: Path) -> None:
     """A FIFO would wait for ever, a device has no end, a folder is none; a link to a file counts."""
     os.mkfifo(tmp_path / "r.0.out")

@@ -255,6 +255,15 @@ def test_a_job_that_waits_has_no_logs_and_a_reason(work: Work) -> None:
     assert "CANCELLED" in work.case(work.ended(job)).ended.reason
 
 
+def test_a_job_that_was_cancelled_before_it_began_has_no_output_to_miss(work: Work) -> None:
+    """Nothing is said of files that nobody could have written."""
+    job = work.submit("srun python train.py > train.log\n", "--hold")
+    work.lab.cancel(int(job))
+    case = work.case(work.ended(job))
+    assert (case.ended.state, case.logs, case.missing) == ("cancelled", (), ())
+    assert case.notes == ("the job was ended before it began",)
+
+
 def test_a_step_of_a_job_and_a_part_of_a_heterogeneous_one_are_the_job(work: Work) -> None:
     """`4711.0` is asked for as 4711; `4711+1` is a part, and 4711 the part that failed."""
     job = work.submit("srun true\nexit 2\n")

@@ -4,13 +4,17 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
 from maple_submit_filter.job_records import STATES
 from maple_submit_filter.reading import read_file
+from maple_submit_filter.scene import Read
+from maple_submit_filter.site import Site
+from maple_submit_filter.submission import Submission
 
+from ...models.masking import masked
 from ...schedulers.deadlines import Worker
 from ...schedulers.errors import SchedulerError
 from ..values import Case, Ended, LogFile
@@ -31,19 +35,12 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     are read first.
     """
     owner = told.owner if os.geteuid() == 0 and told.owner not in (None, 0) else None
-    told = with_script(told, owner)
+    told = _limits(with_script(told, owner))
     site = places.site_for(told, site_id)
     asked = submitted.asked(told, site)
-    told = _limits(told)
-    window = _window(told, owner)
-    gathered = Gathered(window, told.nodes)
+    gathered = Gathered(_window(told, owner), told.nodes)
     gathered.given(logs)
-    played = Played()
-    if asked is not None:
-        try:
-            played = play(asked, site, known(told), None if owner is not None else read_file)
-        except (RecursionError, ValueError, LookupError) as error:  # the script is not ours: what it says is no failure
-            gathered.missing.append("what the script writes to was not followed: %s" % error)
+    played = _played(told, asked, site, gathered, None if owner is not None else read_file)
     _within(gathered, lambda: _gather(gathered, told, others, played))
     return Case(
         ended=ended(told, places.gpu_memory(told, site)),
@@ -53,9 +50,28 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
         name=os.path.basename(told.path) or told.name,
         logs=tuple(gathered.logs),
         before=told.before,
-        missing=tuple(dict.fromkeys((*told.missing, *gathered.missing, *gathered.walk.unreadable))),
-        notes=tuple(dict.fromkeys((*told.notes, *gathered.notes))),
+        missing=_lines((*told.missing, *gathered.missing, *gathered.walk.unreadable)),
+        notes=_lines((*told.notes, *gathered.notes)),
     )
+
+
+def _played(told: Told, asked: Optional[Submission], site: Site, gathered: Gathered, read: Optional[Read]) -> Played:
+    """Return what the script writes to. The script is not ours: whatever stands in it is no failure here."""
+    try:
+        return play(asked, site, known(told), read) if asked is not None else Played()
+    except (RecursionError, ValueError, LookupError) as error:
+        gathered.missing.append("what the script writes to was not followed: %s" % error)
+        return Played()
+
+
+def _lines(said: Iterable[str]) -> tuple[str, ...]:
+    """Return lines for people, each once; names of files and comments may hold secrets."""
+    return tuple(dict.fromkeys(masked(line) for line in said))
+
+
+def _never_began(told: Told) -> bool:
+    """Return whether the scheduler gave the job no node before somebody ended it."""
+    return told.state == "cancelled" and not told.nodes and told.by != "Maple"
 
 
 def _within(gathered: Gathered, gather: object) -> None:
@@ -67,7 +83,9 @@ def _within(gathered: Gathered, gather: object) -> None:
 
 def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Played) -> None:
     values = outputs.values_of(told)
-    if told.state != "pending":
+    if _never_began(told):
+        gathered.notes.append("the job was ended before it began")
+    elif told.state != "pending":
         outputs.add(gathered, told, played.job, values)
         own = gathered.window
         for one in others:
@@ -125,7 +143,7 @@ def ended(told: Told, gpus_memory: Optional[int] = None) -> Ended:
         state=told.state if told.state in STATES else "unknown",
         exit_code=told.exit_code,
         signal=told.signal,
-        reason=told.reason,
+        reason=masked(told.reason),
         submitted=told.submitted,
         started=told.started,
         ended=told.ended,

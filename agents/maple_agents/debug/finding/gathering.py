@@ -14,6 +14,7 @@ from .sought import Role, Sought
 from .walking import Found, Walk, Window, regular
 
 MOST = 200  # files that are read for one job
+MOST_MISSED = 10  # lines on files that the script names and that are not there
 _FIRST = ("error-file", "stderr", "both", "rank", "stdout", "trace", "scheduler")
 _SAME_FILE = ("stdout", "stderr")
 
@@ -62,6 +63,7 @@ class Gathered:
     def sought(self, wanted: Iterable[Sought]) -> None:
         """Add what was changed while the job ran of the files that the script and its launchers write."""
         taken: list[tuple[Found, Sought]] = []
+        before = len(self.missing)
         for one in wanted:
             if not one.path:
                 self.missing.append("%s: it is not known where that is" % one.about)
@@ -71,6 +73,9 @@ class Gathered:
             taken += fitting
             if one.named and not fitting:
                 self._not_found(one, found)
+        more = len(self.missing) - before - MOST_MISSED
+        if more > 0:
+            self.missing[before + MOST_MISSED :] = ["%d further files that the script names are not there" % more]
         taken.sort(key=lambda pair: _order(pair[0], pair[1]))
         room = MOST - len(self.logs)
         kept = 0
