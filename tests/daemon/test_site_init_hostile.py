@@ -235,7 +235,7 @@ def test_a_limit_that_is_not_enforced_or_that_a_qos_exceeds_is_not_drafted(recor
         slurm(recorded, ENFORCED, qos_="big|PartitionMaxNodes,PartitionTimeLimit|||||\n"), "ours", TODAY, str(tmp_path)
     )
     gpu = parse(text.encode(), "ours.toml").partition["gpu"]
-    assert (gpu.max_nodes, gpu.max_walltime) == (None, None) and "# max_nodes = 4" in text
+    assert (gpu.max_nodes, gpu.max_walltime) == (None, None) and "# some QOS may exceed max_nodes = 4" in text
 
 
 def test_of_a_partition_the_first_word_counts() -> None:
@@ -304,3 +304,14 @@ def test_the_text_is_toml_without_our_reader() -> None:
     """Another judge reads the same."""
     text = text_of(System("slurm", nodes=(node("n1"),)), Machine(), "ours", TODAY)
     assert tomllib.loads(text)["node"]["a100x4"]["gpus"] == 4
+
+
+def test_a_node_as_later_releases_write_it() -> None:
+    """Features are a list there, and CPUs kept for the system are said."""
+    row = {"name": "n1", "gres": "gpu:h100:4(S:0-1)", "features": ["ib", "h100"], "partitions": ["gpu", "all"]}
+    later = {**row, "boards": 1, "sockets": 2, "cores": 32, "threads": 2, "cpus": 128, "effective_cpus": 120}
+    found = node_of({**later, "real_memory": 515000, "architecture": "x86_64"})
+    assert found == Seen("n1", ("gpu", "all"), 4, ("h100",), 64, 60, 2, 515000, ("ib", "h100"), "x86_64")
+    text = text_of(System("slurm", nodes=(found,)), Machine(), "ours", TODAY)
+    kind = parse(text.encode(), "ours.toml").node["h100x4"]
+    assert (kind.cores, kind.cores_allocatable, kind.memory_gib, kind.gpu_vendor) == (64, 60, 503, "nvidia")

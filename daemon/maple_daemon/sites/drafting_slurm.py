@@ -120,6 +120,7 @@ def qos(text: str) -> tuple[list[Place], set[str]]:
             Place(
                 said["name"],
                 "qos",
+                notes=() if "DenyOnLimit" in said["flags"] else ("a job beyond its limits waits, and is not refused",),
                 min_nodes=least.get("node"),
                 max_nodes=most.get("node"),
                 max_walltime=duration(said["maxwall"]),
@@ -140,11 +141,12 @@ def tres(text: str) -> dict[str, int]:
 def _bent(place: Place, bends: set[str]) -> Place:
     """A limit that a QOS may exceed proves nothing of a job, so it is only told."""
     notes = list(place.notes)
-    if "nodes" in bends and (place.max_nodes or place.min_nodes):
-        notes.append("max_nodes = %s, min_nodes = %s, which some QOS may exceed" % (place.max_nodes, place.min_nodes))
-        place = place._replace(max_nodes=None, min_nodes=None)
-    if "time" in bends and place.max_walltime:
-        notes.append("max_walltime = %d s, which some QOS may exceed" % place.max_walltime)
+    if "nodes" in bends:
+        told = (("min_nodes", place.min_nodes), ("max_nodes", place.max_nodes))
+        notes += ["some QOS may exceed %s = %d" % (key, value) for key, value in told if value is not None]
+        place = place._replace(min_nodes=None, max_nodes=None)
+    if "time" in bends and place.max_walltime is not None:
+        notes.append("some QOS may exceed max_walltime = %d s" % place.max_walltime)
         place = place._replace(max_walltime=None)
     return place._replace(notes=tuple(notes))
 
@@ -161,6 +163,8 @@ def _notes(config: Mapping[str, str], plugins: list[str], private: list[str]) ->
         )
     if private:
         yield "what PrivateData = %s hides from the user who drafted this" % ",".join(private)
+    if config.get("EnforcePartLimits") == "NO":
+        yield "EnforcePartLimits = NO: a job beyond the limits of a partition is accepted, and waits"
     if "associations" in config.get("AccountingStorageEnforce", ""):
         yield "whether a job must name its account: [demand.account]"
     if config.get("AccountingStorageType", "").endswith("/none"):

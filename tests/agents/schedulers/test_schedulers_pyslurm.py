@@ -141,6 +141,12 @@ def test_a_child_that_fails_is_the_last_one(pyslurm: Any, does: str) -> None:
         scheduler._python = ("/nonexistent/never-started",)
 
 
+def test_what_pyslurm_prints_itself_is_no_answer(pyslurm: Any) -> None:
+    """It goes to stderr, and the jobs are told."""
+    scheduler = pyslurm('import os\nos.write(1, b"loading...")\nprint("{}", flush=True)\n' + DOUBLE)
+    assert (scheduler.jobs(["7"])["7"].state, scheduler.why_not) == (JobState.RUNNING, "")
+
+
 def test_a_controller_that_refuses_is_asked_again_later(pyslurm: Any) -> None:
     """This question goes to the commands, the next one to pyslurm."""
     refused = DOUBLE + "\ndef loaded(): raise RPCError('Unable to contact slurm controller')\n"
