@@ -162,6 +162,7 @@ class Looker:
         known = await self._known(draft.peer.uid, user)
         version = versions.version_of(told, known, draft.at)
         if version.id in user.versions:
+            self._find_current(draft.peer.uid, version.id, known)
             return version.id
         reuse = versions.reuse(told, known)
         data = await self._ask(draft, tuple(one.hash for one in reuse.again))
@@ -175,6 +176,12 @@ class Looker:
         self.seen(version._replace(script=b""))
         self._write.do(lambda store: store.keep_version(version), len(version.script))
         return version.id
+
+    def _find_current(self, uid: int, base: str, known: list[versions.Known]) -> None:
+        """Find the version of a base that has the files as they were last read, where that is not known yet."""
+        if (uid, base) not in self._current:
+            newest = next((one.version.id for one in known if versions.version_id(one.version) == base), base)
+            put(self._current, (uid, base), newest, MOST_BRIEFS)
 
     async def _known(self, uid: int, user: User) -> list[versions.Known]:
         """Return the user's versions, the newest first."""

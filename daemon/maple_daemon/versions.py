@@ -56,8 +56,11 @@ class Reuse(NamedTuple):
     again: tuple[Part, ...]
 
 
-def version_id(told: Told) -> str:
-    """Return the id of a state of a job: of the user, the scheduler, the content, the words and the variables."""
+def version_id(told: Told | Version) -> str:
+    """Return the id of a state of a job: of the user, the scheduler, the content, the words and the variables.
+
+    Files are left out: of a version whose files are others than those it was first seen with, it is the first one's.
+    """
     made = hashlib.sha256()
     words = [one.hash for one in told.parts if one.kind in AROUND]
     for word in (str(told.uid), told.scheduler, told.script_hash, *words):

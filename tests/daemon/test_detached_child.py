@@ -156,6 +156,22 @@ def test_an_edited_script_reads_no_file_again(site: Site) -> None:
     assert values["learning_rate"]["line"] == 5
 
 
+def test_a_service_that_was_started_anew_knows_which_files_were_last(site: Site) -> None:
+    """A submission that nobody has read for yet is of the version with these."""
+    site.submit()
+    site.values({"epochs": "3"})
+    site.stand.write("conf.yaml", b"epochs: 5\n")
+    site.submit()
+    until(site, "reading", 2)
+    edited = newest(site)["id"]
+    site.daemon.stop()
+    site.configure(child=site.stand.write("nothing.py", b""))
+    site.daemon.start()
+    site.submit()
+    records = written(site.daemon, 3)
+    assert [one["version"] == edited for one in records] == [False, True, True]
+
+
 def test_files_that_were_not_read_are_not_called_changed(site: Site) -> None:
     """Of a version whose files nobody has read nothing is said of them."""
     site.submit()
