@@ -21,8 +21,7 @@
 
 #include "front.h"
 
-/* Wait until *fd* is ready; false when the deadline has passed. */
-static bool ready(int fd, short events, int64_t deadline) {
+bool ready(int fd, short events, int64_t deadline) {
     for (;;) {
         int64_t left = deadline - now_ms();
         struct pollfd one = {fd, events, 0};
@@ -114,12 +113,12 @@ static _Noreturn void become_helper(const struct config *config, int fd) {
     _exit(127);
 }
 
-static void end_helper(pid_t helper) {
+void end_process(pid_t process) {
     const struct timespec pause = {0, 1000000};
-    (void)kill(-helper, SIGKILL);
-    (void)kill(helper, SIGKILL);
-    for (int i = 0; i < 100; i++) { /* a helper stuck in the kernel must not hold the submission */
-        if (waitpid(helper, NULL, __WALL | WNOHANG) != 0) return;
+    (void)kill(-process, SIGKILL);
+    (void)kill(process, SIGKILL);
+    for (int i = 0; i < 100; i++) { /* one stuck in the kernel must not hold the submission */
+        if (waitpid(process, NULL, __WALL | WNOHANG) != 0) return;
         (void)nanosleep(&pause, NULL);
     }
 }
@@ -146,7 +145,7 @@ static bool ask_helper(const struct config *config, const struct buffer *request
     if (helper > 0) {
         (void)setpgid(helper, helper);
         answered = exchange(ours, request, frame, deadline);
-        end_helper(helper);
+        end_process(helper);
     }
     if (ours >= 0) close(ours);
     return answered;
@@ -177,7 +176,8 @@ bool ask(const struct config *config, const struct buffer *request, struct reply
     memset(reply, 0, sizeof *reply);
     int64_t deadline = now_ms() + config->socket_ms;
     int daemon = connect_daemon(config);
-    bool answered = daemon >= 0 && ask_daemon(deadline, daemon, request, reply, nonce, hash) && !reply->ask_helper;
+    bool answered = daemon >= 0 && ask_daemon(deadline, daemon, request, reply, nonce, hash) && !reply->ask_helper &&
+                    conditions_hold(reply, now_ms() + config->socket_ms);
     struct reading reading = reply->reading;
     if (!answered) {
         struct buffer told = {NULL, 0, 0, false};
@@ -185,7 +185,8 @@ bool ask(const struct config *config, const struct buffer *request, struct reply
         const struct buffer *asked = told.size > 0 && !told.broken ? &told : request;
         if (reading.record[0] != '\0') reply->frame.at = NULL; /* the wish points into it */
         forget(reply);
-        answered = ask_helper(config, asked, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper;
+        answered = ask_helper(config, asked, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper &&
+                   conditions_hold(reply, now_ms() + config->socket_ms);
         free(told.at);
         if (answered && daemon >= 0) teach(daemon, reply, nonce);
         if (!answered) forget(reply);

@@ -179,7 +179,7 @@ static bool take(struct reply *reply, struct seen *seen, unsigned tag, const str
         return reply->offer_has_script = field->size > 0 && field->size <= MAX_SCRIPT;
     case R_OFFER_ARGV: return add_word(&reply->offer_argv, &seen->offered, field);
     case R_OFFER_AUDIT: reply->offer_audit = *field; return true;
-    case R_CONDITION: return still_holds(field);
+    case R_CONDITION: reply->conditions++; return true;
     case R_LEARNT: reply->learnt = *field; return true;
     case R_READ: if (seen->nonce && seen->hash) take_record(&reply->reading, field); return true;
     case R_READ_UNLESS: take_unless(&reply->reading, field); return true;
@@ -201,4 +201,15 @@ bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], cons
         at += 8 + field.size;
     }
     return seen.nonce && seen.hash && seen.verdict;
+}
+
+bool files_are_as_they_were(const struct reply *reply) {
+    const struct buffer *frame = &reply->frame;
+    size_t size;
+    for (size_t at = 8; at < frame->size; at += 8 + size) {
+        size = number_at(frame->at + at + 4);
+        const struct slice field = {frame->at + at + 8, size};
+        if (number_at(frame->at + at) == R_CONDITION && !still_holds(&field)) return false;
+    }
+    return true;
 }

@@ -79,6 +79,7 @@ struct reply {
     bool has_script, offer_has_script;
     struct slice script, say, audit;
     struct slice question, offer_script, offer_audit, learnt;
+    size_t conditions;    /* files that it depends on */
     struct slice earlier; /* what the helper has to know of earlier jobs; as reading */
     struct reading reading; /* also of a reply that is not believed because a file changed */
     char **argv, **offer_argv; /* NULL: as it was. NULL-terminated, words owned by the reply */
@@ -114,15 +115,19 @@ void build_request(struct buffer *to, const char *scheduler, const struct argume
                    int deadline);
 /* What the helper learnt, for the daemon to remember: it opens no file of a user's by itself. */
 void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned char nonce[NONCE_SIZE]);
-/* Read one whole reply frame; false if it is not exactly what was agreed, answers something else, or holds only while
- * files are as they were and one is not. */
+/* Read one whole reply frame; false if it is not exactly what was agreed, or answers something else. */
 bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
 
 /* The request with what the daemon said of earlier jobs, for the helper. */
 void tell_earlier(struct buffer *to, const struct buffer *request, const struct slice *earlier);
 
-/* Is a file still what it was? The field holds its path, a NUL, and its facts. */
+/* Is a file still what it was? The field holds its path, a NUL, and its facts. It may hang as long as the file does. */
 bool still_holds(const struct slice *field);
+/* All that a reply, which was read, depends on. It may hang. */
+bool files_are_as_they_were(const struct reply *reply);
+
+/* conditions.c: the same, in time; false where that cannot be said before the deadline. */
+bool conditions_hold(const struct reply *reply, int64_t deadline);
 
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
 bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
@@ -131,6 +136,10 @@ bool ask(const struct config *config, const struct buffer *request, struct reply
 /* detach.c: start the process that reads the user's files, if the daemon wants it and the site has it; nobody's child. */
 void detach(const struct config *config, const struct reading *reading);
 
+/* answer.c: wait until *fd* is ready; false when the deadline has passed. */
+bool ready(int fd, short events, int64_t deadline);
+/* answer.c: end a child of ours, and what it started in its group; one that cannot be ended is left. */
+void end_process(pid_t process);
 /* answer.c: in a child, everything but fd 0, 1 and 2. */
 void close_others(void);
 
