@@ -100,11 +100,12 @@ def answered(
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
     made = repaired or offered
     if made and earlier and for_rules(policy, mode, _codes(made)) == "repair":
-        failed = earlier.job_that_failed(submission, decision)
+        change = once("change", lambda: _change_id(submission, decision))
+        failed = earlier.job_that_failed(change)
         if failed:
             said = _taken_back(submission, made, failed) if request.terminal else b""
             return reply._replace(say=said, audit=_audit(request, site, "taken-back", mode, _codes(made), b""))
-        ran = earlier.job_that_ran(submission, decision) if made is offered else ""
+        ran = earlier.job_that_ran(change, decision) if made is offered else ""
         if ran:
             said = _as_in(submission, made, ran) if request.terminal else b""
             return reply._replace(say=said, change=_change(request, site, submission, made, "known-good", mode, once))
@@ -116,8 +117,8 @@ def answered(
     elif findings:
         reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
     if offered and request.may_ask and for_rules(policy, mode, _codes(offered)) == "repair":
-        change = _change(request, site, submission, offered, "accepted", mode, once)
-        reply = reply._replace(offer=change, question=question(submission, offered))
+        offer = _change(request, site, submission, offered, "accepted", mode, once)
+        reply = reply._replace(offer=offer, question=question(submission, offered))
     return reply
 
 
@@ -274,6 +275,13 @@ def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequenc
         change,
     )
     return audit_line(line)
+
+
+def _change_id(submission: Submission, decision: Decision) -> str:
+    from .earlier import change_of, proposed
+
+    made = proposed(decision)
+    return change_of(submission, made) if made is not None else ""
 
 
 def _taken_back(submission: Submission, made: Rewritten, job: str) -> bytes:

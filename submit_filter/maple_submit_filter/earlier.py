@@ -34,15 +34,13 @@ class Earlier(NamedTuple):
     taken_back: Mapping[str, str] = {}
     revision: bytes = b""
 
-    def job_that_failed(self, submission: Submission, decision: Decision) -> str:
-        """Return the job for which what would be changed was taken back, "" for none."""
-        made = proposed(decision)
-        return self.taken_back.get(change_of(submission, made), "") if made is not None and self.taken_back else ""
+    def job_that_failed(self, change: str) -> str:
+        """Return the job for which that change was taken back, "" for none."""
+        return self.taken_back.get(change, "")
 
-    def job_that_ran(self, submission: Submission, decision: Decision) -> str:
+    def job_that_ran(self, change: str, decision: Decision) -> str:
         """Return the job that ran with exactly what would be asked about, "" for none."""
-        made = proposed(decision)
-        known = self.good.get(change_of(submission, made)) if made is not None and self.good else None
+        made, known = proposed(decision), self.good.get(change)
         return known.job if known and made and known.grounds == grounds_of(decision, made, self.revision) else ""
 
 
