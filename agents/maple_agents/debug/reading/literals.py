@@ -16,10 +16,10 @@ Found = Sequence[tuple[int, int, int]]
 
 
 class Sort(IntEnum):
-    """What a literal promises: a bad word, a line of a traceback, the beginning of many lines, a signature."""
+    """What a literal promises: a line of a traceback, a bad word, the beginning of many lines, a signature."""
 
-    WORD = 0
-    FRAME = 1
+    FRAME = 0
+    WORD = 1
     OPENS = 2
     ANCHOR = 3
 

@@ -27,6 +27,7 @@ class Said:
     first: Order
     known: float | None = None
     count: int = 0
+    files: int = 0  # error files that say it: mostly the same as what stands in a log
     ranks: set[int] = field(default_factory=set)
     nodes: set[str] = field(default_factory=set)
     last: Place = field(default_factory=lambda: Place("", 0))
@@ -110,7 +111,10 @@ class Merged:
 
     def _more(self, said: Said, unit: Unit, story: Story) -> int:
         """Count *unit*, and once the lines like it that were only counted; return where it was said last."""
-        said.count += 0 if story.is_error_file and said.count else 1
+        if story.is_error_file:
+            said.files += 1
+        else:
+            said.count += 1
         name = (len(self._files), unit.told.key)
         more = story.more.get(unit.told.key)
         if more is None or more.count <= 0 or name in said.counted:
@@ -128,9 +132,15 @@ class Merged:
 
 
 def _worth(said: Sequence[Said], most: int) -> list[Said]:
-    """Return *most* of them in order: the worse ones, of these the first ones and the last ones."""
-    first = sorted(range(len(said)), key=lambda at: (-said[at].severity, min(at, len(said) - at)))
-    return [said[at] for at in sorted(first[:most])]
+    """Return *most* of them in order: the worse ones, of these the first ones and the last ones.
+
+    Where thousands of lines say error, a traceback among them tells more than any of these.
+    """
+
+    def rank(at: int) -> tuple[bool, int, int]:
+        return said[at].unit.traceback is None, -said[at].severity, min(at, len(said) - at)
+
+    return [said[at] for at in sorted(sorted(range(len(said)), key=rank)[:most])]
 
 
 def _known(unit: Unit) -> float | None:
@@ -169,8 +179,8 @@ def _event(said: Said, most: int) -> Event:
         Place(said.path, unit.told.number), texts[telling], said.severity, texts, tuple(line.number for line in lines),
         _exception(unit), _frame(unit), frames[-1] if frames else None, unit.chained,
         next(iter(_rank(unit) or (said.ranks if len(said.ranks) == 1 else ())), None),
-        unit.node or unit.told.told.node, at, said.known is not None, said.count, frozenset(said.ranks),
-        frozenset(said.nodes), said.last, said.behind,
+        unit.node or unit.told.told.node, at, said.known is not None, max(said.count, said.files),
+        frozenset(said.ranks), frozenset(said.nodes), said.last, said.behind,
     )  # fmt: skip
 
 

@@ -6,7 +6,6 @@ Files may be compressed, in UTF-16, still growing, cut short meanwhile, or no fi
 from __future__ import annotations
 
 import codecs
-import gzip
 import os
 import stat
 import zlib
@@ -82,14 +81,23 @@ class Opened:
             unsearched = 0
 
     def _unpacked(self, limits: Limits) -> Iterator[Block]:
-        with gzip.GzipFile(fileobj=os.fdopen(os.dup(self._fd), "rb")) as unpacked:
-            while self.bytes < limits.searched:
-                data = unpacked.read(limits.block)
-                if not data:
-                    return
+        """Yield what is unpacked, piece by piece: also of an archive that ends too early, or of several in a row."""
+        unpacker = zlib.decompressobj(31)
+        while packed := os.read(self._fd, limits.block):
+            while packed:
+                data = unpacker.decompress(packed, limits.block)
                 self.bytes += len(data)
                 yield Block(data)
-        self._told("unpacks to more than %d MiB: the rest was not read" % (limits.searched >> 20))
+                if self.bytes >= limits.searched:
+                    self._told("unpacks to more than %d MiB: the rest was not read" % (limits.searched >> 20))
+                    return
+                packed = unpacker.unused_data if unpacker.eof else unpacker.unconsumed_tail
+                if unpacker.eof and packed.startswith(GZIP):
+                    unpacker = zlib.decompressobj(31)
+                elif unpacker.eof:
+                    return  # what follows is padding
+        if not unpacker.eof:
+            self._told("not read to its end: the archive ends too early")
 
 
 def opened(path: str) -> Opened:

@@ -16,9 +16,9 @@ from .clocks import Clock, Moment
 HOST = r"[A-Za-z][A-Za-z0-9-]*\d[A-Za-z0-9-]*(?:\.[A-Za-z0-9-]+)*"
 _BRACKETED = re.compile(
     r"\[rank[ :_=]*(?P<rank>\d{1,6})\]:?[ ]?"
-    r"|\[(?:[\w.@-]*,)?(?:\d+,)(?P<tagged>\d{1,6})\](?:<\w+>)?:?[ ]?"
-    r"|\[(?P<numbered>\d{1,6})\]<std\w+>:?[ ]?"
-    r"|\[(?:default|worker|trainer|agent|role|proc|local_rank)[ :_=]?(?P<local>\d{1,4})\]:?[ ]?"
+    r"|\[(?:[\w.-]+@)?\d+,(?P<tagged>\d{1,6})\](?:<\w+>)?:"
+    r"|\[(?P<numbered>\d{1,6})\]<std\w+>:?"
+    r"|\[(?:default|worker|trainer|agent|role|proc|local_rank)[ :_=]?(?P<local>\d{1,4})\](?::|[ ])"
     r"|\[(?P<glog>[IWEFD])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) (?P<source>[^\]\s]+)\][ ]?"
     rf"|\[(?P<host>{HOST}|localhost):(?P<pid>\d+)(?::\d+)?\][ ]?"
     r"|\[(?:[\w/.-]+\.(?:py|cpp|cc|cu|h|hpp)|[\w.]+):\d+(?::[\w<>.]+)*\][ ]?"
@@ -152,8 +152,9 @@ def _worded(text: str, start: int, told: Prefix, used: Labels) -> re.Match[str] 
     found = _GLOG.match(text, start) if first in "IWEF" else None
     found = found or (_SPELLED.match(text, start) if first in "rR" else None)
     found = found or _NCCL.match(text, start) or _PALS.match(text, start)
-    if found is None and not told.node and (hosted := _HOSTED.match(text, start)) and hosted["host"] in used.hosts:
-        return hosted
+    if found is None and not told.node and (hosted := _HOSTED.match(text, start)):
+        sure = told.moment is not None and _STRICT_HOST.match(hosted["host"])  # as syslog writes it
+        return hosted if sure or hosted["host"] in used.hosts else None
     return found
 
 

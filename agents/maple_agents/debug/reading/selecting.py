@@ -268,7 +268,9 @@ class Chosen:
             self._late.append(one)
 
     def _count(self, here: Rows, key: int, sort: Sort, members: list[int]) -> None:
-        if sort == Sort.FRAME or key not in self.more and len(self.more) >= KNOWN:
+        if here.first <= self.limits.head:  # those at the beginning are kept already
+            members = [row for row in members if here.first + row not in self._kept]
+        if not members or sort == Sort.FRAME or key not in self.more and len(self.more) >= KNOWN:
             return
         more = self.more.setdefault(key, More())
         more.count += len(members)

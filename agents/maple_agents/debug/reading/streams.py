@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
@@ -110,8 +111,19 @@ def _file_labels(story: Story, lines: list[Line]) -> None:
         local = int(found[1])
     for line in lines:
         _fill(line.told, rank, local, file.node)
+    known = _global_ranks(lines)
+    for line in lines:
+        if line.told.rank is None and line.told.local is not None:
+            line.told.rank = known.get(line.told.local)
         if line.told.rank is not None:
             story.ranks[line.told.rank] = max(line.number, story.ranks.get(line.told.rank, 0))
+
+
+def _global_ranks(lines: list[Line]) -> dict[int, int]:
+    """Return the rank of each local rank, where lines tell both and there is but one."""
+    pairs = {(line.told.local, line.told.rank) for line in lines if line.told.rank is not None}
+    seen = Counter(local for local, _ in pairs)
+    return {local: rank for local, rank in pairs if local is not None and rank is not None and seen[local] == 1}
 
 
 def _fill(told: Prefix, rank: int | None, local: int | None, node: str) -> None:

@@ -10,6 +10,7 @@ FRAME = re.compile(r'(?P<indent>\s*)File "(?P<file>[^"]*)", line (?P<line>\d+)(?
 RAISED = re.compile(r"\s*(?P<name>(?:(?:[A-Za-z_]\w*|<locals>)\.)*[A-Za-z_]\w*)(?P<colon>:(?:\s.*)?)?\s*$")
 DURING = "During handling of the above exception, another exception occurred"
 DIRECT = "The above exception was the direct cause of the following exception"
+_MARKS = re.compile(r"[\s^~]+$")
 IN_GROUP = re.compile(r"\s*\| ?(?P<rest>.*)$")
 _ENDS_LIKE_ONE = re.compile(
     r"(?:Error|Exception|Interrupt|Exit|Warning|Timeout|Failure|Fault|Empty|Full|Cancelled|Iteration|Group|Found|Abort"
@@ -47,6 +48,14 @@ class Traceback:
         elif self.piped or not words.strip():
             return False
         return self._frame(words) or self._code(words) or self._raised(words, next_to)
+
+    def wants(self, words: str) -> bool:
+        """Return whether *words* are what comes next, as far as one can tell: source behind a frame, marks below it."""
+        if FRAME.match(words):
+            return self.last != "frame"
+        if not words.startswith("   "):
+            return True
+        return self.last == ("code" if _MARKS.match(words) else "frame")
 
     def would_frame(self, words: str) -> bool:
         found = FRAME.match(words)

@@ -20,13 +20,11 @@ _GOES_ON = re.compile(
     r"|\.\.\. \d+ more"
     r"|\[\s?\d+\] \S|Signal(?: code)?: |Failing at address|\*\*\* End of error|Current thread 0x|Thread 0x"
 )
+_OF_CPP = re.compile(r"frame #\d|Exception raised from|C\+\+ CapturedTraceback")
 _TELLS = re.compile(r"^\s*what\(\): |^Signal: |^\S+: error: ")
 _RULER = re.compile(r"\s*([-=*#~_!])\1{19,}\s*$")
 _FIELD = re.compile(r"\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _FAULT = re.compile(r'\s+File "(?P<file>[^"]*)", line (?P<line>\d+) in ')
-_OPENS_MANY = re.compile(
-    r"most recent call first|Exception raised from|terminate called|Fatal Python error|received signal \*\*\*"
-)
 AT_MOST, PLAIN, LOOSE, FAR, OPEN = 400, 30, 4, 400, 64
 
 
@@ -85,6 +83,7 @@ class Assembler:
         self.units: list[Unit] = []
         self._voices: dict[tuple[int | None, int | None, str], Voice] = {}
         self._clock = clock
+        self._latest: Unit | None = None
 
     def read(self, lines: Iterable[Line]) -> list[Unit]:
         """Return the units of *lines*, ordered by their first lines."""
@@ -121,6 +120,9 @@ class Assembler:
             voice.chains, voice.connector, voice.current = True, line, None
             return True
         if "Traceback (most" in words and (header := tracebacks.HEADER.match(words)):
+            if voice.box is not None:
+                voice.box.append(line)
+                self._field(voice, line)
             self._open(voice, line, bool(header["group"]))
             return True
         if voice.open and self._taken(voice, line, words, next_to):
@@ -145,20 +147,21 @@ class Assembler:
         voice.open.append(unit)
 
     def _caught(self, voice: Voice, line: Line) -> Severity:
-        """A traceback is an error, unless a warning announces it."""
+        """A traceback is an error, unless its own lines say that it is less."""
         if line.told.level:
             return min(Severity.ERROR, max(Severity.WARNING, severity("", line.told.level)))
         before = voice.before
-        if before is None or line.number - before.number != 1 or before.words.startswith((" ", "|")):
-            return Severity.ERROR
-        mild = before.told.level in ("WARNING", "INFO", "DEBUG") or before.words.startswith("Exception ignored in")
-        return Severity.WARNING if mild else Severity.ERROR
+        ignored = before is not None and before.words.startswith("Exception ignored in")
+        return Severity.WARNING if ignored else Severity.ERROR
 
     def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
-        """Give *line* to the open traceback that it goes on with: the last touched one, else the oldest."""
-        for unit in sorted(
-            voice.open, key=lambda unit: -unit.lines[-1].number if line.number - unit.lines[-1].number <= 1 else 0
-        ):
+        """Give *line* to the open traceback that it goes on with: one that wants it, the last touched, the oldest."""
+
+        def order(unit: Unit) -> tuple[bool, bool]:
+            assert unit.traceback is not None
+            return not unit.traceback.wants(words), line.number - unit.lines[-1].number > 1
+
+        for unit in sorted(voice.open, key=order):
             traceback = unit.traceback
             assert traceback is not None
             near = next_to and unit.lines[-1].number == voice.seen or again
@@ -233,6 +236,8 @@ class Assembler:
         ]
         unit = Unit(lines, Severity.FATAL, telling=telling[0] if telling else 0)
         self._place(unit, voice.fields)
+        if unit.at and any(line.words.startswith("Root Cause (first") for line in voice.box[:begun][-2:]):
+            unit.at = (unit.at[0] - 0.001, unit.at[1])  # the launcher saw it first
         self.units.append(unit)
 
     def _place(self, unit: Unit, fields: dict[str, str]) -> None:
@@ -245,6 +250,8 @@ class Assembler:
     def _more(self, voice: Voice, line: Line, next_to: bool) -> bool:
         """Add a line to the unit that it goes on with."""
         unit = voice.current
+        if _OF_CPP.match(line.words) and self._latest is not None and self._latest.lines[-1].number == line.number - 1:
+            unit, next_to = self._latest, True  # whoever said it, its frames follow at once
         if unit is None or not next_to or len(unit.lines) >= AT_MOST:
             return False
         words = line.words
@@ -261,6 +268,7 @@ class Assembler:
             return False
         unit.lines.append(line)
         self._tells(unit, line)
+        voice.current = self._latest = unit
         return True
 
     def _loosely(self, unit: Unit, line: Line) -> bool:
@@ -275,8 +283,10 @@ class Assembler:
             and told.level != before.level
         ):
             return False
-        if is_progress(line.words) or re.match(
-            r"[\w./-]+: (?:\w+: )?(?:error|warning|fatal)|\S+: line \d+:|\w+: task", line.words
+        if (
+            severity(line.words, told.level) == Severity.FATAL
+            or is_progress(line.words)
+            or re.match(r"[\w./-]+: (?:\w+: )?(?:error|warning|fatal)|\S+: line \d+:|\w+: task", line.words)
         ):
             return False
         unit.loose += 1
@@ -299,4 +309,4 @@ class Assembler:
             if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
                 unit = Unit([line], heard)
                 self.units.append(unit)
-                voice.current = unit
+                voice.current = self._latest = unit
