@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import json
+import os
 import shutil
+import subprocess
 import sys
 from pathlib import Path
 
@@ -73,3 +76,33 @@ def test_nodes_are_the_same_as_json_and_as_a_table(lab_of, tmp_path: Path) -> No
     assert "sinfo -a --json" in json_too and "sinfo -a -N" in table
     kept = [line for line in json_too.splitlines() if "where =" not in line and "cpu_arch" not in line]
     assert kept == [line for line in table.splitlines() if "where =" not in line]
+
+
+RIGHT = "#!/bin/bash\n#SBATCH --partition=gpu --nodes=2 --gpus-per-node=4 --ntasks-per-node=1\n"
+TRAINS = "srun torchrun --nnodes=2 --nproc-per-node=%d --rdzv-backend=c10d --rdzv-endpoint=$HOSTNAME:29500 train.py\n"
+
+
+@pytest.mark.parametrize(
+    ("script", "expected"),
+    [
+        (RIGHT + TRAINS % 4, set()),
+        (RIGHT + TRAINS % 8, {"MPL203"}),
+        (RIGHT.replace("=gpu ", "=nope ") + TRAINS % 4, {"MPL207"}),
+        (RIGHT.replace("=gpu --nodes=2", "=debug --nodes=3") + TRAINS.replace("2 ", "3 ", 1) % 4, {"MPL206"}),
+    ],
+    ids=["right", "ranks", "partition", "limit"],
+)
+def test_a_draft_is_a_site_that_scripts_are_held_to(lab_of, tmp_path: Path, script: str, expected: set[str]) -> None:
+    """A right script stays as it is, a wrong one is found out, before anybody has said more."""
+    lab = lab_of(GPU4)
+    (tmp_path / "site_configs").mkdir()
+    file = tmp_path / "site_configs" / "drafted.toml"
+    done = lab.run([MAPLE, "site", "init", "-o", str(file)], timeout=60)
+    assert done.returncode == 0, done.stderr
+    (tmp_path / "job.sh").write_text(script)
+    environ = {**os.environ, "MAPLE_ETC": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    words = [MAPLE, "check", "--site", "drafted", "--json", str(tmp_path / "job.sh")]
+    said = subprocess.run(words, env=environ, capture_output=True, text=True, timeout=60)
+    told = json.loads(said.stdout)
+    assert {one["code"] for one in told["findings"] if one["proven"]} == expected, told["findings"]
+    assert told["site"] == "drafted"
