@@ -188,6 +188,26 @@ def test_no_accounting_is_one_line(slurm: Forgetful) -> None:
     assert "the controller has forgotten it" in caught.value.message and "\n" not in caught.value.message
 
 
+@pytest.mark.parametrize(
+    ("line", "name", "believed"),
+    [
+        ("sbatch -N 3 job.sh a b", "job.sh", True),
+        ("sbatch -N 3 -J x job.sh", "x", True),
+        ("sbatch -N 3 -J a b job.sh", "a b", False),  # -J "a b"
+        ("sbatch -N 3 --comment a b job.sh", "job.sh", False),  # --comment "a b": the script is not called b
+        ("sbatch -N 3", "sbatch", True),
+        ("srun -N 3 x", "x", False),
+    ],
+)
+def test_a_stored_line_is_believed_where_it_gives_the_jobs_name(
+    slurm: Forgetful, line: str, name: str, believed: bool
+) -> None:
+    """Slurm stores no quotes."""
+    slurm.account({**OWN, "SubmitLine": line, "JobName": name})
+    asked = slurm.case().asked
+    assert asked is not None and (b"3" in asked.argv) is believed
+
+
 def test_a_submit_line_whose_words_cannot_be_told_apart_is_not_believed(slurm: Forgetful) -> None:
     """The stored line has no quotes: what --wrap was given is many words."""
     slurm.account({**OWN, "SubmitLine": "sbatch -N 2 --wrap srun python train.py"})

@@ -14,11 +14,11 @@ from typing import Any
 
 import pytest
 from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_files, by_job, from_slurm, numbers, places
-from maple_agents.debug.finding.cases import case_of
+from maple_agents.debug.finding import by_files, by_job, cases, from_slurm, numbers, places
 from maple_agents.debug.finding.from_file import with_script
 from maple_agents.debug.finding.submitted import asked
 from maple_agents.debug.finding.told import Told, together
+from maple_agents.debug.finding.walking import Walk
 from maple_agents.debug.values import Case
 from maple_submit_filter.closing import close
 from maple_submit_filter.decide import decide
@@ -179,9 +179,29 @@ def test_secrets_in_lines_for_people_are_masked(tmp_path: Path) -> None:
         scheduler="slurm", id="1", state="failed", nodes=("n",), script=script, work_dir=str(tmp_path),
         reason="Comment %s" % token, missing=("at https://me:secret@host/x",), stdout="/dev/null",
     )  # fmt: skip
-    case = case_of(told, "generic-slurm")
+    case = cases.case_of(told, "generic-slurm")
     said = repr((case.missing, case.notes, case.ended))
     assert token not in said and "secret@" not in said and said.count("[masked]") >= 3
+
+
+def test_a_file_server_that_does_not_answer_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known without it makes the case."""
+    over = threading.Event()
+    monkeypatch.setattr(cases, "SECONDS", 0.2)
+    monkeypatch.setattr(Walk, "files", lambda self, path: over.wait(30) and iter(()))
+    told = Told(scheduler="slurm", id="1", state="failed", nodes=("n",), work_dir=str(tmp_path), exit_code=1)
+    case = cases.case_of(told, "generic-slurm")
+    over.set()
+    assert case.ended.exit_code == 1 and case.logs == () and "a file server does not answer" in case.missing[0]
+
+
+def test_the_task_of_an_array_that_the_command_line_made_is_asked_for_again(tmp_path: Path) -> None:
+    """`sbatch --array=1-9 job.sh`, of which nobody stored the words: the one task is what failed."""
+    told = Told(
+        scheduler="slurm", id="7_3", index=3, array="7", script=SCRIPT, path="/x/job.sh", shape=(("nodes", "2"),)
+    )
+    made = asked(told, GENERIC_SLURM)
+    assert made is not None and made.argv == (b"sbatch", b"--array=3", b"/x/job.sh")
 
 
 def test_a_part_of_a_heterogeneous_job_concludes_nothing() -> None:

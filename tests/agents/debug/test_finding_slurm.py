@@ -137,10 +137,43 @@ def test_the_command_lines_options_that_nobody_stored_are_made_up_for(work: Work
     assert was is not None and was.allocation.nodes == 1
 
 
+COMMAND_LINES = [
+    ("", ["-n", "6"]),
+    ("", ["-N2", "--ntasks-per-node=2", "--gpus-per-node=2"]),
+    ("#SBATCH -N1\n", ["-N2", "-n4", "-c", "3"]),
+    ("#SBATCH --gpus-per-node=1\n", ["--nodes=2", "--ntasks=2"]),
+    ("#SBATCH -N2\n", ["--gres=gpu:a100:2", "--time=7", "-J", "a b", "--mem=100"]),
+    ("#SBATCH -N2 --ntasks-per-node=1\n", ["--ntasks-per-node=2", "--gpus-per-task=1"]),
+    ("", ["--gpus=1"]),
+]
+
+
+@pytest.mark.parametrize(("directives", "words"), COMMAND_LINES, ids=str)
+def test_what_is_made_up_plans_as_what_was_said(work: Work, directives: str, words: list[str]) -> None:
+    """The allocation of the plan is the one that the user's own words give, as far as those give one."""
+    case = work.failed(directives + "srun python train.py\nexit 1\n", *words)
+    assert case.asked is not None
+    said = case.asked._replace(argv=(b"sbatch", *(word.encode() for word in words), case.asked.path))
+    mine, theirs = decide(case.asked, case.site).plan, decide(said, case.site).plan
+    assert mine is not None and theirs is not None
+    for name in ("nodes", "tasks", "tasks_per_node", "cpus_per_task", "gpus_per_node"):
+        wanted = getattr(theirs.allocation, name)
+        assert wanted is None or getattr(mine.allocation, name) == wanted, (name, case.asked.argv)
+    made = work.lab.sbatch(*(os.fsdecode(word) for word in case.asked.argv[1:]), cwd=work.folder)
+    assert made.id is not None, made.stderr
+    again, first = work.lab.show(int(work.ended(str(made.id)))), work.lab.show(int(case.ended.id))
+    for name in ("NumNodes", "NumTasks", "CPUs/Task", "TresPerNode", "TimeLimit", "MinMemoryNode", "JobName"):
+        assert again.get(name) == first.get(name), (name, case.asked.argv)
+
+
 def test_directives_that_say_all_need_no_options(work: Work) -> None:
     """Nothing is added that the directives give already."""
-    case = work.failed("#SBATCH -N 2 --ntasks-per-node=2 -p gpu\nexit 1\n")
-    assert case.asked is not None and case.asked.argv == (b"sbatch", os.fsencode(work.folder + "/job.sh"))
+    case = work.failed("#SBATCH -N 2 --ntasks-per-node=2 -p gpu -t 5\nexit 1\n")
+    assert (
+        case.notes == ()
+        and case.asked is not None
+        and case.asked.argv == (b"sbatch", os.fsencode(work.folder + "/job.sh"))
+    )
 
 
 def test_of_an_array_the_task_that_failed_first_is_taken(work: Work) -> None:

@@ -40,6 +40,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     asked = submitted.asked(told, site)
     gathered = Gathered(_window(told, owner), told.nodes)
     gathered.given(logs)
+    gathered.notes += submitted.made_up(told, asked)
     played = _played(told, asked, site, gathered, None if owner is not None else read_file)
     _within(gathered, lambda: _gather(gathered, told, others, played))
     return Case(

@@ -55,6 +55,7 @@ def _of_record(record: Record, job_id: str, whole: bool) -> Told:
         before=made.script if made is not None and changed else None,
         path=made.path if made else "",
         argv=argv,
+        exact=argv is not None,
         **out,
     )
 

@@ -54,6 +54,8 @@ def by_job(
     told, others = _scheduled(asked, found, Commands(environ)) if found is not None else (None, [])
     if told is not None and remembered is not None and _apart(told, remembered):
         remembered = None
+    if told is not None and remembered is not None and remembered.argv is not None:
+        told = replace(told, argv=None)  # Maple knows them word by word
     known = [one for one in (told, remembered) if one is not None]
     if not any(one.knows for one in known):
         says = [line for one in known for line in one.missing]
@@ -76,7 +78,7 @@ def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
         told = replace(told, script=source_of(script), path=path, argv=None)
     if words or (script is not None and told.argv is not None):
         named = (os.fsencode(told.path),) if told.path else ()
-        told = replace(told, argv=(command, *(os.fsencode(word) for word in words), *named))
+        told = replace(told, exact=True, argv=(command, *(os.fsencode(word) for word in words), *named))
     return told
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Optional
 
 from maple_submit_filter.batch_shell import granted
@@ -20,8 +21,10 @@ from . import owners
 from .told import Told
 
 _COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
-_NUMBERS = (("nodes", "nodes"), ("ntasks", "tasks"), ("ntasks-per-node", "tasks_per_node"))
-_SAID = ("partition", "qos", "account", "constraint", "reservation")  # times are printed in another form
+_NUMBERS = (("nodes", "nodes"), ("ntasks-per-node", "tasks_per_node"), ("ntasks", "tasks"))
+_SAID = ("partition", "qos", "account", "constraint", "reservation", "time", "mem", "mem-per-cpu")
+_ELSE = {"mem": ("mem-per-cpu", "mem-per-gpu"), "mem-per-cpu": ("mem", "mem-per-gpu")}  # options that say it instead
+_PLANNED = ("--nodes=", "--ntasks", "--cpus-per-task=", "--gres=", "--gpus")
 _OF_A_JOB = (b"SLURM_", b"PBS_JOB", b"PBS_NODE", b"PBS_TASK", b"PBS_QUEUE", b"PBS_ENVIRONMENT", b"PMI_", b"OMPI_")
 
 
@@ -45,10 +48,35 @@ def asked(told: Told, site: Site) -> Optional[Submission]:
         environment=environment(told, told.script),
     )
     if told.argv is not None or scheduler != "slurm":
-        return made
+        return made if told.exact or _is_believed(made, told) else asked(replace(told, argv=None), site)
     if "+" in told.id:  # of several components: sbatch's colon says so, and nothing is concluded from the first alone
         return made._replace(argv=(argv[0], b":", *argv[1:]))
     return _as_given(made, told, site)
+
+
+def made_up(told: Told, made: Optional[Submission]) -> list[str]:
+    """Return a line where options stand in for a command line that nobody stored, and the launch plan lives by them."""
+    if made is None or made.scheduler != "slurm" or made.argv[1:2] == (b":",):
+        return []
+    words = [os.fsdecode(word) for word in made.argv[1:] if word not in (told.argv or ())]
+    shown = [word for word in words if word.startswith(_PLANNED)]
+    return ["the submit command is not known; by what the job had it said %s" % " ".join(shown)] if shown else []
+
+
+def _is_believed(made: Submission, told: Told) -> bool:
+    """Return whether the words that a scheduler stored are read as they were meant: it keeps no quotes.
+
+    `-J "a b" job.sh` is stored as `-J a b job.sh`; then the name of the job, or of the script, is another.
+    """
+    if made.scheduler != "slurm" or not told.name:
+        return True
+    job = understood(made, None)
+    if job is None:
+        return False
+    named = job.settings.value("job-name")
+    name = os.fsdecode(named) if named is not None else os.path.basename(os.fsdecode(made.path)) or told.name
+    script = os.path.basename(told.path)
+    return name == told.name and script in ("", os.path.basename(os.fsdecode(made.path)))
 
 
 def _words(told: Told, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
@@ -98,7 +126,7 @@ def environment(told: Told, script: bytes) -> dict[bytes, bytes]:
 def _as_given(made: Submission, told: Told, site: Site) -> Submission:
     """Return the submission with options for what the job had and its directives do not say."""
     shape = dict(told.shape)
-    made = _with_numbers(made, shape, site)
+    made = _with_gpus(_with_numbers(made, shape, site), shape, site)
     job = understood(made, None)
     if job is None:
         return made
@@ -106,15 +134,21 @@ def _as_given(made: Submission, told: Told, site: Site) -> Submission:
         made = _with_option(made, "array", str(told.index))
     for name in _SAID:
         wanted, said = shape.get(name, ""), job.settings.value(name)
-        if wanted and _differs(name, wanted, said, site):
+        if (
+            wanted
+            and _differs(name, wanted, said, site)
+            and not any(one in job.settings for one in _ELSE.get(name, ()))
+        ):
             made = _with_option(made, name, wanted)
+    if told.name and told.name != os.path.basename(told.path) and "job-name" not in job.settings and told.path:
+        made = _with_option(made, "job-name", told.name)
     return made
 
 
 def _differs(name: str, wanted: str, said: Optional[bytes], site: Site) -> bool:
     """Return whether the job had something that its directives do not give: the command line said so."""
     if said is not None:
-        return os.fsdecode(said) != wanted and name != "constraint"  # which Slurm writes in a form of its own
+        return name in ("partition", "qos", "account", "reservation") and os.fsdecode(said) != wanted
     default = {"partition": site.default_partition, "qos": site.default_qos or "normal"}
     return name != "account" and wanted != default.get(name, "")
 
@@ -122,21 +156,22 @@ def _differs(name: str, wanted: str, said: Optional[bytes], site: Site) -> bool:
 def _with_numbers(made: Submission, shape: Mapping[str, str], site: Site) -> Submission:
     for name, attribute in _NUMBERS:
         given = _given(made, site)
-        wanted = int(shape[name]) if shape.get(name, "").isdigit() else None
         found = getattr(given, attribute) if given is not None else None
-        if (
-            wanted is not None
-            and given is not None
-            and found != wanted
-            and not (found is None and attribute != "nodes")
-        ):
-            made = _with_option(made, name, str(wanted))
+        if given is not None and shape.get(name, "").isdigit() and found != int(shape[name]):
+            made = _with_option(made, name, shape[name]) if found is not None or name != "ntasks" else made
+    return made
+
+
+def _with_gpus(made: Submission, shape: Mapping[str, str], site: Site) -> Submission:
     given = _given(made, site)
     each = shape.get("cpus-per-task", "")
-    if given is not None and given.cpus_per_task is None and each.isdigit() and int(each) > 1:
+    if given is None:
+        return made
+    if given.cpus_per_task is None and each.isdigit() and int(each) > 1:
         made = _with_option(made, "cpus-per-task", each)
-    if given is not None and given.gpus_per_node is None and "gpu" in shape.get("gres", ""):
-        made = _with_option(made, "gres", shape["gres"])
+    if given.gpus_per_node is None and given.gpus_per_task is None:
+        name = next((name for name in ("gres", "gpus-per-task", "gpus") if shape.get(name)), "")
+        made = _with_option(made, name, shape[name]) if name else made
     return made
 
 

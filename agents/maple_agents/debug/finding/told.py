@@ -52,6 +52,7 @@ class Told:
     path: str = ""
     arguments: tuple[str, ...] = ()
     argv: tuple[bytes, ...] | None = None
+    exact: bool = False  # *argv* is known word by word, not as a line that lost its quotes
     shape: tuple[tuple[str, str], ...] = ()
     environment: tuple[tuple[bytes, bytes], ...] = ()
     notes: tuple[str, ...] = ()
