@@ -28,7 +28,7 @@ def main(conf: str, record: str) -> None:
     from maple_agents.admission import telling
 
     settings = settled.read_conf(conf)
-    lock = telling.alone(os.getuid())
+    lock = telling.alone(os.getuid(), settings.get("socket", ""))
     if lock is None:
         return
     service = telling.Service(settings.get("socket", ""), settings.get("service_uid", ""))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import fcntl
+import hashlib
 import json
 import os
 import socket
@@ -30,22 +31,21 @@ RUNTIME = "/run/user/%d"  # where pam_systemd makes the user's folder
 FILES = ("program", "config", "requirements")
 
 
-def alone(uid: int) -> BinaryIO | socket.socket | None:
-    """Return a lock of the user's that holds while it is kept, None where another process has it.
+def alone(uid: int, service: str) -> BinaryIO | socket.socket | None:
+    """Return a lock of the user's that holds while it is kept, None where another process of that service's has it.
 
     A file in the user's runtime folder; where there is none, a name of a socket that leaves nothing behind.
     """
     folder = RUNTIME % uid
+    name = "maple-reading-" + hashlib.sha256(os.fsencode(service)).hexdigest()[:12]
+    flags = os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK
     try:
         there = os.lstat(folder)
         if not stat.S_ISDIR(there.st_mode) or there.st_uid != uid or there.st_mode & 0o022:
             raise OSError
-        name = folder + "/maple-reading"
-        lock = os.fdopen(
-            os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600), "wb"
-        )
+        lock = os.fdopen(os.open(folder + "/" + name, flags, 0o600), "wb")
     except OSError:
-        return _by_name("\0maple-reading-%d" % uid)
+        return _by_name("\0%s-%d" % (name, uid))
     try:
         fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

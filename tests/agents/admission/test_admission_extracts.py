@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import os
 import shutil
@@ -194,6 +195,9 @@ def test_who_is_not_the_service_is_told_nothing(service: str, believed: bool) ->
         other.kill()
 
 
+LOCK = "maple-reading-" + hashlib.sha256(b"/run/x.sock").hexdigest()[:12]
+
+
 def _there(folder: Path) -> None:
     """As it should be."""
 
@@ -212,15 +216,15 @@ def _a_link(folder: Path) -> None:
 
 
 def _lock_a_link(folder: Path) -> None:
-    (folder / "maple-reading").symlink_to("../elsewhere")
+    (folder / LOCK).symlink_to("../elsewhere")
 
 
 def _lock_a_folder(folder: Path) -> None:
-    (folder / "maple-reading").mkdir()
+    (folder / LOCK).mkdir()
 
 
 def _lock_a_pipe(folder: Path) -> None:
-    os.mkfifo(folder / "maple-reading")
+    os.mkfifo(folder / LOCK)
 
 
 @pytest.mark.parametrize(
@@ -236,12 +240,15 @@ def test_a_user_has_one_process_that_reads(
     folder.mkdir(0o700)
     how(folder)
     monkeypatch.setattr(telling, "RUNTIME", str(folder).replace("%", "%%") + "%.0s")
-    first = telling.alone(os.getuid())
+    first = telling.alone(os.getuid(), "/run/x.sock")
     assert first is not None
     assert isinstance(first, socket.socket) == (how not in (_there, _lock_a_pipe))
-    assert telling.alone(os.getuid()) is None
+    assert telling.alone(os.getuid(), "/run/x.sock") is None
+    other = telling.alone(os.getuid(), "/run/y.sock")
+    assert other is not None
+    other.close()
     first.close()
-    again = telling.alone(os.getuid())
+    again = telling.alone(os.getuid(), "/run/x.sock")
     assert again is not None
     again.close()
     assert not (tmp_path / "elsewhere").exists()
