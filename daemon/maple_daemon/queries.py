@@ -32,6 +32,7 @@ MOST_PARTS, MOST_VALUES, MOST_TEXT = 64, 1000, 1000
 MOST_LOOKED, MOST_PATH, MOST_FACTS, MOST_EXTRACT = 64, 4096, 160, 128 << 10
 SECONDS = 2.0
 Told = dict[str, Any]
+Question = Callable[[Store, int, Told], Any]
 
 
 class Learner(Protocol):
@@ -81,9 +82,11 @@ class Questions:
         question = _QUESTIONS.get(_text(told, "ask"))
         if question is None:
             raise Wrong("unknown question; known are %s" % ", ".join(_QUESTIONS))
-        found = await self._read.ask(lambda store: {"is": question(store, uid, told)}, SECONDS)
+        found = await self._read.ask(lambda store: _found(question, store, uid, told), SECONDS)
         if found is None:
             raise Wrong("the memory does not answer now; ask again later")
+        if isinstance(found, Wrong):
+            raise found
         return found["is"]
 
     def _told(self, told: Told, uid: int) -> bool:
@@ -96,6 +99,14 @@ class Questions:
         if kept or not parts:
             self._reading.done(uid, record, looked)
         return kept
+
+
+def _found(question: Question, store: Store, uid: int, told: Told) -> Told | Wrong:
+    """Return the answer, or what is wrong with the question: that is no fault of the store's."""
+    try:
+        return {"is": question(store, uid, told)}
+    except Wrong as error:
+        return error
 
 
 def _versions(store: Store, uid: int, told: Told) -> list[Told]:
@@ -127,7 +138,7 @@ def _decision(store: Store, uid: int, told: Told) -> Any:
         return None
 
 
-_QUESTIONS: dict[str, Callable[[Store, int, Told], Any]] = {
+_QUESTIONS: dict[str, Question] = {
     "versions": _versions,
     "version": _one_version,
     "records": _records,

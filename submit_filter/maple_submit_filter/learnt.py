@@ -70,7 +70,7 @@ def unpack(data: bytes) -> Tuple[Decision, Tuple[FileFacts, ...]]:
             why=_str(told["why"]),
         )
         return decision, tuple(FileFacts(_bytes(path), _bytes(facts)) for path, facts in _list(told["files"]))
-    except (KeyError, TypeError, RecursionError, UnicodeError) as error:
+    except (LookupError, TypeError, AttributeError, RecursionError, UnicodeError) as error:
         raise ValueError("what was learnt is not well formed: %s" % type(error).__name__) from error
 
 
