@@ -310,6 +310,14 @@ def test_life_went_on(tmp_path: Path) -> None:
     assert found.last_progress is not None and found.last_progress.line == 52
 
 
+def test_last_drawing_of_a_bar_is_no_progress(tmp_path: Path) -> None:
+    """A bar is drawn once more when its process dies; a bar that went on is progress."""
+    bar = "  4%|x | {}/100 [00:02<01:10,  1.37it/s]"
+    for last, line in ((4, 4), (5, 15)):
+        found = digest(tmp_path, "\n\n\n" + bar.format(4) + "\n" + PLAIN[:380] + "\n\n" + bar.format(last) + "\n")
+        assert found.last_progress is not None and found.last_progress.line == line
+
+
 def test_silent_rank_is_missed(tmp_path: Path) -> None:
     """Each rank that spoke is there with its last line, in the middle of a long log too."""
     lines = [f"[rank{step % 4}]: step {step}" for step in range(60_000)]
@@ -325,7 +333,8 @@ ENDS = {
     "Saved final model to /scratch/out": True, "Epoch 3/3 finished": False, "job finished successfully": True,
     "Finished downloading shards": False, "Training not complete": False, "Loading model done": False,
     "Starting training": False, "Training failed": False, "training will be finished later": False,
-    "Epoch 1/3: all steps done": False,
+    "Epoch 1/3: all steps done": False, "Saving model checkpoint to out/checkpoint-500": False,
+    "wandb: View run at https://wandb.ai/x": False, "results written to out.json": True,
 }  # fmt: skip
 
 
@@ -370,6 +379,14 @@ def test_warnings_stay_warnings(tmp_path: Path, line: str) -> None:
     )
     event = only(digest(tmp_path, f"{line}\n{frames}step 5 loss 0.1\n"))
     assert (event.severity, event.behind, len(event.unit)) == (Severity.WARNING, 1, 3)
+
+
+def test_what_stands_before_the_words_does_not_join_lines(tmp_path: Path) -> None:
+    """A line that begins with a level or a bracket of its own goes on with nothing."""
+    text = (
+        "/lib64/libc.so.6: version `GLIBC_2.34' not found\nFATAL:   container creation failed\n [WARNING]  not found\n"
+    )
+    assert [len(event.unit) for event in digest(tmp_path, text).events] == [1, 1, 1]
 
 
 def test_anchors_make_notes(tmp_path: Path) -> None:

@@ -37,7 +37,7 @@ _SQUARE = re.compile(r"\[(?P<rank>\d{1,6})\]:? ?")
 _HOSTED = re.compile(rf"(?P<host>{HOST}): ?")
 _LEVEL = re.compile(
     r"(?:\[|<|\()?\b(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE)\b"
-    r"(?:\]|>|\))?(?: ?[:|-])?[ ]?"
+    r"(?:\]|>|\))?(?: ?[:|-])?[ ]*"
 )
 _BETWEEN = re.compile(r"[-|,:]+ ")
 _NO_HOST = re.compile(
@@ -108,7 +108,7 @@ def _used(numbers: list[str], lines: int) -> bool:
 
 def prefix(text: str, used: Labels, clock: Clock) -> Prefix:
     """Return what is told before the words of *text*, as long as something is recognised."""
-    told = Prefix()
+    told = Prefix(start=int(text.startswith(" [")))
     for _ in range(7):
         start = _step(text, told, used, clock)
         if start == told.start:

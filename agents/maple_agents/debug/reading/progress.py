@@ -13,34 +13,29 @@ _PROGRESS = re.compile(
     re.I,
 )
 _ALL = (
-    r"(?:training|train|job|run|script|program|everything|all(?: \w+){0,3}|experiment|fine-?tuning"
-    r"|pre-?training|evaluation"
-    r"|benchmark|test|workflow|pipeline|main|rank \d+|\[?rank\d*\]?|worker \d+|work|example|process(?:es)?|launch)"
+    r"(?:training|train|job|run|script|program|everything|all(?: \w+){0,3}|experiment|fine-?tuning|pre-?training"
+    r"|evaluation|benchmark|tests?|workflow|pipeline|main|\[?rank \d+\]?|\[?rank\d*\]?|worker \d+|process(?:es)?)"
 )
+_MADE = r"(?:(?:final|trained|merged|fine-?tuned|best) \w+|model|weights|adapter|results?)s?"
 _ENDED = re.compile(
-    rf"\b{_ALL}(?: (?:has|have|is|was|are"
-    rf"|were))?(?: been)?(?: all)?[ :,!-]{{1,4}}(?:successfully )?(?:complete[d]?|finished|done|succeeded"
-    rf"|ended)\b"
+    rf"\b{_ALL}(?: (?:has|have|is|was|are|were))?(?: been)?(?: all)?[ :,!-]{{1,4}}"
+    r"(?:successfully )?(?:completed?|finished|done|succeeded|ended)\b"
     rf"|\b(?:completed|finished|done with|end of|ended)[ :]{{1,2}}(?:the )?(?:all |model )?{_ALL}\b"
-    r"|^\W*(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|ok|the end)[\s.!:)✓✅🎉]*$"
-    r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly|ok)\b"
-    r"|\bsuccessfully (?:completed|finished|trained)\b"
-    r"|[\"']train_runtime[\"']|\btrain_runtime\b\s*=|`?Trainer\.fit`? stopped: `?max_\w+=\d+`? reached"
-    r"|\bmax_(?:epochs|steps)=\d+`? reached"
-    r"|^wandb: (?:Synced|.*View run|Run summary)"
+    r"|^\W*(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|the end)[\s.!:)✓✅🎉]*$"
+    r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly)\b"
+    r"|\bsuccessfully (?:completed|finished|trained)\b|\btrain_runtime\b"
+    r"|`?Trainer\.fit`? stopped: `?max_\w+=\d+`? reached|\bmax_(?:epochs|steps)=\d+`? reached"
     r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
-    r"|\b(?:final |best |trained )?(?:model|weights|checkpoint|adapter|results?|output"
-    r"|state)s?\b.{0,40}\b(?:saved|written|exported|uploaded|pushed)\b"
-    r"|\b(?:saved|saving|wrote|exported|uploaded|written)\b.{0,24}\b(?:final|trained|model|weights|results?"
-    r"|checkpoint|adapter|output)s?\b"
-    r"|\btotal (?:training |run ?|wall ?|elapsed )?time\b|\b(?:training|elapsed|total) (?:took|time)\b\W",
+    rf"|\b{_MADE} (?:\w+ )?(?:saved|written|exported|uploaded|pushed)\b"
+    rf"|\b(?:saved|wrote|exported|uploaded|written)\b(?: \w+)? {_MADE}\b"
+    r"|\btotal (?:training |run ?|wall ?)?time\b|\btraining took\b",
     re.I,
 )
 _EARLY = re.compile(
     r"\b(?:download|load|read|build|compil|install|initiali[sz]|init\b|setup|set up|set-up|preprocess"
     r"|tokeni[sz]|mapping|copy|copied|unpack"
     r"|warm-?up|import|start|begin|connect|will\b|going to|about to|after|until|when|once|before|if\b|cached?"
-    r"|resum|restor|prepar|generating train split)",
+    r"|resum|restor|prepar|checkpoint|generating train split)",
     re.I,
 )
 _NOT = re.compile(
@@ -50,6 +45,18 @@ _NOT = re.compile(
 )
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)
 _SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=", re.I)
+
+
+_BAR = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
+
+
+def bar(text: str) -> str:
+    """Return where the last progress bar of *text* stands, "" for none.
+
+    A bar is drawn once more when its process ends: the same place again is no progress.
+    """
+    found = _BAR.findall(text)
+    return "/".join(found[-1]) if found else ""
 
 
 def is_progress(words: str) -> bool:

@@ -16,7 +16,7 @@ from .limits import Limits
 from .literals import Search
 from .opening import opened
 from .prefixes import Labels, Prefix, labels, node_said, prefix
-from .progress import ended_well, is_progress
+from .progress import bar, ended_well, is_progress
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
 from .units import Assembler, Line, Unit
@@ -140,13 +140,14 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
     counted = min(unseen, sum(more.count for key, more in chosen.more.items() if key in bad))
     counted += round((unseen - counted) * _worn_share(chosen))
     share = (unseen - counted) / unseen if unseen else 0.0
-    before, progress = 0.0, 0
+    before, progress, drawn = 0.0, 0, ""
     for (one, gap), line in zip(gaps(kept), lines, strict=True):
         before += gap * share
         if one.number not in taken and any(map(str.isalnum, line.words)):
             before += 1
-            if is_progress(line.words):
+            if is_progress(line.words) and (not (now := bar(line.words)) or now != drawn):
                 progress, story.last_progress = progress + 1, one.number
+        drawn = bar(line.text) or drawn
         story._numbers.append(one.number)
         story._ordinary.append(before)
     story.ordinary = round(before)
