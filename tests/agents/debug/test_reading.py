@@ -198,6 +198,29 @@ def test_open_mpi_signal_and_box(tmp_path: Path) -> None:
     assert box.text.startswith("There are not enough slots") and box.behind == 1
 
 
+BOX = """
+===================================================================================
+=   BAD TERMINATION OF ONE OF YOUR APPLICATION PROCESSES
+=   RANK 1 PID 1234 RUNNING AT node17
+=   KILLED BY SIGNAL: 9 (Killed)
+===================================================================================
+"""
+
+
+@pytest.mark.parametrize(("text", "rank", "node"), [
+    (BOX, 1, "node17"),
+    ("x4006c0s6b0n0.hsn.cm.aurora: rank 256 died from signal 11\n", 256, "x4006c0s6b0n0.hsn.cm.aurora"),
+    ("prterun noticed that process rank 7 with PID 0 on node gpu0304 exited on signal 6 (Aborted).\n", 7, "gpu0304"),
+    ("nid001234: rank 5 exited with code 255\n", 5, "nid001234"),
+    ("slurmstepd-gpu-node-1: error: *** STEP 9.0 ON gpu-node-1 CANCELLED AT 2026-11-21T00:53:15 *\n", None, "gpu-node-1"),
+    ("srun: error: gpu-node-1: task 0: Killed\n", None, "gpu-node-1"),
+], ids=lambda value: str(value).strip()[:20])  # fmt: skip
+def test_who_died_where(tmp_path: Path, text: str, rank: int | None, node: str) -> None:
+    """What launchers say of a death: rank and node, and that it was one."""
+    event = only(digest(tmp_path, text))
+    assert (event.severity, event.rank, set(event.nodes)) == (Severity.FATAL, rank, {node})
+
+
 def test_fault_handler(tmp_path: Path) -> None:
     """The most recent call stands first there."""
     text = (
@@ -249,6 +272,9 @@ TOLD = [
     ("[2026-11-21 00:32:33,234] [ERROR] [launch.py:321:kill] [Rank 7] gone", 7, "", "gone"),
     ("Nov 21 00:32:33 gpu-node-1: boom", None, "gpu-node-1", "boom"),
     ("(worker pid=3, ip=10.0.0.1) boom", None, "10.0.0.1", "boom"),
+    ("[W socket.cpp:601] [c10d] boom", None, "", "boom"),
+    ("[2024-05-08 08:47:31,261] torch.x.api: [ERROR] boom", None, "", "torch.x.api: [ERROR] boom"),
+    ("2025:05:23-19:14:38:(172397) |CCL_WARN| boom", None, "", "boom"),
     ("python3: can't open file", None, "", "python3: can't open file"),
     ("Error: boom", None, "", "Error: boom"),
     ("[0.1, 0.2] is a list", None, "", "[0.1, 0.2] is a list"),

@@ -15,6 +15,9 @@ _DATED = re.compile(
     r"(?:[T_]|[ ]+-?[ ]?)(?P<clock>\d\d:\d\d:\d\d)(?P<part>[.,]\d+)?[ ]?(?P<zone>Z|[+-]\d\d:?\d\d"
     r"|UTC)?[\])]?[;:,]?[ ]?"
 )
+_CCL = re.compile(
+    r"(?P<year>\d{4}):(?P<month>\d\d):(?P<day>\d\d)-(?P<clock>\d\d:\d\d:\d\d)(?P<part>\.\d+)?:\(\d+\)[ ]?"
+)
 _SYSLOG = re.compile(
     r"\[?(?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) )?(?P<month>Jan|Feb|Mar|Apr|May|Jun|Jul|Aug|Sep|Oct|Nov|Dec) "
     r"{1,2}(?P<day>\d{1,2}) (?P<clock>\d\d:\d\d:\d\d)(?P<part>\.\d+)?(?: (?P<year>\d{4}))?\]?:?[ ]?"
@@ -42,7 +45,7 @@ class Clock:
 
     def read(self, text: str, start: int = 0) -> tuple[Moment | None, int]:
         """Return the time that stands at *start*, and where it ends; (None, start) for none."""
-        for pattern in (_DATED, _SYSLOG, _CLOCK, _EPOCH):
+        for pattern in (_DATED, _CCL, _SYSLOG, _CLOCK, _EPOCH):
             found = pattern.match(text, start)
             moment = self._moment(found) if found else None
             if found and moment:

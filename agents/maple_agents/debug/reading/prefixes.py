@@ -20,6 +20,7 @@ _BRACKETED = re.compile(
     r"|\[(?P<numbered>\d{1,6})\]<std\w+>:?"
     r"|\[(?:default|worker|trainer|agent|role|proc|local_rank)[ :_=]?(?P<local>\d{1,4})\](?::|[ ])"
     r"|\[(?P<glog>[IWEFD])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) (?P<source>[^\]\s]+)\][ ]?"
+    r"|\[(?P<glog_short>[IWEFD]) (?P<origin>[\w./-]+:\d+)\][ ]?"
     rf"|\[(?P<host>{HOST}|localhost):(?P<pid>\d+)(?::\d+)?\][ ]?"
     r"|\[(?:[\w/.-]+\.(?:py|cpp|cc|cu|h|hpp)|[\w.]+):\d+(?::[\w<>.]+)*\][ ]?"
     r"|\[c10d\][ ]?",
@@ -36,8 +37,8 @@ _NUMBERED = re.compile(r"\s{0,6}(?P<rank>\d{1,6}): ?(?=\D|$)")
 _SQUARE = re.compile(r"\[(?P<rank>\d{1,6})\]:? ?")
 _HOSTED = re.compile(rf"(?P<host>{HOST}): ?")
 _LEVEL = re.compile(
-    r"(?:\[|<|\()?\b(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE)\b"
-    r"(?:\]|>|\))?(?: ?[:|-])?[ ]*"
+    r"(?:\[|<|\(|\|CCL_|\|)?(?<![A-Za-z])(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE)"
+    r"(?![A-Za-z0-9_])(?:\]|>|\)|\|)?(?: ?[:|-])?[ ]*"
 )
 _BETWEEN = re.compile(r"[-|,:]+ ")
 _NO_HOST = re.compile(
@@ -49,7 +50,11 @@ _STRICT_HOST = re.compile(
 _SLURM = re.compile(
     rf"srun: error: (?P<srun>{HOST}|localhost): task|slurmstepd-(?P<daemon>[\w.-]+?): |\bON (?P<on>[\w.-]+) CANCELLED"
     r"|\b(?:[Tt]ask|[Pp]rocess) \d+ on (?:node |host )?(?P<task>[A-Za-z][\w.-]*\d)\b"
-    r"|\bnode (?P<node>[A-Za-z][\w.-]*\d)\b"
+    r"|\bnode (?P<node>[A-Za-z][\w.-]*\d)\b|RUNNING AT (?P<at>[\w.@-]+)"
+)
+_RANK_SAID = re.compile(
+    r"\brank (\d{1,6})(?: \([^)]*\))?,? (?:died|exited|failed|terminated|with PID|on node|aborted|was killed)"
+    r"|\bRANK (\d{1,6}) PID |\(rank (\d{1,6}) in comm 0\)|\[Rank (\d{1,6})\]"
 )
 LEVELS = {"I": "INFO", "W": "WARNING", "E": "ERROR", "F": "FATAL", "D": "DEBUG", "WARN": "WARNING", "ERR": "ERROR",
           "CRIT": "CRITICAL", "SEVERE": "ERROR", "TRACE": "DEBUG", "NOTICE": "INFO"}  # fmt: skip
@@ -123,6 +128,12 @@ def node_said(words: str) -> str:
     return next((one for one in found.groups() if one), "") if found else ""
 
 
+def rank_said(words: str) -> int | None:
+    """Return the rank that such a message speaks of, None for none."""
+    found = _RANK_SAID.search(words)
+    return next((int(one) for one in found.groups() if one), None) if found else None
+
+
 def bare(text: str) -> str:
     """Return the words of a cleaned line without rank, node, time and level before them."""
     return text[prefix(text, Labels(), Clock()).start :]
@@ -169,6 +180,8 @@ def _taken(found: re.Match[str], told: Prefix, clock: Clock) -> int:
         told.local = int(groups["device"])
     told.node = told.node or groups.get("host", "")
     told.pid = told.pid or groups.get("pid", "")
+    if "glog_short" in groups:  # older releases tell no time
+        told.level = told.level or LEVELS[groups["glog_short"].upper()]
     if "glog" in groups:
         told.level = told.level or LEVELS[groups["glog"].upper()]
         told.moment = told.moment or clock.month_day(groups["day"], groups["clock"])

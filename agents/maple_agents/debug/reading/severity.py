@@ -14,7 +14,8 @@ _FATAL = re.compile(
     r"|\b(?:exit|return) ?code:? -?[1-9]|exitcode *: -?[1-9]|MPI_A(?:bort|BORT)"
     r"|\*\*\* Process received signal|job killed"
     r"|[Ff]orc(?:e|ing) (?:job )?[Tt]erminat|: Terminated\b|^Terminated\b|: Hangup\b|kernel panic|\bFATAL\b|NODE_?FAIL"
-    r"|BAD TERMINATION|EXITING: aborting|ChildFailedError|received signal \d+|\bdied (?:with|from) signal"
+    r"|BAD TERMINATION|EXITING: aborting|ChildFailedError|received signal \d+|\b(?:died|exited) (?:with|from|on) signal"
+    r"|KILLED BY SIGNAL|EXIT CODE: [1-9]"
     r"|returned non-zero exit status|exits? with return code = -?[1-9]|non-zero exit (?:code|status)",
 )
 _ERROR = re.compile(

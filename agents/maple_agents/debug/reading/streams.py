@@ -15,7 +15,7 @@ from .error_files import callstack
 from .limits import Limits
 from .literals import Search
 from .opening import opened
-from .prefixes import Labels, Prefix, labels, node_said, prefix
+from .prefixes import Labels, Prefix, labels, node_said, prefix, rank_said
 from .progress import bar, ended_well, is_progress
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
@@ -97,8 +97,9 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
 
 def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
     told = prefix(text, used, clock)
-    if one.sort is not None and not told.node:
-        told.node = node_said(text)
+    if one.sort is not None:
+        told.node = told.node or node_said(text)
+        told.rank = rank_said(text) if told.rank is None else told.rank
     told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
     return Line(one.number, text, text[told.start :], told, one.sort, one.key)
 

@@ -27,6 +27,7 @@ _LAUNCHER = re.compile(r"^[\w-]+$")  # a console script: no suffix, no folder
 
 def own(file: str) -> bool:
     """Return whether *file* is the user's: no library, no part of Python, no launcher."""
+    file = file.replace("\\", "/")
     return not _LIBRARY.search(file) and not _LAUNCHER.match(file)
 
 

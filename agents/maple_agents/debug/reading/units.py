@@ -10,7 +10,7 @@ from ..values import Severity
 from . import tracebacks
 from .clocks import Clock
 from .literals import Sort
-from .prefixes import Prefix
+from .prefixes import Prefix, node_said, rank_said
 from .progress import is_progress
 from .severity import severity
 from .tracebacks import Traceback
@@ -206,6 +206,9 @@ class Assembler:
         if unit is not None and unit.loose < 0:
             if len(unit.lines) < AT_MOST:
                 unit.lines.append(line)
+                if unit.traceback is None:
+                    unit.rank = rank_said(line.words) if unit.rank is None else unit.rank
+                    unit.node = unit.node or node_said(line.words)
             return True
         if line.sort is None or (heard := severity(line.words, line.told.level)) < Severity.ERROR:
             return True
