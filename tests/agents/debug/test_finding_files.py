@@ -195,6 +195,19 @@ def test_a_file_server_that_does_not_answer_is_given_up(tmp_path: Path, monkeypa
     assert case.ended.exit_code == 1 and case.logs == () and "a file server does not answer" in case.missing[0]
 
 
+@pytest.mark.parametrize(("mode", "notes"), [("append", 1), ("truncate", 0)])
+def test_a_restarted_jobs_output_may_hold_earlier_runs(tmp_path: Path, mode: str, notes: int) -> None:
+    """Where it is appended to."""
+    (tmp_path / "slurm-1.out").write_text("x\n")
+    script = b"#!/bin/bash\n#SBATCH --open-mode=%s\nsrun python t.py\n" % mode.encode()
+    told = Told(
+        scheduler="slurm", id="1", state="failed", nodes=("n",), work_dir=str(tmp_path), script=script, restarts=2
+    )
+    case = cases.case_of(told, "generic-slurm")
+    assert len(case.logs) == 1 and len(case.notes) == notes
+    assert all("started anew 2 times" in line for line in case.notes)
+
+
 def test_the_task_of_an_array_that_the_command_line_made_is_asked_for_again(tmp_path: Path) -> None:
     """`sbatch --array=1-9 job.sh`, of which nobody stored the words: the one task is what failed."""
     told = Told(

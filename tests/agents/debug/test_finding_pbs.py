@@ -170,6 +170,7 @@ def test_of_an_array_the_subjob_that_failed_first_is_taken(place: Place) -> None
         )
         jobs["39[%d].pbs01" % index] = own
         place.file("train.o39.%d" % index, at=BEGAN + ended)
+    assert place.case("39", **jobs).ended.id == "39[3].pbs01"
     case = place.case("39[].pbs01", **jobs)
     assert (case.ended.id, case.ended.exit_code) == ("39[3].pbs01", 3)
     assert [os.path.basename(one.path) for one in case.logs] == ["train.o39.3", "train.o39.2"]

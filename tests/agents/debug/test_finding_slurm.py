@@ -227,6 +227,15 @@ exit 1
     assert case.missing == ()
 
 
+def test_a_folder_of_the_jobs_own_is_where_its_files_are(work: Work) -> None:
+    """`--chdir` counts for the output and for what the script writes; `cd` for what follows it."""
+    os.makedirs(work.folder + "/sub/deep")
+    text = "#SBATCH -D sub\npython3 -c 1 > a.log\ncd deep && python3 -c 1 &> b.log\nexit 1\n"
+    case = work.failed(text)
+    found = [os.path.relpath(one.path, work.folder) for one in case.logs]
+    assert sorted(found) == ["sub/a.log", "sub/deep/b.log", "sub/slurm-%s.out" % case.ended.id] and case.missing == ()
+
+
 def test_torchruns_log_folder_is_found_with_its_error_files_first(work: Work) -> None:
     """Where it lies is known by the launch plan; which rank an error file is of, on one node, by its folder."""
     os.mkdir(work.folder + "/bin")

@@ -111,6 +111,9 @@ def _scheduled(asked: str, scheduler: Scheduler, commands: Commands) -> tuple[Op
 
 
 def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told], list[Told]]:
+    if job.state is JobState.VANISHED and "[" not in asked:
+        array = re.sub(r"^\d+", r"\g<0>[]", asked)  # 39 may be an array, which PBS knows as 39[]
+        job = scheduler.jobs([array])[array]
     if job.state is JobState.VANISHED:
         says = "PBS knows no such job: its history is over, or no queue took it (a routed job vanishes without a word)"
         return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []

@@ -41,6 +41,10 @@ def _of_slurm(gathered: Gathered, told: Told, asked: Optional[Asked], values: Ma
         out = said_out or ("slurm-%A_%a.out" if told.index is not None else "slurm-%j.out")
     if err is None:
         err = said_err
+    if told.restarts and (_said(asked, "open-mode") or "").startswith("a"):
+        gathered.notes.append(
+            "the job was started anew %d times; its output holds the earlier runs too" % told.restarts
+        )
     full = signs.of_batch(values, told.nodes)
     _streams(gathered, _path(out, told, full, asked), _path(err, told, full, asked) if err else None)
 
