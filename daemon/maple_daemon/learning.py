@@ -32,7 +32,7 @@ AT_LAUNCH = 120.0
 LONG = 3600.0
 _BY_HAND = frozenset((1, 2, 9, 15))  # signals of a user, of scancel and qdel, or of a limit
 State = Literal["new", "good", "taken-back", "cleared", "kept-out"]
-MADE = ("repaired", "known-good")  # verdicts of submissions that went changed
+MADE = ("repaired", "known-good", "accepted")  # verdicts of submissions that went changed
 Ended = Literal["ran", "failed", ""]
 
 
@@ -102,8 +102,7 @@ def trial_of(record: Record, script_hash: str) -> Trial | None:
     changed = was_changed(record, script_hash)
     if not record.change or record.outcome is None or changed is None:
         return None
-    ended = how_ended(record.outcome)
-    return Trial(record.job, changed, ended, record.grounds) if ended else None
+    return Trial(record.job, changed, how_ended(record.outcome), record.grounds)
 
 
 def was_changed(record: Record, script_hash: str) -> bool | None:

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from maple_submit_filter.job_records import Record
 
 from .learned import MOST_VERSIONS, Learned
-from .learning import Standing, Trial, after, trial_of
+from .learning import MADE, Standing, Trial, after, trial_of
 from .log import cause, log
 from .remembering import Keeper
 from .store.protocol import Due, Known, Store
@@ -112,19 +112,21 @@ def take(store: Store, at: float) -> int:
     """
     found = store.due(BATCH)
     for due in found:
-        store.settle(due, _learnt(store, due, at))
+        trial = _learnt(store, due, at)
+        changed = trial is not None and trial.changed
+        accepted = changed and due.record.verdict not in MADE
+        store.settle(due, trial.ended if trial and changed else "", "accepted" if accepted else "")
     return len(found)
 
 
-def _learnt(store: Store, due: Due, at: float) -> str:
-    """Return how the change did that the job was submitted with, "" where it was not, or nothing is learnt."""
+def _learnt(store: Store, due: Due, at: float) -> Trial | None:
+    """Return what the end of a job tells of the change that was proposed for it, None for nothing; it is written."""
     record = due.record
     version = store.version(record.uid, record.version) if record.change and record.version else None
     trial = trial_of(record, version.script_hash) if version is not None else None
-    if version is None or trial is None:
-        return ""
-    _stand(store, record, version.lineage, trial, at)
-    return trial.ended if trial.changed else ""
+    if version is not None and trial is not None and trial.ended:
+        _stand(store, record, version.lineage, trial, at)
+    return trial
 
 
 def _stand(store: Store, record: Record, lineage: str, trial: Trial, at: float) -> None:

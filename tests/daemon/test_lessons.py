@@ -99,14 +99,17 @@ def test_another_user_and_another_job_have_nothing_of_it(cluster: Cluster) -> No
 
 def test_ends_are_in_the_sites_numbers_once(cluster: Cluster) -> None:
     """The sum of a day is the number of submissions."""
+    accepted = cluster.submit(ASKED)
+    cluster.end(accepted, "FAILED", 500, accepted=True)
     jobs = [cluster.submit(WRONG) for _ in range(4)]
     for job, state in zip(jobs[:3], ("COMPLETED", "FAILED", "COMPLETED"), strict=True):
         cluster.end(job, state, 500)
     cluster.daemon.stop()
     store = open_store(cluster.daemon.store)
-    counted = {(one.code, one.state): one.jobs for one in store.counted()}
+    counted = {(one.code, one.verdict, one.state): one.jobs for one in store.counted()}
     store.close()
-    assert counted == {("MPL304", "completed"): 2, ("MPL304", "failed"): 1, ("MPL304", ""): 1}
+    ends = {("MPL304", "repaired", "completed"): 2, ("MPL304", "repaired", "failed"): 1, ("MPL304", "repaired", ""): 1}
+    assert counted == {**ends, ("MPL203", "accepted", "failed"): 1}
 
 
 def test_a_purge_reaches_what_the_service_holds_in_memory(cluster: Cluster) -> None:

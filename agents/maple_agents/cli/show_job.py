@@ -82,7 +82,9 @@ def submitted(record: "Record", version: "Optional[Version]", decided: Optional[
     """Return script and words that were handed over, secrets masked; b"" for a script that is not kept."""
     if version is None:
         return b"", []
-    new = (decided or {}).get({"repaired": "repaired", "known-good": "offered"}.get(record.verdict, ""))
+    new = (decided or {}).get(
+        {"repaired": "repaired", "accepted": "offered", "known-good": "offered"}.get(record.verdict, "")
+    )
     if new:
         return new["script"].encode("utf-8", "surrogateescape"), list(new["argv"])
     return version.script, list(version.argv)

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 Object = dict[str, Any]
 SAID = {
     "repaired": "repaired, and submitted so",
+    "accepted": "repaired after you had said yes, and submitted so",
     "known-good": "repaired as you had said yes to before and a job ran with, and submitted so",
     "taken-back": "submitted as written: a job had failed at once with the change",
     "would-repair": "would have been repaired; the mode was %s",

@@ -39,10 +39,14 @@ class Counted(NamedTuple):
 
 
 class Due(NamedTuple):
-    """A joined submission whose job has ended. *counted*: the state that it was counted with, "" not yet."""
+    """A joined submission whose job has ended. *counted*: the state that it was counted with, "" not yet.
+
+    *told*: the record as it was read, so that nobody's later word about it is overwritten.
+    """
 
     record: Record
     counted: str
+    told: str
 
 
 class Known(NamedTuple):
@@ -127,10 +131,11 @@ class Store(Protocol):
     def due(self, limit: int = 1000) -> list[Due]:
         """Return submissions whose job has ended since they were counted, oldest first, for the service itself."""
 
-    def settle(self, due: Due, ended: str) -> bool:
+    def settle(self, due: Due, ended: str, verdict: str = "") -> bool:
         """Count how a submission's job ended, in place of how it was counted before; False: somebody else did.
 
         *ended*: "ran", "failed" or "", of a job that a change was made for: that is counted by rule and user.
+        *verdict*: what the submission's turns out to have been, "" for what it was.
         """
 
     def standing(self, uid: int, lineage: str, change: str) -> str:

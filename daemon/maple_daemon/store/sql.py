@@ -122,9 +122,10 @@ class SqlStore:
         """Return submissions whose job has ended since they were counted, oldest first."""
         return trials.due(self._run, limit)
 
-    def settle(self, due: Due, ended: str) -> bool:
+    def settle(self, due: Due, ended: str, verdict: str = "") -> bool:
         """Count how a submission's job ended."""
-        return trials.settle(self._run, due, ended, self._clock())
+        record = due.record._replace(verdict=verdict or due.record.verdict)
+        return trials.settle(self._run, due, record, ended, self._clock())
 
     def standing(self, uid: int, lineage: str, change: str) -> str:
         """Return how a change of a user's lineage stands."""

@@ -30,8 +30,9 @@ _TRIED = (
     " DO UPDATE SET at = excluded.at, ran = tried.ran + excluded.ran, failed = tried.failed + excluded.failed"
 ) % _MINE
 _CLAIM = (
-    "UPDATE records SET due = 0, counted = ?, claim = ? WHERE id = ? AND uid = ? AND due = 1 AND counted = ?"
-    " AND EXISTS (SELECT 1 FROM outcomes o WHERE o.job = records.job AND o.uid = records.uid AND o.state = ?)"
+    "UPDATE records SET due = 0, counted = ?, claim = ?, told = ? WHERE id = ? AND uid = ? AND due = 1 AND counted = ?"
+    " AND told = ? AND EXISTS (SELECT 1 FROM outcomes o"
+    " WHERE o.job = records.job AND o.uid = records.uid AND o.state = ?)"
 )
 _DUE = (
     "SELECT r.told, r.job, o.told, r.counted FROM records r JOIN outcomes o ON o.job = r.job AND o.uid = r.uid"
@@ -46,27 +47,28 @@ def counting(record: Record) -> Change:
 
 def due(run: Runner, limit: int) -> list[Due]:
     """Return submissions whose job has ended since they were counted."""
-    found = [(rows.record(row[:3]), row[3]) for row in run.rows(_DUE, (limit,))]
-    return [Due(record, counted) for record, counted in found if record is not None]
+    found = [(rows.record(row[:3]), row[3], row[0]) for row in run.rows(_DUE, (limit,))]
+    return [Due(record, counted, told) for record, counted, told in found if record is not None]
 
 
-def settle(run: Runner, due: Due, ended: str, at: float) -> bool:
-    """Count how a job ended; all of it or nothing, and by one of those who want to."""
-    record, state = due.record, due.record.outcome.state if due.record.outcome else ""
+def settle(run: Runner, due: Due, record: Record, ended: str, at: float) -> bool:
+    """Count how a job ended; all of it or nothing, and by one of those who want to. *record*: as it is from now on."""
+    state = record.outcome.state if record.outcome else ""
     claim = secrets.token_hex(8)
     mine = (record.id, record.uid, claim)
     counted = state if due.counted != BEFORE_US else BEFORE_US
     moved: list[Counted] = []
-    if counted not in (BEFORE_US, due.counted):
-        moved = [*_counts(record, due.counted, -1), *_counts(record, state, 1)]
+    if counted != BEFORE_US and (counted, record.verdict) != (due.counted, due.record.verdict):
+        moved = [*_counts(due.record, due.counted, -1), *_counts(record, state, 1)]
     first = due.counted == "" and ended
     tried = [
         (record.uid, code, fact, at, int(ended == "ran"), int(ended == "failed"), *mine)
         for code, fact in record.keys
         if first
     ]
+    told = rows.of_record(record)[-1]
     touched = run.change(
-        Change(_CLAIM, [(counted, claim, record.id, record.uid, due.counted, state)]),
+        Change(_CLAIM, [(counted, claim, told, record.id, record.uid, due.counted, due.told, state)]),
         Change(_COUNT % _MINE, [(*one, *mine) for one in moved]),
         Change(_TRIED, tried),
     )

@@ -25,7 +25,7 @@ def states(store: Store) -> dict[str, int]:
 
 def submitted(store: Store, number: int, **other: object) -> None:
     """One submission that became a job."""
-    store.keep_record(record("r%d" % number, place="gpu", **other))
+    store.keep_record(record("r%d" % number, **{"place": "gpu", **other}))
     store.join("r%d" % number, 1001, str(number), "filter")
 
 
@@ -57,6 +57,21 @@ def test_each_rule_of_a_submission_is_moved(store: Store) -> None:
     assert all(store.settle(one, "") for one in store.due())
     wanted = [Counted(DAY, code, "gpu", "repaired", "completed", 1) for code in ("", "MPL203", "MPL301")]
     assert store.counted() == wanted
+
+
+def test_a_verdict_that_is_known_late_is_counted_in_place_of_the_first(store: Store) -> None:
+    """Whether an offer was taken, only the job tells; and what somebody else wrote meanwhile is not overwritten."""
+    submitted(store, 1, verdict="findings")
+    store.keep_outcomes([outcome("1")])
+    (early,) = store.due()
+    assert store.move_record("r1", 1001, "v2")
+    assert not store.settle(early, "ran", "accepted")
+    assert store.settle(store.due()[0], "ran", "accepted")
+    assert store.counted() == [Counted(DAY, "MPL301", "gpu", "accepted", "completed", 1)]
+    assert [(one.verdict, one.version) for one in store.records(1001)] == [("accepted", "v2")]
+    store.keep_outcomes([outcome("1", state="failed")])
+    assert store.settle(store.due()[0], "failed")
+    assert store.counted() == [Counted(DAY, "MPL301", "gpu", "accepted", "failed", 1)]
 
 
 def test_an_end_that_changed_since_it_was_looked_at_is_looked_at_again(store: Store) -> None:
