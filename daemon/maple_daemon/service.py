@@ -24,7 +24,7 @@ from .log import cause, log
 from .notify import notify
 from .peers import Peer
 from .queries import Questions
-from .readings import Readings
+from .readings import Readings, Wish
 from .recording import Recorder
 from .remembering import Keeper, purging
 from .server import Server
@@ -62,7 +62,7 @@ class Service:
                 self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered
             )
             self.handler.over = self.recorder.over
-            self.handler.wish = self.readings.wish
+            self.handler.wish = self._wish
             self.server.questions = Questions(self.keepers[0], self.recorder, self.readings)
         self._let_read()
         self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
@@ -169,6 +169,14 @@ class Service:
         self.watching.forget()
         if self.recorder is not None:
             self.recorder.forget()
+
+    def _wish(self, request: Request, peer: Peer, key: bytes) -> Wish | None:
+        """An answer does not depend on what is to be read."""
+        try:
+            return self.readings.wish(request, peer, key)
+        except Exception as error:
+            log().error("not asked to read", why=cause(error))
+            return None
 
     def _let_read(self) -> None:
         """Have files read where the settings let it and the front has what reads them; what was read is forgotten."""
