@@ -378,6 +378,37 @@ def test_a_job_that_neither_knows_is_one_line(remembered: Path) -> None:
     )
 
 
+@pytest.mark.parametrize(
+    ("job", "expected"),
+    [
+        ("77", ["slurm-77.out", "slurm-77_3.out", "train.e77", "train.o77", "x-77-gpu.log"]),
+        ("77_3", ["slurm-77_3.out", "train.o77.3"]),
+        ("77[3].pbs01", ["slurm-77_3.out", "train.o77.3"]),
+    ],
+)
+def test_a_job_that_nobody_knows_is_found_by_its_files_here(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, expected: list[str]
+) -> None:
+    """A number that is part of another, data, and another user's files do not count."""
+    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    monkeypatch.chdir(tmp_path)
+    names = ["slurm-77.out", "train.o77", "train.e77", "x-77-gpu.log", "slurm-77_3.out", "train.o77.3"]
+    names += ["slurm-177.out", "slurm-770.out", "model-77.bin", "77", "train.o7", "other-77.log"]
+    for name in names:
+        (tmp_path / name).write_text("x\n")
+    os.mkdir(tmp_path / "dir-77.out")
+    if os.getuid() == 0:
+        os.chown(tmp_path / "other-77.log", 65534, 65534)
+    else:
+        os.unlink(tmp_path / "other-77.log")
+    case = by_job(job, environ={"PATH": "/nonexistent"})
+    found = sorted(one.path for one in case.logs)
+    assert found == expected and case.ended.id == job and case.ended.state == "unknown"
+    assert "files of that number in this folder are read" in case.notes[0]
+    with pytest.raises(Complaint):
+        by_job("78", environ={"PATH": "/nonexistent"})
+
+
 def test_files_that_the_user_names_are_read_first_and_once(remembered: Path) -> None:
     """A bad one among them is a line."""
     (remembered / "slurm-4711.out").write_text("x\n")

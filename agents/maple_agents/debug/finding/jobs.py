@@ -17,7 +17,8 @@ from ..values import Case
 from . import from_accounting, from_memory, from_pbs, from_slurm, owners
 from .cases import case_of
 from .commands import Commands
-from .offline import log_files
+from .from_folder import logs_of
+from .offline import by_files, log_files
 from .told import Told, together
 
 MOST_TASKS = 8  # tasks of an array whose output is read
@@ -58,16 +59,26 @@ def by_job(
         told = replace(told, argv=None)  # Maple knows them word by word
     known = [one for one in (told, remembered) if one is not None]
     if not any(one.knows for one in known):
-        says = [line for one in known for line in one.missing]
-        raise Complaint(
-            "job %s: %s" % (asked, why or (says or ["neither Maple nor the scheduler knows it"])[0]), _REMEDY
-        )
+        says = [why, *(line for one in known for line in one.missing), "neither Maple nor the scheduler knows it"]
+        return _by_name(asked, next(filter(None, says)), logs, script, site_id, words)
     whole = together(known)
     files, wrong = log_files(logs)
     whole = replace(whole, missing=(*wrong, *whole.missing, *((why,) if why else ())))
     if step:
         whole = replace(whole, notes=(*whole.notes, "of the whole job, step %s among them" % step[2]))
     return case_of(_named(whole, script, words), site_id, others, files)
+
+
+def _by_name(
+    asked: str, why: str, logs: Sequence[str], script: Optional[str], site_id: Optional[str], words: Sequence[str]
+) -> Case:
+    """Return the case of files here that are called after a job that nobody knows. Raises `Complaint` for none."""
+    found = logs_of(asked)
+    if not found and not logs:
+        raise Complaint("job %s: %s" % (asked, why), _REMEDY)
+    case = by_files([*logs, *found], script, site_id, words)
+    note = "%s; files of that number in this folder are read" % why if found else why
+    return replace(case, ended=replace(case.ended, id=asked), notes=(note, *case.notes))
 
 
 def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
