@@ -190,6 +190,22 @@ def test_labels_of_racks_make_no_kinds() -> None:
     assert len(kinds_of(nodes[: 2 * drafting_kinds.MOST])) == drafting_kinds.MOST
 
 
+@pytest.mark.parametrize(
+    ("kind", "vendor", "sure"),
+    [
+        ("1g.5gb", "nvidia", True),
+        ("t4", "nvidia", True),
+        ("mi250x", "amd", True),
+        ("pvc", "intel", False),
+        ("", "", False),
+    ],
+)
+def test_cards_whose_devices_are_not_known_prove_nothing(kind: str, vendor: str, sure: bool) -> None:
+    """Those of Intel may be two devices each, and so may those of which nobody says whose they are."""
+    (found,) = kinds_of([node("a", gpu_types=(kind,) if kind else ())])
+    assert (found.vendor, found.sure) == (vendor, sure)
+
+
 def test_two_kinds_of_gpu_in_one_node_have_no_type() -> None:
     """Their number is known."""
     (kind,) = kinds_of([node("a", gpus=3, gpu_types=("a100", "v100"))])

@@ -18,7 +18,11 @@ _WORDS = {
     "amd": r"radeon|instinct|mi\d{2,3}[axp]?",
     "intel": r"pvc|ponte|vecchio|max1\d{3}|gpu_?max",
 }
-_SHORT = {"nvidia": r"a2|a10|a16|l4|p4|p40|t4|m60|k80|k40m?|m40|h20|[12]0[678]0(?:ti)?", "amd": "amd", "intel": "intel"}
+_SHORT = {
+    "nvidia": r"a2|a10|a16|l4|p4|p40|t4|m60|k80|k40m?|m40|h20|[12]0[678]0(?:ti)?|\dg\.\d+gb",
+    "amd": "amd",
+    "intel": "intel",
+}
 
 
 def _forms(words: Mapping[str, str]) -> dict[str, re.Pattern[str]]:
