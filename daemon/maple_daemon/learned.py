@@ -19,6 +19,7 @@ from maple_submit_filter.submission import Submission
 
 from .described import Place, path_of, place_of
 from .learning import Standing
+from .log import cause, log
 from .store.protocol import Known
 
 MOST_READ, MOST_COMMENTS = 16 << 10, 100  # bytes, lines with #: a job's name is read in a millisecond or two
@@ -47,10 +48,17 @@ class Learned:
         self._users: dict[int, User] = {}
 
     def of(self, request: Request, uid: int) -> Earlier | None:
-        """Return what is known of the changes of this submission's lineage, None for nothing."""
+        """Return what is known of the changes of this submission's lineage, None for nothing. Raises nothing."""
         user = self._users.get(uid)
         if user is None:
             return None
+        try:
+            return self._of(request, user)
+        except Exception as error:  # an answer does not depend on what was learnt
+            log().error("not known what was learnt", why=cause(error))
+            return None
+
+    def _of(self, request: Request, user: User) -> Earlier | None:
         whole = answers.whole(request.submission)
         found = user.earlier.get(_lineage(whole, user))
         if found is None and _is_long(whole):

@@ -128,7 +128,11 @@ class Recorder:
         else:
             put(self._recent, (uid, draft.id), brief.base, MOST_RECENT)
         version = self._looker.current(uid, brief.base)
-        record = drafts.record_of(draft, self._host, version, brief.decision, brief.partition, self._in_force())
+        try:
+            record = drafts.record_of(draft, self._host, version, brief.decision, brief.partition, self._in_force())
+        except Exception as error:  # this one is not recorded, and the next one counts
+            log().error("not recorded", record=draft.id, why=cause(error))
+            return
         self._write.do(lambda store: store.keep_record(record))
         early = self._early.pop((uid, draft.id), None)
         if early is not None and brief.base:

@@ -75,6 +75,16 @@ def test_another_user_has_none() -> None:
     assert learned().of(asked(), UID + 1) is None
 
 
+def test_a_mistake_of_ours_costs_what_was_learnt_and_no_answer(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is raised."""
+
+    def fails(*_: object) -> None:
+        raise RuntimeError("a mistake")
+
+    monkeypatch.setattr("maple_daemon.learned.place_of", fails)
+    assert learned().of(asked(WRONG + b"# edited\n"), UID) is None
+
+
 def test_where_two_lineages_show_the_same_none_is_meant() -> None:
     """By path; a new version of another lineage makes it so."""
     made, edited = learned(), asked(WRONG + b"# edited\n")
