@@ -131,6 +131,7 @@ class Recorder:
         try:
             record = drafts.record_of(draft, self._host, version, brief.decision, brief.partition, self._in_force())
         except Exception as error:  # this one is not recorded, and the next one counts
+            self._early.pop((uid, draft.id), None)
             log().error("not recorded", record=draft.id, why=cause(error))
             return
         self._write.do(lambda store: store.keep_record(record))
