@@ -67,8 +67,9 @@ def _died(one: Ranked, digest: Digest) -> bool:
 
 
 def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
-    for place, one in enumerate(rows[:MOST_CAUSES]):
-        behind = next((other.score for other in rows[place + 1 :] if other.cause != one.cause), 0.0)
+    once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
+    for place, one in enumerate([one for one in rows if once[one.cause] is one][:MOST_CAUSES]):
+        behind = next((other.score for other in rows if other.cause != one.cause), 0.0)
         values = one.matches[0].values if one.matches else {}
         yield Cause(
             one.entry,

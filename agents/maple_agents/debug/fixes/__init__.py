@@ -44,10 +44,11 @@ def cures(
 
 def _ordered(made: list[Cure]) -> Iterator[Cure]:
     """Yield what changes the script first; what people have to do comes after it, each said once."""
-    seen = set()
+    seen: set[object] = set()
     for cure in sorted(made, key=lambda one: one.script is None and one.argv is None):
-        if (cure.says, cure.script, cure.argv) not in seen:
-            seen.add((cure.says, cure.script, cure.argv))
+        key = (cure.script, cure.argv) if cure.script is not None or cure.argv is not None else cure.says
+        if key not in seen:
+            seen.add(key)
             yield cure
 
 
