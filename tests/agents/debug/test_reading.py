@@ -212,7 +212,7 @@ BOX = """
     ("x4006c0s6b0n0.hsn.cm.aurora: rank 256 died from signal 11\n", 256, "x4006c0s6b0n0.hsn.cm.aurora"),
     ("prterun noticed that process rank 7 with PID 0 on node gpu0304 exited on signal 6 (Aborted).\n", 7, "gpu0304"),
     ("nid001234: rank 5 exited with code 255\n", 5, "nid001234"),
-    ("slurmstepd-gpu-node-1: error: *** STEP 9.0 ON gpu-node-1 CANCELLED AT 2026-11-21T00:53:15 *\n", None, "gpu-node-1"),
+    ("slurmstepd-gpu-node-1: error: *** STEP 9.0 ON gpu-node-1 CANCELLED AT 2026-11-21T00:53:15\n", None, "gpu-node-1"),
     ("srun: error: gpu-node-1: task 0: Killed\n", None, "gpu-node-1"),
 ], ids=lambda value: str(value).strip()[:20])  # fmt: skip
 def test_who_died_where(tmp_path: Path, text: str, rank: int | None, node: str) -> None:

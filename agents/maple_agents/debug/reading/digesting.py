@@ -13,6 +13,7 @@ from .literals import Search
 from .merging import Merged
 from .streams import Story, read_stream
 
+FEW = 8  # files
 _OF_RANK = re.compile(r"(?<![A-Za-z])rank[._-]?(\d{1,6})(?=[._-][^/]*$|$)", re.I)
 
 
@@ -22,6 +23,10 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
     Nothing is raised for what a file holds or is: see `Stream.wrong`. Files are read once, from beginning to end.
     """
     search = Search(anchors)
+    if len(logs) > FEW:  # of very many files the ends may be shorter
+        limits = limits._replace(
+            head=max(60, limits.head * FEW // len(logs)), tail=max(200, limits.tail * FEW // len(logs))
+        )
     merged = Merged(limits)
     stories = []
     for file in _with_ranks(logs):

@@ -86,11 +86,16 @@ class Labels:
     numbered: bool = False
     square: bool = False
     hosts: frozenset[str] = frozenset()
+    pals: bool = False
+
+    @property
+    def any(self) -> bool:
+        return bool(self.numbered or self.square or self.hosts or self.pals)
 
 
 def labels(texts: Iterable[str]) -> Labels:
     """Return the labels in use, by how many lines bear them."""
-    lines, numbers, squares, hosts = 0, [], [], dict[str, int]()
+    lines, numbers, squares, hosts, pals = 0, [], [], dict[str, int](), 0
     for text in texts:
         if not text.strip():
             continue
@@ -101,8 +106,10 @@ def labels(texts: Iterable[str]) -> Labels:
             squares.append(found["rank"])
         elif (found := _HOSTED.match(text)) is not None and not _NO_HOST.match(found["host"]):
             hosts[found["host"]] = hosts.get(found["host"], 0) + 1
+        elif text[:1].isalpha() and _PALS.match(text):
+            pals += 1
     sure = frozenset(host for host, seen in hosts.items() if _STRICT_HOST.match(host) or seen >= max(3, lines // 10))
-    return Labels(_used(numbers, lines), _used(squares, lines), sure)
+    return Labels(_used(numbers, lines), _used(squares, lines), sure, pals > 0)
 
 
 def _used(numbers: list[str], lines: int) -> bool:
@@ -111,8 +118,8 @@ def _used(numbers: list[str], lines: int) -> bool:
     return len(numbers) >= max(3, least * lines)
 
 
-def prefix(text: str, used: Labels, clock: Clock) -> Prefix:
-    """Return what is told before the words of *text*, as long as something is recognised."""
+def prefix(text: str, used: Labels, clock: Clock | None) -> Prefix:
+    """Return what is told before the words of *text*, as long as something is recognised; times for a *clock* only."""
     told = Prefix(start=int(text.startswith(" [")))
     for _ in range(7):
         start = _step(text, told, used, clock)
@@ -139,7 +146,7 @@ def bare(text: str) -> str:
     return text[prefix(text, Labels(), Clock()).start :]
 
 
-def _step(text: str, told: Prefix, used: Labels, clock: Clock) -> int:
+def _step(text: str, told: Prefix, used: Labels, clock: Clock | None) -> int:
     """Return where the next words begin; the same place where nothing more is recognised."""
     start = told.start
     first = text[start : start + 1]
@@ -149,7 +156,11 @@ def _step(text: str, told: Prefix, used: Labels, clock: Clock) -> int:
         return _taken(found, told, clock)
     if used.numbered and told.rank is None and (found := _NUMBERED.match(text, start)):
         return _taken(found, told, clock)
-    if told.moment is None and (first.isdigit() or first in "[ABCDEFGHIJKLMNOPQRSTUVWXYZ" and first):
+    if (
+        clock is not None
+        and told.moment is None
+        and (first.isdigit() or first in "[ABCDEFGHIJKLMNOPQRSTUVWXYZ" and first)
+    ):
         told.moment, end = clock.read(text, start)
         if end > start:
             return end
@@ -169,7 +180,7 @@ def _worded(text: str, start: int, told: Prefix, used: Labels) -> re.Match[str] 
     return found
 
 
-def _taken(found: re.Match[str], told: Prefix, clock: Clock) -> int:
+def _taken(found: re.Match[str], told: Prefix, clock: Clock | None) -> int:
     groups = {name: value for name, value in found.groupdict().items() if value is not None}
     for name in ("rank", "tagged", "numbered"):
         if name in groups and told.rank is None:
@@ -184,7 +195,8 @@ def _taken(found: re.Match[str], told: Prefix, clock: Clock) -> int:
         told.level = told.level or LEVELS[groups["glog_short"].upper()]
     if "glog" in groups:
         told.level = told.level or LEVELS[groups["glog"].upper()]
-        told.moment = told.moment or clock.month_day(groups["day"], groups["clock"])
+        if clock is not None and told.moment is None:
+            told.moment = clock.month_day(groups["day"], groups["clock"])
     return found.end()
 
 

@@ -55,7 +55,7 @@ def bar(text: str) -> str:
 
     A bar is drawn once more when its process ends: the same place again is no progress.
     """
-    found = _BAR.findall(text)
+    found = _BAR.findall(text) if " [" in text else []
     return "/".join(found[-1]) if found else ""
 
 

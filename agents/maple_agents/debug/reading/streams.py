@@ -15,13 +15,14 @@ from .error_files import callstack
 from .limits import Limits
 from .literals import Search
 from .opening import opened
-from .prefixes import Labels, Prefix, labels, node_said, prefix, rank_said
+from .prefixes import Labels, Prefix, labels, node_said, prefix
 from .progress import bar, ended_well, is_progress
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
 from .units import Assembler, Line, Unit
 
 HEAD, TAIL = 20, 40
+BEHIND = 40  # lines behind a hit that may belong to its event
 _TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")
 
 
@@ -68,10 +69,14 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     kept = chosen.lines()
     texts = [plain(one.raw) for one in kept]
     used = labels(texts)
-    lines = [_line(one, text, used, clock) for one, text in zip(kept, texts, strict=True)]
+    near = _near(kept)
+    lines = [
+        _line(one, text, used, clock) if close else _ordinary(one, text, used)
+        for one, text, close in zip(kept, texts, near, strict=True)
+    ]
     story.ranks = {**chosen.ranked, **(chosen.numbered if used.numbered else {})}
     _file_labels(story, lines)
-    story.units = Assembler(clock).read(lines)
+    story.units = Assembler(clock).read([line for line, close in zip(lines, near, strict=True) if close])
     story.moments = [
         (line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated
     ]
@@ -95,11 +100,29 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
     story.ranks = dict.fromkeys(story.ranks, 1)
 
 
+def _near(kept: list[Kept]) -> list[bool]:
+    """Return which lines may belong to an event: those near a hit, and the last ones."""
+    near = [False] * len(kept)
+    until = 0
+    for at, one in enumerate(kept):
+        if one.sort is not None:
+            until = one.number + BEHIND
+            near[max(0, at - 2) : at] = [True] * min(at, 2)
+        near[at] = one.number <= until
+    near[-TAIL:] = [True] * len(near[-TAIL:])
+    return near
+
+
+def _ordinary(one: Kept, text: str, used: Labels) -> Line:
+    """Return a line that is part of no event: only who says it is looked at, where its beginning may tell that."""
+    told = prefix(text, used, None) if text.startswith(("[", "(")) or used.any else Prefix()
+    return Line(one.number, text, text[told.start :], told, one.sort, one.key)
+
+
 def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
     told = prefix(text, used, clock)
     if one.sort is not None:
         told.node = told.node or node_said(text)
-        told.rank = rank_said(text) if told.rank is None else told.rank
     told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
     return Line(one.number, text, text[told.start :], told, one.sort, one.key)
 

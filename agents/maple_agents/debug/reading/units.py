@@ -310,6 +310,6 @@ class Assembler:
         if line.sort is not None and line.sort != Sort.FRAME:
             heard = severity(line.words, line.told.level)
             if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
-                unit = Unit([line], heard)
+                unit = Unit([line], heard, rank=rank_said(line.words) if line.told.rank is None else None)
                 self.units.append(unit)
                 voice.current = self._latest = unit
