@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.debug.finding import signs
-from maple_agents.debug.finding.gathering import MOST, Gathered
+from maple_agents.debug.finding.gathering import MOST, Gathered, absent
 from maple_agents.debug.finding.launch_files import launched
 from maple_agents.debug.finding.played import play
 from maple_agents.debug.finding.sought import Facts, redirected
@@ -207,6 +207,19 @@ def test_files_of_other_times_are_left_alone_and_core_files_named(tmp_path: Path
     assert [os.path.basename(one.path) for one in made.logs] == ["within.log", "after.log"]
     assert "before the job began" in made.missing[0] and "another job may have written it" in made.notes[0]
     assert "core.77" in made.notes[1] and len(made.notes) == 2
+
+
+def test_why_a_file_is_not_there_is_told_apart(tmp_path: Path) -> None:
+    """A folder that is closed is not one that is gone."""
+    files(tmp_path, "closed/in/x")
+    os.mkdir(tmp_path / "folder")
+    for path, says in (("folder", "is a folder"), ("gone/x", "there is no folder"), ("x", "there is no such file")):
+        assert says in absent(str(tmp_path / path), "output")
+    assert "kept nowhere" in absent("/dev/null", "output")
+    os.chmod(tmp_path / "closed", 0)
+    if os.getuid() != 0:
+        assert "permission denied" in absent(str(tmp_path / "closed/in/y"), "output")
+    os.chmod(tmp_path / "closed", 0o755)
 
 
 @pytest.mark.parametrize(

@@ -297,6 +297,16 @@ def test_a_job_that_waits_has_no_logs_and_a_reason(work: Work) -> None:
     assert "CANCELLED" in work.case(work.ended(job)).ended.reason
 
 
+def test_an_interactive_job_has_neither_script_nor_output(work: Work) -> None:
+    """Nothing is missed that never was."""
+    work.lab.run(["srun", "-J", "by-hand", "-N1", "bash", "-c", "exit 3"], cwd=work.folder)
+    listed = work.lab.run(["squeue", "-h", "-t", "all", "-o", "%i %j"]).stdout.splitlines()
+    job = next(line.split()[0] for line in listed if line.endswith(" by-hand"))
+    case = work.case(work.ended(job))
+    assert (case.ended.exit_code, case.asked, case.logs, case.missing) == (3, None, (), ())
+    assert case.notes == ("an interactive job: it has no script, and its output went to the terminal",)
+
+
 def test_a_job_that_was_cancelled_before_it_began_has_no_output_to_miss(work: Work) -> None:
     """Nothing is said of files that nobody could have written."""
     job = work.submit("srun python train.py > train.log\n", "--hold")

@@ -86,6 +86,8 @@ def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Play
     values = outputs.values_of(told)
     if _never_began(told):
         gathered.notes.append("the job was ended before it began")
+    elif told.interactive:
+        gathered.notes.append("an interactive job: it has no script, and its output went to the terminal")
     elif told.state != "pending":
         outputs.add(gathered, told, played.job, values)
         own = gathered.window

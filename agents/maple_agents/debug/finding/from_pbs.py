@@ -59,6 +59,7 @@ def told(job: Job) -> Told:
         work_dir=job.work_dir or "",
         stdout=job.stdout,
         stderr=job.stderr,
+        interactive=attributes.get("interactive", "").lower() in ("true", "1"),
         path=os.path.join(job.work_dir or "", path) if path and path != "-" else "",
         arguments=arguments,
         argv=argv,

@@ -36,7 +36,7 @@ def told(job: Job, commands: Commands) -> Told:
     restarts = _number(fields.get("Restarts")) or 0
     ending = job.ending or Ending(EndReason.UNKNOWN)
     nodes = len(job.nodes) or _number(fields.get("NumNodes")) or 0
-    command = fields.get("Command", "")
+    command = fields.get("Command", "") if fields.get("BatchFlag") != "0" else ""
     return Told(
         by="Slurm",
         scheduler="slurm",
@@ -64,6 +64,7 @@ def told(job: Job, commands: Commands) -> Told:
         work_dir=job.work_dir or "",
         stdout=job.stdout or _said(fields.get("StdOut")) or None,
         stderr=job.stderr or _said(fields.get("StdErr")) or None,
+        interactive=fields.get("BatchFlag") == "0",
         script=script(job.id, commands),
         path=_said(command.partition(" ")[0]),
         arguments=tuple(command.split(" ")[1:]) if _said(command) else (),

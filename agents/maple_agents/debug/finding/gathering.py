@@ -161,11 +161,24 @@ def absent(path: str, about: str) -> str:
     if "*" not in path and os.path.lexists(path) and regular(path) is None:
         return "%s (%s): is no regular file" % (path, about)
     if "*" not in folder and not os.path.isdir(folder):
+        if _is_closed(folder):
+            return "%s (%s): permission denied" % (path, about)
         return "%s (%s): there is no folder %s here; it may lie on a node, or is deleted" % (path, about, folder)
     return "%s (%s): there is no such file; it may be deleted, never written, or lie on a node's own disk" % (
         path,
         about,
     )
+
+
+def _is_closed(folder: str) -> bool:
+    """Return whether it is not ours to see if there is such a folder."""
+    try:
+        os.stat(folder)
+    except PermissionError:
+        return True
+    except (OSError, ValueError):
+        return False
+    return False
 
 
 def _clock(facts: os.stat_result) -> str:

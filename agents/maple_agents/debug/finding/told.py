@@ -47,6 +47,7 @@ class Told:
     work_dir: str = ""
     stdout: str | None = None
     stderr: str | None = None
+    interactive: bool = False  # a job without a script, whose output went to a terminal
     script: bytes | None = None
     before: bytes | None = None
     path: str = ""
