@@ -16,13 +16,12 @@ from maple_submit_filter.records import read_audit
 from maple_submit_filter.schedulers.slurm import wrapped
 
 from .handlers import Handled
+from .limits import bytes_of
 from .peers import Peer
 from .rules_in_force import InForce
 
 MOST_SCRIPT = 64 << 10  # bytes, of which is told what was changed: a millisecond
 _TEMPLATE = re.compile(r"[a-z0-9-]+ revision \d+")
-_BESIDES = 4096  # bytes that a submission takes besides its texts
-_COST = 40  # and each of them besides its own
 
 
 class Draft(NamedTuple):
@@ -58,9 +57,7 @@ class Draft(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes that it takes while it waits."""
-        one = self.request.submission
-        texts = (one.script or b"", one.path, one.cwd, *one.argv, *one.environment, *one.environment.values())
-        return _BESIDES + sum(len(text) + _COST for text in texts)
+        return bytes_of(self.request.submission)
 
 
 def draft_of(

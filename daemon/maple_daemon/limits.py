@@ -6,7 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
+from maple_submit_filter.submission import Submission
+
 BYTES_OF_REQUEST = 64 << 10  # and so many more of them count as another request
+_OF_SUBMISSION, _OF_TEXT = 4096, 40  # bytes that Python takes besides
 SHARE = 8  # of the bytes that are held, one of so many is a uid's at most
 
 
@@ -21,6 +24,13 @@ class Bounds(NamedTuple):
     open: int = 64
     all: int = 1024
     held: int = 256 << 20
+
+
+def bytes_of(submission: Submission) -> int:
+    """Return the bytes that a submission takes while it is held: a long environment as well as a long script."""
+    texts = (submission.script or b"", submission.path, submission.cwd, *submission.argv)
+    variables = (*submission.environment, *submission.environment.values())
+    return _OF_SUBMISSION + sum(len(text) + _OF_TEXT for text in (*texts, *variables))
 
 
 class Busy(Exception):

@@ -17,7 +17,7 @@ from maple_submit_filter.answer import record_id
 from maple_submit_filter.decide import MOST_READ
 from maple_submit_filter.frames import FileFacts, Request, pack_request
 
-from .limits import Bounds, Busy, Limits
+from .limits import Bounds, Busy, Limits, bytes_of
 from .log import log
 from .peers import Peer
 from .sections import variables_of, words_of
@@ -62,7 +62,7 @@ class _Waiting(NamedTuple):
 
     @property
     def size(self) -> int:
-        return len(self.request.submission.script or b"") + 8 * _BESIDES
+        return bytes_of(self.request.submission)
 
 
 class Readings:
