@@ -14,7 +14,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from maple_submit_filter import frames, learnt
+from maple_submit_filter import frames, learnt, reading
 from maple_submit_filter.frames import Change, FileFacts, Reply
 
 from tests.daemon.breaking import Broken, asked, double, until, without_helper
@@ -254,3 +254,15 @@ def test_a_file_that_hangs_holds_no_submission(stand: Stand, helper: str) -> Non
             assert done and done[0].exit == 0
             assert done[0].script == WITH_A_FILE + (b"# fixed\n" if helper else b"")
             assert b"children none" in done[0].record
+
+
+def test_a_file_that_was_changed_just_now_is_let_rest_before_it_is_read(tmp_path: Any) -> None:
+    """Many kernels date files by a clock of 4 to 10 ms: another change in the same tick would look like none."""
+    path = os.fsencode(str(tmp_path / "file"))
+    with open(path, "wb") as file:
+        file.write(RIGHT)
+    watched = learnt.Watched(reading.read_file)
+    assert watched(path) == RIGHT
+    assert time.time() - os.stat(path).st_ctime >= 0.01
+    assert watched.files == [FileFacts(path, learnt.facts_of(path))]
+    assert watched(path + b"-not-there") is None
