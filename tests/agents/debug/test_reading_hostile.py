@@ -12,6 +12,7 @@ import sys
 import threading
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,6 +20,7 @@ from hypothesis import strategies as st
 from maple_agents.debug.reading import Limits, cleaned, read
 from maple_agents.debug.reading.literals import Search
 from maple_agents.debug.reading.opening import opened
+from maple_agents.debug.reading.streams import NOT_UNDERSTOOD
 from maple_agents.debug.values import Digest, Event, LogFile, Severity, Stream
 
 DEATH = b"[rank3]: RuntimeError: the one that matters\nsrun: error: gpu-node-1: task 3: Exited with exit code 1\n"
@@ -102,6 +104,25 @@ def test_odd_names(path: str) -> None:
 def test_no_logs_at_all() -> None:
     """Nothing read, nothing told."""
     assert read([]) == Digest()
+
+
+def test_log_that_is_not_understood_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A mistake of the reader's own is said of that log; the others are read."""
+    from maple_agents.debug.reading import streams
+
+    real = streams._read_lines
+
+    def mistaken(story: streams.Story, *rest: Any) -> None:
+        if story.stream.file.path.endswith("a"):
+            raise KeyError("x")
+        real(story, *rest)
+
+    monkeypatch.setattr(streams, "_read_lines", mistaken)
+    for name in "ab":
+        (tmp_path / name).write_bytes(DEATH)
+    found = read([LogFile(str(tmp_path / name), "both") for name in "ab"])
+    assert [one.wrong.startswith(NOT_UNDERSTOOD) for one in found.streams] == [True, False]
+    assert event(found, "RuntimeError").place.file.endswith("b")
 
 
 # --- files that change ---------------------------------------------------------------------------------------------
@@ -403,6 +424,7 @@ def test_any_bytes_are_read(tmp_path_factory: pytest.TempPathFactory, data: byte
     path.write_bytes(data)
     found = read([LogFile(str(path), "both")], [b"anchor"], Limits(block=block, head=5, tail=5))
     lines = found.streams[0].lines
+    assert NOT_UNDERSTOOD not in found.streams[0].wrong
     for one in found.events:
         assert 1 <= one.place.line <= max(1, lines) and one.count >= 1 and one.behind >= 0
         assert one.text in one.unit and len(one.unit) == len(one.unit_at)

@@ -7,6 +7,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 
 from ..values import LogFile, Severity, Stream
 from .cleaning import plain, shown_lines
@@ -22,6 +23,7 @@ from .severity import by_words
 from .units import Assembler, Line, Unit
 
 HEAD, TAIL = 20, 40
+NOT_UNDERSTOOD = "could not be understood, which is a mistake of Maple's"
 BEHIND = 40  # lines behind a hit that may belong to its event
 _TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")
 
@@ -58,10 +60,14 @@ def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
         chosen.block(block.data, block.skipped)
     story = Story(Stream(file, source.bytes, chosen.total, wrong=source.wrong), more=chosen.more)
     clock = Clock(source.modified)
-    if source.bytes <= limits.error_file and (told := callstack(first)) is not None:
-        _read_error_file(story, told[0], told[1], search, clock)
-    else:
-        _read_lines(story, chosen, clock)
+    try:
+        if source.bytes <= limits.error_file and (told := callstack(first)) is not None:
+            _read_error_file(story, told[0], told[1], search, clock)
+        else:
+            _read_lines(story, chosen, clock)
+    except Exception as error:  # one log that is not understood must not hide the others
+        wrong = "%s: %s" % (NOT_UNDERSTOOD, type(error).__name__)
+        return Story(Stream(file, source.bytes, chosen.total, wrong=wrong))
     return story
 
 
@@ -77,9 +83,7 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     story.ranks = {**chosen.ranked, **(chosen.numbered if used.numbered else {})}
     _file_labels(story, lines)
     story.units = Assembler(clock).read([line for line, close in zip(lines, near, strict=True) if close])
-    story.moments = [
-        (line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated
-    ]
+    story.moments = _moments(lines)
     _count(story, kept, lines, chosen)
     story.ended_well = _last_words(story, lines, chosen.total)
     _ends(story, lines, chosen.total)
@@ -98,6 +102,13 @@ def _read_error_file(story: Story, texts: list[str], at: float | None, search: S
     for line in lines:
         line.number = 1
     story.ranks = dict.fromkeys(story.ranks, 1)
+
+
+def _moments(lines: list[Line]) -> list[tuple[int, float]]:
+    """Return the latest time told up to each line that told one: what has no time of its own was said after that."""
+    told = [(line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated]
+    latest = accumulate((at for _, at in told), max)
+    return [(number, at) for (number, _), at in zip(told, latest, strict=True)]
 
 
 def _near(kept: list[Kept]) -> list[bool]:

@@ -181,7 +181,7 @@ class Assembler:
         ruler = _RULER.match(line.words)
         if ruler is None:
             if voice.box is None or len(voice.box) >= 60 or line.told.moment or is_progress(line.words):
-                voice.box = None
+                voice.box, voice.fields = None, {}
                 return False
             voice.box.append(line)
             self._field(voice, line)
@@ -231,7 +231,7 @@ class Assembler:
 
     def _failure(self, voice: Voice) -> None:
         assert voice.box is not None
-        begun = max(at for at, line in enumerate(voice.box) if line.words.lstrip().startswith("time"))
+        begun = max((at for at, line in enumerate(voice.box) if line.words.lstrip().startswith("time")), default=0)
         lines = voice.box[begun:]
         signal = "Signal " in voice.fields["traceback"]
         telling = [
