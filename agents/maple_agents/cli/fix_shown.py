@@ -20,7 +20,7 @@ def show(diagnosis: Diagnosis) -> None:
     """Print a diagnosis."""
     first = diagnosis.causes[0]
     _say(_ending(diagnosis), bold=True)
-    for line in diagnosis.case.missing:
+    for line in (*diagnosis.case.notes, *diagnosis.case.missing):
         _say("note: " + line, fg="yellow")
     _cause(first)
     _lines(first.evidence)

@@ -25,6 +25,7 @@ def told(diagnosis: Diagnosis) -> Object:
         "others": [{**_cause(one), "evidence": _lines(one.evidence)} for one in diagnosis.causes[1:]],
         "excerpt": _lines(diagnosis.excerpt),
         "missing": list(diagnosis.case.missing),
+        "notes": list(diagnosis.case.notes),
     }
 
 

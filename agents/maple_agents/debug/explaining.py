@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import replace
 
 from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.reading import read_file
 
 from .diagnosing import diagnose
 from .knowledge import anchors, entries
@@ -42,7 +44,10 @@ def explained(case: Case, model: str | None = None) -> Diagnosis:
 
 
 def decided(case: Case) -> Decision | None:
-    """Return what `decide` says of the script as it was submitted, None where there is none."""
+    """Return what `decide` says of the script as it was submitted, None where there is none.
+
+    Files that the script names are read only where the job is one's own: root would read what its owner may not.
+    """
     if case.asked is None or case.asked.script is None:
         return None
-    return decide(case.asked, case.site)
+    return decide(case.asked, case.site, read_file if case.asked.uid == os.getuid() else None)
