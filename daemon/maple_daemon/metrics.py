@@ -92,17 +92,23 @@ def _response(head: bytes, metrics: Metrics) -> bytes:
     return (told % (CONTENT_TYPE_LATEST, len(page))).encode() + page
 
 
+def place_of(where: str) -> tuple[str, int]:
+    """Return path and 0, or host and port, where the page is to be served; ("", 0): nowhere. Raises `ValueError`."""
+    if not where or where.startswith("/"):
+        return where, 0
+    host, _, port = where.rpartition(":")
+    if host not in ("127.0.0.1", "[::1]", "localhost") or not port.isdecimal() or int(port) > 65535:
+        raise ValueError("metrics: %s: name a socket's path, or 127.0.0.1:PORT" % where)
+    return "::1" if host == "[::1]" else "127.0.0.1", int(port)
+
+
 def _listening(where: str) -> socket.socket:
+    host, port = place_of(where)
     if where.startswith("/"):
         return bound(where, 0o660)
-    host, _, port = where.rpartition(":")
-    if host not in ("127.0.0.1", "[::1]", "localhost") or not port.isdigit() or int(port) > 65535:
-        raise ValueError("metrics: %s: name a socket's path, or 127.0.0.1:PORT" % where)
-    made = socket.socket(
-        socket.AF_INET6 if host == "[::1]" else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC
-    )
+    made = socket.socket(socket.AF_INET6 if ":" in host else socket.AF_INET, socket.SOCK_STREAM | socket.SOCK_CLOEXEC)
     made.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    made.bind(("::1" if host == "[::1]" else "127.0.0.1", int(port)))
+    made.bind((host, port))
     made.listen(16)
     made.setblocking(False)
     return made

@@ -29,11 +29,17 @@ def read(conf_path: str) -> InForce:
     """Return what is in force by that `front.conf`. Raises `OSError` and `ValueError` as `settled` does."""
     conf = settled.read_conf(conf_path)
     snapshot = conf.get("snapshot", "")
-    made = hashlib.sha256(rules_hash())
+    facts = facts_of(snapshot)
+    return InForce(settled.site(conf), settled.policy(conf), facts, snapshot, conf.get("child", ""))
+
+
+def facts_of(snapshot: str, package: str = "") -> bytes:
+    """Return the hash of the rules of *package*, a folder ("": those that run here), and of the site's facts."""
+    made = hashlib.sha256(rules_hash(package))
     if snapshot:
         with open(snapshot, "rb") as file:
             made.update(file.read())
-    return InForce(settled.site(conf), settled.policy(conf), made.digest(), snapshot, conf.get("child", ""))
+    return made.digest()
 
 
 def generic() -> InForce:
@@ -41,10 +47,10 @@ def generic() -> InForce:
     return InForce(settled.site({}), settled.policy({}), rules_hash(), "")
 
 
-def rules_hash() -> bytes:
+def rules_hash(package: str = "") -> bytes:
     """Return the hash of the code that decides: a changed rule is another answer."""
     made = hashlib.sha256()
-    top = os.path.dirname(os.path.abspath(maple_submit_filter.__file__))
+    top = package or os.path.dirname(os.path.abspath(maple_submit_filter.__file__))
     for folder, folders, names in os.walk(top):
         folders.sort()
         for name in sorted(names):

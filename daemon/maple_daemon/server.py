@@ -9,7 +9,7 @@ from collections.abc import Callable
 
 from maple_submit_filter import frames
 
-from . import queries
+from . import about, queries
 from .accepting import Accepting
 from .handlers import Forged, Handled, Handler
 from .limits import Busy, Limits
@@ -91,6 +91,8 @@ class Server:
             head = await reader.readexactly(8)
         if self.questions is not None and head[:4] in queries.KINDS:
             return await self._question(reader, writer, head, peer)
+        if head == about.ASK + bytes(4):
+            return await self._sent(writer, about.answer(self._handler.in_force))
         size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
         self._limits.spend(peer.uid, size)
         with self._limits.holding(size, peer.uid):
@@ -125,6 +127,9 @@ class Server:
                 body = await reader.readexactly(size)
             answer = await self.questions.answer(head[:4], body, peer.uid)
         self._limits.spend(peer.uid, size + len(answer))
+        return await self._sent(writer, answer)
+
+    async def _sent(self, writer: asyncio.StreamWriter, answer: bytes) -> str:
         writer.write(answer)
         async with asyncio.timeout(SEND_SECONDS):
             await writer.drain()

@@ -109,22 +109,30 @@ class Wrong(Exception):
 
 def load(path: str = "") -> Settings:
     """Return the settings in *path*, or in `daemon.toml` of /etc/maple, or the defaults. Raises `Wrong`."""
+    settings, wrong = examined(path)
+    if wrong:
+        raise Wrong("\n".join(wrong))
+    return settings
+
+
+def examined(path: str = "") -> tuple[Settings, list[str]]:
+    """Return what can be used of the settings, and a line for each mistake: a wrong key leaves its default."""
     name = path or os.path.join(places.etc(), "daemon.toml")
     try:
         with open(name, "rb") as file:
             told = tomllib.load(file)
-        return Settings.model_validate(told)
+        return Settings.model_validate(told), []
     except FileNotFoundError:
-        if path:
-            raise Wrong("%s: no such file" % path) from None
-        return Settings()
+        return Settings(), ["%s: no such file" % path] if path else []
     except ValidationError as error:
+        found = error.errors(include_url=False)
+        wrong = {one["loc"][0] for one in found if one["loc"]}
         lines = [
             "%s: %s: %s" % (name, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
-            for one in error.errors(include_url=False)
+            for one in found
         ]
-        raise Wrong("\n".join(lines)) from None
-    except tomllib.TOMLDecodeError as error:
-        raise Wrong("%s: not TOML: %s" % (name, error)) from None
+        return Settings.model_validate({key: value for key, value in told.items() if key not in wrong}), lines
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        return Settings(), ["%s: not TOML: %s" % (name, error)]
     except OSError as error:
-        raise Wrong("%s: %s" % (name, (error.strerror or str(error)).lower())) from None
+        return Settings(), ["%s: %s" % (name, (error.strerror or str(error)).lower())]

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import re
+from inspect import cleandoc
 from pathlib import Path
-from typing import Iterator
+from typing import Iterable, Iterator
 
 import click
 from click.shell_completion import get_completion_class
 from maple_agents.cli.main import maple
 from maple_daemon.cli.daemon import main as service
+from maple_daemon.settings import Settings, Table
 
 HERE = Path(__file__).parent
-COMPLETIONS = {"bash": "maple.bash", "zsh": "_maple", "fish": "maple.fish"}
+COMPLETIONS = {"bash": "%s.bash", "zsh": "_%s", "fish": "%s.fish"}
 
 
 def main() -> None:
@@ -22,10 +25,11 @@ def main() -> None:
         command = maple.get_command(context, name)
         assert command is not None
         (HERE / f"maple-{name}.1").write_text(page(command, f"maple {name}", context), encoding="utf-8")
-    (HERE / "maple-daemon.1").write_text(page(service, "maple-daemon", None), encoding="utf-8")
+    (HERE / "maple-daemon.1").write_text(page(service, "maple-daemon", None, more=settings()), encoding="utf-8")
     (HERE / "maple.1").write_text(page(maple, "maple", None, flat=True), encoding="utf-8")
     for shell, filename in COMPLETIONS.items():
-        (HERE.parent / "completion" / filename).write_text(completion(shell), encoding="utf-8")
+        for name, command in (("maple", maple), ("maple-daemon", service)):
+            (HERE.parent / "completion" / (filename % name)).write_text(completion(shell, name, command), "utf-8")
 
 
 def root() -> click.Context:
@@ -33,7 +37,9 @@ def root() -> click.Context:
     return maple.make_context("maple", ["check"])
 
 
-def page(command: click.Command, path: str, above: click.Context | None, flat: bool = False) -> str:
+def page(
+    command: click.Command, path: str, above: click.Context | None, flat: bool = False, more: Iterable[str] = ()
+) -> str:
     """Return the man page of *command*, called *path*; with those of its own commands unless *flat*."""
     name = path.replace(" ", "-")
     lines = [
@@ -45,7 +51,7 @@ def page(command: click.Command, path: str, above: click.Context | None, flat: b
     if isinstance(command, click.Group):
         lines += [".SH COMMANDS"]
         lines += [*children(command, path, above, flat)]
-    lines += [".SH SEE ALSO", see_also(name), ""]
+    lines += [*more, ".SH SEE ALSO", see_also(name), ""]
     return "\n".join(lines)
 
 
@@ -103,9 +109,36 @@ def description(command: click.Command) -> Iterator[str]:
             yield from (".PP", *(escaped(line.strip()) for line in lines))
 
 
+def settings() -> Iterator[str]:
+    """Yield the keys of `daemon.toml` with their defaults, and what the tables say of them."""
+    yield ".SH SETTINGS"
+    yield escaped("Keys of daemon.toml, and what holds without them.")
+    tables = [("", Settings), *((name, kind) for name, kind in kinds(Settings) if is_below(kind, Table))]
+    for table, model in tables:
+        if table:
+            yield f".SS [{escaped(table)}]"
+        told = cleandoc(model.__doc__ or "").replace("*", "").replace("`", "")
+        yield from (".PP", *(escaped(line) for line in told.split("\n")))
+        for name, kind in kinds(model):
+            if not is_below(kind, Table):
+                default = json.dumps(model.model_fields[name].default)
+                yield from (".TP", f"\\fB{escaped(name)}\\fR", escaped(default))
+
+
+def kinds(model: type[Table]) -> Iterator[tuple[str, object]]:
+    """Yield the keys of a table and what each holds."""
+    for name, field in model.model_fields.items():
+        yield name, field.annotation
+
+
+def is_below(kind: object, other: type) -> bool:
+    """Return whether *kind* is a class below *other*."""
+    return isinstance(kind, type) and issubclass(kind, other)
+
+
 def see_also(name: str) -> str:
     """Return the other pages."""
-    others = ["maple", *(f"maple-{one}" for one in maple.list_commands(root()))]
+    others = ["maple", *(f"maple-{one}" for one in maple.list_commands(root())), "maple-daemon"]
     return ", ".join([f"\\fB{escaped(one)}\\fR(1)" for one in others if one != name] + ["\\fBmaple\\fR(7)"])
 
 
@@ -120,11 +153,11 @@ def escaped(text: str) -> str:
     return "\\&" + text if text.startswith((".", "'")) else text
 
 
-def completion(shell: str) -> str:
-    """Return the completion script of a shell."""
+def completion(shell: str, name: str, command: click.Command) -> str:
+    """Return the completion script of a shell for the command of that name."""
     found = get_completion_class(shell)
     assert found is not None
-    made = found(maple, {}, "maple", "_MAPLE_COMPLETE")
+    made = found(command, {}, name, "_%s_COMPLETE" % name.upper().replace("-", "_"))
     return made.source_template % made.source_vars()
 
 

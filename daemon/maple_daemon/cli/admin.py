@@ -7,7 +7,7 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from maple_agents.cli.complaint import Complaint
@@ -15,6 +15,9 @@ from maple_agents.cli.complaint import Complaint
 from ..install.refusals import Refused, absolute
 from .corrections import corrections
 from .memory_admin import COMMANDS
+
+if TYPE_CHECKING:
+    from ..install.service_files import Service
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "MAPLE_PREFIX"
@@ -49,6 +52,7 @@ def admin() -> None:
     \b
     Examples:
       maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta --mode observe
+      maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta --daemon
       maple admin doctor --prefix /opt/maple
       maple admin report --prefix /opt/maple --since 7d
       maple admin mode repair --prefix /opt/maple --partition gpuA100x4
@@ -82,8 +86,18 @@ admin.add_command(corrections)
 )
 @click.option("--python", default="", metavar="PATH", help="Interpreter, 3.9 or newer.  [default: the system's]")
 @click.option("--audit", default="", metavar="DIR", help="Folder for audit lines.  [default: <prefix>/audit]")
-@click.option("--socket", default="", metavar="PATH", help="Where a daemon listens.  [default: none]")
-@click.option("--service-uid", type=click.IntRange(min=0), metavar="UID", help="Who runs that daemon.")
+@click.option(
+    "--daemon/--no-daemon",
+    default=None,
+    help="With the service that remembers: its settings and units are written.  [default: as before, else without]",
+)
+@click.option(
+    "--socket", default="", metavar="PATH", help="Where the service listens.  [with --daemon: /run/maple/daemon.sock]"
+)
+@click.option("--service-uid", type=click.IntRange(min=0), metavar="UID", help="Who runs it.  [default: user maple]")
+@click.option(
+    "--units", default="", metavar="DIR", help="Folder for its systemd units.  [default: /etc/systemd/system]"
+)
 @click.option("--copy", is_flag=True, help="Place a copy of the front in DIR, not a link to it.")
 @click.option("--no-compiler", is_flag=True, help="Install the Python entry in place of the C front.")
 @plainly
@@ -92,7 +106,10 @@ def install(folder: str, **options: Any) -> None:
 
     Which of the two, the scheduler of the site says.
 
-    Nothing that is not Maple's is overwritten, and a failure leaves everything as it was.
+    Nothing that is not Maple's is overwritten, and a failure leaves everything as it was. With --daemon the service
+    gets its settings in <prefix>/daemon.toml, which are yours from then on, and two units of systemd; it is not
+    started: the line that does is printed. For a plain user it is a service of one's own, with its socket in
+    XDG_RUNTIME_DIR.
     """
     from ..install import command, installation
     from ..install.wishes import wish
@@ -109,6 +126,25 @@ def install(folder: str, **options: Any) -> None:
                 f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}",
                 err=True,
             )
+    if made.service.files:
+        _tell_of_service(made.service, done.new)
+
+
+def _tell_of_service(service: Service, new: bool) -> None:
+    """Print what was written, and the line that starts it."""
+    from ..install.service_files import hidden, program
+
+    for file in service.files:
+        click.echo(f"{file.path} is for the service")
+    click.echo(f"start it: {service.start}")
+    if new:
+        click.echo("where it runs already, let it read what is in force now: reload it, or send it SIGHUP")
+    if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
+        click.echo(
+            f"warning: {program()} lies in a home, which the hardened unit does not see; "
+            "install maple-hpc outside of homes, or set ProtectHome=no with systemctl edit maple-daemon",
+            err=True,
+        )
 
 
 @admin.command()
@@ -116,8 +152,11 @@ def install(folder: str, **options: Any) -> None:
 @plainly
 def uninstall(prefix: str) -> None:
     """Take everything away that install put there; the real command is found again at once."""
-    from ..install import retreat
+    from ..install import layout, receipt, retreat
 
+    told = receipt.read(layout.layout(absolute(prefix, "--prefix")))
+    if told is not None and any(one.kind == "unit" for one in told.written):
+        click.echo("a service that still runs is stopped by: systemctl stop maple-daemon.socket maple-daemon.service")
     for one in retreat.uninstall(absolute(prefix, "--prefix")):
         click.echo(f"left: {one.path} {one.why}", err=True)
     click.echo(f"nothing of Maple is left below {prefix}")

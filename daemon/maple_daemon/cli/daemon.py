@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from ..settings import Settings, Wrong, load
+from ..settings import Settings, Wrong, examined
 
 # Seconds that the store's threads may keep the interpreter from the loop, which answers: not the five milliseconds that
 # Python gives them.
@@ -18,7 +18,7 @@ COLLECT = (10_000, 20, 50)  # what is remembered is gone through seldom: that ho
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.option("--config", "path", metavar="FILE", help="Settings in place of /etc/maple/daemon.toml.")
-@click.option("--check", is_flag=True, help="Read settings, site and policy, say what is wrong, and end.")
+@click.option("--check", is_flag=True, help="Say all that is wrong with settings, site and policy, and end.")
 @click.option("--foreground", is_flag=True, help="Log for people, not for the journal.")
 @click.option("--role", "roles", multiple=True, type=click.Choice(["submissions", "events"]),
               help="What this daemon does; may be given again. Default: what the settings say.")  # fmt: skip
@@ -33,34 +33,34 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
       systemctl start maple-daemon.socket
     """
     try:
-        settings = _settings(path, foreground, roles, socket)
-        sys.exit(_checked(settings) if check else _served(settings))
+        told, wrong = examined(path or "")
+        settings = _changed(told, foreground, roles, socket)
+        if wrong and not check:
+            raise Wrong("\n".join(wrong))
+        sys.exit(_checked(settings, wrong) if check else _served(settings))
     except Wrong as error:
         for line in str(error).splitlines():
             click.echo("maple-daemon: %s" % line, err=True)
         sys.exit(2)
 
 
-def _settings(path: str | None, foreground: bool, roles: tuple[str, ...], socket: str | None) -> Settings:
-    told = load(path or "")
+def _changed(told: Settings, foreground: bool, roles: tuple[str, ...], socket: str | None) -> Settings:
     more: dict[str, object] = {"log": "text"} if foreground else {}
     more |= {"roles": list(roles)} if roles else {}
     more |= {"socket": socket} if socket else {}
     return told.model_copy(update=more)
 
 
-def _checked(settings: Settings) -> int:
+def _checked(settings: Settings, wrong: list[str]) -> int:
     from .. import rules_in_force
+    from ..checking import doubts, mistakes
 
-    if not settings.conf:
-        click.echo(
-            "maple-daemon: no `conf`, so nothing is known of the cluster; name the front.conf of the installation"
-        )
-        return 0
-    try:
-        found = rules_in_force.read(settings.conf)
-    except (OSError, ValueError) as error:
-        raise Wrong("%s: %s" % (settings.conf, error)) from None
+    wrong = [*wrong, *mistakes(settings)]
+    for line in (*wrong, *doubts(settings)):
+        click.echo("maple-daemon: %s" % line, err=True)
+    if wrong:
+        return 2
+    found = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
     click.echo("settings are right: %s, mode %s, socket %s" % (found.site.id, found.policy.mode, settings.socket))
     return 0
 

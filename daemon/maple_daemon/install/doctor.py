@@ -4,23 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
-from typing import NamedTuple
 
 import click
 
-from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, settings
+from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, service, settings
+from .check import Check
 from .layout import Layout, Release, layout
 from .receipt import Receipt
 from .refusals import Refused, ancestors, who_else_writes
-
-
-class Check(NamedTuple):
-    """*state*: "ok", "wrong" or "note" (works, but look at it). *todo* is "" where nothing is to be done."""
-
-    name: str
-    state: str
-    says: str
-    todo: str = ""
 
 
 def examine(prefix: Path, path_variable: str) -> list[Check]:
@@ -38,6 +29,7 @@ def examine(prefix: Path, path_variable: str) -> list[Check]:
         release = Release(where.releases / name)
         checks += [one for part in PARTS for one in guarded(part, where, release)]
     checks += commands(where, told, path_variable)
+    checks += service.examined(where, told, Release(where.releases / name)) if name else []
     if name and all(one.state != "wrong" for one in checks):
         checks += answers(Release(where.releases / name))
     return checks
@@ -176,16 +168,7 @@ def audit(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("audit", "ok", str(folder))
 
 
-def socket(where: Layout, release: Release) -> Iterator[Check]:
-    """Is the daemon's socket there, where one was named?"""
-    path = settings.values(release).get("socket", "")
-    if path and not Path(path).is_socket():
-        yield Check("socket", "note", f"{path} is not there: the helper answers alone", "start maple-daemon")
-    elif path:
-        yield Check("socket", "ok", path)
-
-
-PARTS = (files, permissions, front, config, python, real, snapshot, policy, audit, socket)
+PARTS = (files, permissions, front, config, python, real, snapshot, policy, audit)
 
 
 def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check]:

@@ -10,12 +10,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, place, receipt, releases, settings
+from . import atomic, place, receipt, releases, settings, written
 from .build import Build
 from .interpreter import Interpreter
 from .layout import Layout, Release, layout
 from .receipt import Placed, Receipt
 from .refusals import Refused
+from .service_files import Service
 from .sources import Sources
 
 KEPT = 5  # releases that stay on disk to go back to
@@ -32,6 +33,7 @@ class Wish(NamedTuple):
     mode: str = ""
     kind: str = "link"
     more: tuple[tuple[str, str], ...] = ()  # further keys of front.conf
+    service: Service = Service()
 
 
 class Outcome(NamedTuple):
@@ -67,6 +69,7 @@ class Steps:
         """Take the steps in order: nothing a user meets changes before the release is whole."""
         made = [*self.folder(self.wish.prefix), *self.folder(self.where.releases), *self.folder(self.wish.folder)]
         made += self.audit()
+        made += [one for file in self.wish.service.files for one in self.folder(file.path.parent)]
         with atomic.alone(self.wish.prefix):
             former = receipt.read(self.where) or Receipt()
             self.refuse_foreign(former)
@@ -76,10 +79,14 @@ class Steps:
             self.note(former, name, made)
             self.switch(name, before)
             placed = tuple(self.put(command, former) for command in self.wish.real)
+            files = tuple(written.write(one, former.written, self.undo) for one in self.wish.service.files)
             gone = [one for one in former.placed if one.path not in {now.path for now in placed}]
-            kept = self.settle(former, name, made, placed)
+            unwanted = [one for one in former.written if one.path not in {now.path for now in files}]
+            kept = self.settle(former, name, made, placed, files)
         for one in gone:  # the command's folder was changed from one --bin to another
             place.remove(one, self.where)
+        for one in unwanted:
+            written.remove(one)
         for old in releases.names(self.where):
             if old not in kept:
                 releases.discard(self.where, old)
@@ -107,6 +114,7 @@ class Steps:
         for command in self.wish.real:
             path = self.wish.folder / command
             place.refuse_foreign(path, self.where, placed_at(former, path))
+        written.refuse_foreign(self.wish.service.files, former.written)
 
     def build(self, before: str) -> tuple[str, bool]:
         """Return the release for what was wished and whether it had to be built."""
@@ -171,10 +179,10 @@ class Steps:
         planned = tuple(self.planned(command) for command in self.wish.real)
         others = tuple(one for one in former.placed if one.path not in {now.path for now in planned})
         known = tuple(one for one in former.placed if one.path in {now.path for now in planned})
-        receipt.write(
-            self.where,
-            Receipt(former.history, others + (known or planned), tuple(dict.fromkeys((*former.made, *made)))),
-        )
+        old_files = {one.path for one in former.written}
+        files = tuple(one for one in map(written.placed, self.wish.service.files) if one.path not in old_files)
+        folders = tuple(dict.fromkeys((*former.made, *made)))
+        receipt.write(self.where, Receipt(former.history, others + (known or planned), folders, former.written + files))
 
     def planned(self, command: str) -> Placed:
         """Return what is about to be put for a command."""
@@ -205,11 +213,13 @@ class Steps:
             self.undo.append(lambda: atomic.link(path, target))
         return place.place(path, self.where, self.wish.kind, known)
 
-    def settle(self, former: Receipt, name: str, made: list[str], placed: tuple[Placed, ...]) -> set[str]:
+    def settle(
+        self, former: Receipt, name: str, made: list[str], placed: tuple[Placed, ...], files: tuple[Placed, ...]
+    ) -> set[str]:
         """Write the receipt of what is there now; return the releases to keep."""
         history = tuple(one for one in former.history if one != name) + (name,)
         history = history[-KEPT:]
-        receipt.write(self.where, Receipt(history, placed, tuple(dict.fromkeys((*former.made, *made)))))
+        receipt.write(self.where, Receipt(history, placed, tuple(dict.fromkeys((*former.made, *made))), files))
         return set(history)
 
 

@@ -13,27 +13,31 @@ from .refusals import Refused
 
 
 class Placed(NamedTuple):
-    """A command that we put somewhere: a link to the front, or a copy of it with its hash."""
+    """A command that we put somewhere, a link to the front or a copy of it; or a file of the service's."""
 
     path: str
-    kind: str  # "link" or "copy"
-    what: str  # the link's target, or the copy's hash
+    kind: str  # "link", "copy", "unit", or "settings", which are the administrator's to change
+    what: str  # the link's target, or the hash of what we wrote
 
 
 class Receipt(NamedTuple):
-    """*history*: the releases that were in force, the last one now. *made*: folders that were not there before."""
+    """*history*: the releases that were in force, the last one now. *made*: folders that were not there before.
+
+    *written*: files of the service's.
+    """
 
     history: tuple[str, ...] = ()
     placed: tuple[Placed, ...] = ()
     made: tuple[str, ...] = ()
+    written: tuple[Placed, ...] = ()
 
 
 def read(where: Layout) -> Receipt | None:
     """Return the receipt below the prefix, None when nothing is installed there."""
     try:
         data = json.loads(where.receipt.read_bytes())
-        placed = tuple(Placed(*map(str, one)) for one in data["placed"])
-        return Receipt(tuple(map(str, data["history"])), placed, tuple(map(str, data["made"])))
+        placed, written = (tuple(Placed(*map(str, one)) for one in data.get(key, ())) for key in ("placed", "written"))
+        return Receipt(tuple(map(str, data["history"])), placed, tuple(map(str, data["made"])), written)
     except FileNotFoundError:
         return None
     except (OSError, ValueError, KeyError, TypeError) as error:
@@ -54,7 +58,10 @@ def installed(where: Layout) -> Receipt:
 
 def write(where: Layout, receipt: Receipt) -> None:
     """Put the receipt in place."""
-    data = {"history": receipt.history, "placed": [list(one) for one in receipt.placed], "made": receipt.made}
+    data: dict[str, object] = {"history": receipt.history, "made": receipt.made}
+    data["placed"] = [list(one) for one in receipt.placed]
+    if receipt.written:
+        data["written"] = [list(one) for one in receipt.written]
     write_json(where.receipt, data)
 
 

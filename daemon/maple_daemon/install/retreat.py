@@ -6,7 +6,7 @@ import shutil
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, place, receipt, releases, settings
+from . import atomic, place, receipt, releases, settings, written
 from .layout import Layout, Release, layout
 from .receipt import Receipt
 from .refusals import Refused
@@ -29,7 +29,10 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
             place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in told.placed
         )
         history = tuple(one for one in told.history if one != name) + (name,)
-        receipt.write(where, Receipt(history, placed, told.made))
+        files = told.written
+        if not settings.values(release).get("socket"):  # it is from before there was a service
+            files = tuple(one for one in told.written if not written.remove(one))
+        receipt.write(where, Receipt(history, placed, told.made, files))
     return name, now
 
 
@@ -46,6 +49,9 @@ def uninstall(prefix: Path) -> list[Leftover]:
     told = receipt.installed(where)
     with atomic.alone(prefix):
         left = [Leftover(one.path, "is not ours any more") for one in told.placed if not place.remove(one, where)]
+        left += [
+            Leftover(one.path, "was changed since it was written") for one in told.written if not written.remove(one)
+        ]
         where.current.unlink(missing_ok=True)  # first: whoever starts a link now finds the real command
         releases.sweep(where)
         for own in where.own():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import reading_child, settings
+from . import reading_child, receipt, releases, service_files, settings
 from .command import find_real, is_front
 from .installation import Wish
 from .interpreter import pin
+from .layout import Layout, Release, layout
 from .refusals import Refused, absolute, safe_folder
 from .sources import sources
 
@@ -23,6 +24,8 @@ def wish(
     audit: str,
     socket: str,
     service_uid: int | None,
+    daemon: bool | None,
+    units: str,
     copy: bool,
     no_compiler: bool,
     path_variable: str,
@@ -43,15 +46,27 @@ def wish(
     original = find_real(command, path_variable, real)
     refuse_own_folder(place, original)
     interpreter = pin(python)
+    asked = service_files.Asked(daemon, socket, service_uid, units)
+    service = service_files.wished(layout(home), asked, now(layout(home)))
     more = {
         "policy": str(home / "policy.json"),
         "audit": str(absolute(audit, "--audit") if audit else home / "audit"),
-        "socket": str(absolute(socket, "--socket")) if socket else "",
-        "service_uid": "" if service_uid is None else str(service_uid),
-        **(reading_child.keys(interpreter) if socket else {}),
+        "socket": service.socket,
+        "service_uid": service.uid,
+        **(reading_child.keys(interpreter) if service.socket else {}),
     }
     kind = "copy" if copy else "link"
-    return Wish(home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()))
+    return Wish(home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service)
+
+
+def now(where: Layout) -> service_files.Service:
+    """Return the service that the installation has."""
+    told, name = receipt.read(where), releases.in_force(where)
+    if told is None or not told.written:
+        return service_files.Service()
+    values = settings.values(Release(where.releases / name)) if name else {}
+    files = tuple(service_files.File(Path(one.path), b"") for one in told.written)
+    return service_files.Service(values.get("socket", ""), values.get("service_uid", ""), files)
 
 
 def refuse_own_folder(place: Path, real: Path) -> None:
