@@ -141,7 +141,7 @@ def _tell_of_service(service: Service, new: bool) -> None:
         click.echo("where it runs already, let it read what is in force now: reload it, or send it SIGHUP")
     if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
         click.echo(
-            f"warning: {program()} lies in a home, which the hardened unit does not see; "
+            f"warning: {program()}, or the Python that runs it, lies in a home, which the hardened unit does not see; "
             "install maple-hpc outside of homes, or set ProtectHome=no with systemctl edit maple-daemon",
             err=True,
         )
