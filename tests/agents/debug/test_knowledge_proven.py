@@ -1,0 +1,36 @@
+"""Script and log together: what a rule proves of a launch line explains what its ranks said, or their silence."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import tomllib
+from maple_agents.debug.diagnosing import diagnose
+from maple_agents.debug.explaining import case_of, decided
+from maple_agents.debug.knowledge import anchors, entries
+from maple_agents.debug.reading import read
+
+KNOWN = entries()
+CASES = tomllib.loads((Path(__file__).parent / "knowledge" / "proven.toml").read_text("utf-8"))
+RULES = {code for entry in KNOWN.values() if isinstance(code := entry.needs.get("findings"), str)}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_the_first_cause_is_named(name, tmp_path):
+    """A breach that is proven hides behind ports and time-outs; an error of another kind comes before it."""
+    row = CASES[name]
+    script, log = tmp_path / "job.sh", tmp_path / "slurm-1.out"
+    script.write_bytes(row["script"].encode())
+    log.write_text(row["log"], "utf-8")
+    case = case_of(None, [str(log)], str(script), row.get("site", "generic-slurm"), [], row["state"], None)
+    found = diagnose(case, read(case.logs, anchors(KNOWN)), decided(case), KNOWN)
+    assert found.causes[0].cause == row["cause"]
+
+
+def test_the_rules_of_launch_lines_are_explained():
+    """Each rule that proves a launch line wrong has an entry that says what its breach brings about."""
+    assert {
+        "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL307", "MPL310", "MPL401", "MPL402",
+        "MPL501", "MPL502", "MPL503", "MPL504", "MPL507", "MPL602",
+    } <= RULES  # fmt: skip
