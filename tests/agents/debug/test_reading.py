@@ -276,6 +276,7 @@ TOLD = [
     ("[2024-05-08 08:47:31,261] torch.x.api: [ERROR] boom", None, "", "torch.x.api: [ERROR] boom"),
     ("2025:05:23-19:14:38:(172397) |CCL_WARN| boom", None, "", "boom"),
     ("python3: can't open file", None, "", "python3: can't open file"),
+    ("rank: 8 - alpha: 16", None, "", "rank: 8 - alpha: 16"),
     ("Error: boom", None, "", "Error: boom"),
     ("[0.1, 0.2] is a list", None, "", "[0.1, 0.2] is a list"),
 ]
@@ -413,6 +414,21 @@ def test_what_stands_before_the_words_does_not_join_lines(tmp_path: Path) -> Non
         "/lib64/libc.so.6: version `GLIBC_2.34' not found\nFATAL:   container creation failed\n [WARNING]  not found\n"
     )
     assert [len(event.unit) for event in digest(tmp_path, text).events] == [1, 1, 1]
+
+
+NO_WORD_OF_ERROR = [
+    "/usr/bin/python3: No module named torch", "bash: fork: retry: Resource temporarily unavailable",
+    "NVIDIA H100 with CUDA capability sm_90 is not compatible with the current installation.",
+    "slurm_script: line 9: DATA: unbound variable", "qsub: Job violates queue and/or server resource limits",
+    "Loss is nan, stopping training", "./train.sh: 3: torchrun: not found", "usage: train.py [-h] [--lr LR]",
+    "train.py: error: the following arguments are required: --data", "Killed", "Bus error (core dumped)",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("line", NO_WORD_OF_ERROR)
+def test_what_fails_without_saying_error(tmp_path: Path, line: str) -> None:
+    """Shells, loaders and schedulers have words of their own."""
+    assert only(digest(tmp_path, line + "\n")).severity >= Severity.WARNING
 
 
 def test_anchors_make_notes(tmp_path: Path) -> None:

@@ -29,7 +29,7 @@ _BRACKETED = re.compile(
 _GLOG = re.compile(
     r"(?P<glog>[IWEF])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) (?P<source>[^\]\s]+)\][ ]?"
 )
-_SPELLED = re.compile(r"\(?rank[ :=_]{0,2}(?P<rank>\d{1,6})\)?(?:[ ]?[:|-][ ]|\][ ]?)", re.I)
+_SPELLED = re.compile(r"\(?rank[ _]?(?P<rank>\d{1,6})(?:\)?:[ ]|\)[ ])", re.I)
 _NCCL = re.compile(rf"(?P<host>{HOST}|localhost):(?P<pid>\d+):\d+ (?:\[(?P<device>\d+)\] )?")
 _RAY = re.compile(r"\([\w.:]+ pid=(?P<pid>\d+)(?:, ip=(?P<host>[\w.:-]+))?\)[ ]?")
 _PALS = re.compile(rf"(?P<host>{HOST}) (?P<rank>\d{{1,6}}): ?")

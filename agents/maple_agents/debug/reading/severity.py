@@ -30,6 +30,9 @@ _ERROR = re.compile(
     r"|doesn't exist|\bnot enough\b|[Ii]nsufficient|bad interpreter|\bTraceback\b|\b[Ii]nvalid\b|\bcorrupt"
     r"|\bexceeds?d?\b"
     r"|\bfatal\b|\bassertion\b|out of memory|\bUncorrectable\b|is not a valid\b|not responding|device lost|\bXid\b"
+    r"|\bNo module named\b|\bnot known\b"
+    r"|\[Errno -?\d|\bnot compatible\b|\bviolates\b|unbound variable|temporarily unavailable|\bnot linked\b"
+    r"|\bcontains cr, lf|\b[Ll]oss (?:is|was|became) (?:nan|inf)\b"
 )
 _WARNING = re.compile(
     r"\b[Ww]arn(?:ing|ings|ed)?\b|WARN|Warning\b|[Dd]eprecat|[Tt]ime-?out|[Rr]etry|[Mm]issing|[Mm]ismatch"
