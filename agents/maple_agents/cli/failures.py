@@ -12,14 +12,16 @@ MOST = 256 * 1024  # bytes; a log that has grown larger is begun anew
 
 
 def written(error: BaseException, environ: Mapping[str, str] = os.environ) -> Optional[Path]:
-    """Return the log that the traceback of *error* was added to, or None where none can be written."""
+    """Return the log that the traceback of *error* was added to, secrets masked; None where none can be written."""
+    from ..models.masking import masked  # what failed may have had a script or a log in its hands
+
     try:
         log = _folder(environ) / "failures.log"
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = "w" if log.exists() and log.stat().st_size > MOST else "a"
         with log.open(mode, encoding="utf-8", errors="backslashreplace") as file:
             file.write(time.strftime("%Y-%m-%dT%H:%M:%S%z\n"))
-            file.writelines(traceback.format_exception(error))
+            file.write(masked("".join(traceback.format_exception(error))))
         return log
     except (OSError, RuntimeError):  # RuntimeError: there is no home
         return None

@@ -68,7 +68,7 @@ def fix(
     else:
         from .fix_shown import show
 
-        show(told)
+        show(told, hint=not (write or submit))
     if write or submit:
         from .fix_applied import applied
 

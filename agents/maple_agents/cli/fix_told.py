@@ -6,12 +6,19 @@ from collections.abc import Iterable
 
 from ..debug.values import Cause, Cure, Diagnosis, Evidence
 from .difference import unified
+from .fix_safe import safe_lines, safe_object, safe_script, safe_words
 
 Object = dict[str, object]
 
 
 def told(diagnosis: Diagnosis) -> Object:
-    """Return a diagnosis as JSON; what is not known is null, or an empty list."""
+    """Return a diagnosis as JSON; what is not known is null, or an empty list. Every text may be shown as it is."""
+    made = safe_object(_told(diagnosis))
+    assert isinstance(made, dict)
+    return made
+
+
+def _told(diagnosis: Diagnosis) -> Object:
     first, ended = diagnosis.causes[0], diagnosis.case.ended
     return {
         "job": ended.id or None,
@@ -43,15 +50,16 @@ def _cure(cure: Cure, diagnosis: Diagnosis) -> Object:
         "says": cure.says,
         "safety": cure.safety,
         "diff": difference(cure, diagnosis) or None,
-        "argv": None if cure.argv is None else [word.decode("utf-8", "surrogateescape") for word in cure.argv],
+        "argv": None if cure.argv is None else safe_words(cure.argv),
         "steps": list(cure.steps),
         "held_back": cure.held_back or None,
     }
 
 
 def difference(cure: Cure, diagnosis: Diagnosis) -> str:
-    """Return the unified diff of a cure, "" where it changes no script."""
+    """Return the unified diff of a cure as it may be shown, "" where it changes no script."""
     asked = diagnosis.case.asked
     if cure.script is None or asked is None or asked.script is None:
         return ""
-    return unified(asked.script, cure.script, diagnosis.case.name or "job.sh")
+    before, after = safe_script(asked.script), safe_script(cure.script)
+    return safe_lines(unified(before, after, diagnosis.case.name or "job.sh"))

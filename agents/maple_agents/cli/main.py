@@ -130,10 +130,11 @@ def _told(error: click.ClickException) -> None:
 
 
 def _failed(error: Exception) -> int:
+    from ..models.masking import masked
     from .failures import written
 
     log = written(error)
-    what = " ".join(f"{type(error).__name__}: {error}".split())
+    what = " ".join(masked(f"{type(error).__name__}: {error}").split())
     kept = f"the details are in {log}" if log else "the details could not be kept"
     _say(f"this is a mistake of Maple's own ({what}); {kept}; submitting is not affected")
     return 2

@@ -33,6 +33,19 @@ def masked(text: str) -> str:
     return shapes.RANDOM.sub(_if_random, text)
 
 
+def masked_lines(text: str) -> str:
+    """Return *text* as `masked`, with as many lines as it has: a private key becomes a mask on each of its lines."""
+    text = shapes.PRIVATE_KEY.sub(_on_each_line, text)
+    whole = masked(text)
+    if whole.count("\n") == text.count("\n"):
+        return whole
+    return "\n".join(masked(line) for line in text.split("\n"))
+
+
+def _on_each_line(found: re.Match[str]) -> str:
+    return "\n".join([MASK] * (found[0].count("\n") + 1))
+
+
 def _behind(found: re.Match[str]) -> str:
     """Put the mask in place of the value, quotes and all else kept."""
     done = _is_done(found["value"]) or is_harmless("password", _unquoted(found["value"]))
