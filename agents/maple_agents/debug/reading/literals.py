@@ -33,9 +33,8 @@ WORDS = tuple(
     conflict|incompatible|too many|too few|does not exist|doesn't exist|not a valid|bad interpreter|is not set|
     not initialized|nodefail|node_fail|not responding|went down|hang-up|hangup|sigterm|sigkill|sigabrt|sigbus|
     sighup|deadlock|disconnect|connection closed|unexpected|please |required| nan|xid|uncorrectable|
-    not known|no module named|not compatible|not linked|violates|unbound|unavailable|[errno|retry|cr, lf""".replace(
-        b"\n    ", b""
-    ).split(b"|")
+    not known|no module named|not compatible|not linked|violates|unbound|unavailable|[errno|retry|
+    cr, lf""".replace(b"\n    ", b"").split(b"|")
 )
 FRAMES = (b'file "', b"frame #", b"caused by", b"most recent call", b"^^^^", b"\tat ", b"~~~^")
 OPENERS = (

@@ -12,33 +12,20 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-import numpy as np
-from numpy.typing import NDArray
-
 from .limits import Limits
 from .literals import Found, Search, Sort
-from .speaking import last_rows, speakers
+from .speaking import Speaker, last_rows, numbered, ranks, speaker
 
 THICK = 200  # hits in a block
 DIGITS = b"0123456789"
+LIGHT = DIGITS + b"abcdef -.\r"  # weigh nothing in a fingerprint: numbers, hashes, what stands around them
 SAMPLES = 4  # lines of a block by which the unseen ones are judged
 LATE = 1000  # lines kept of what comes after a file's share is used up
+OFTEN = 20_000  # lines with one short anchor
 KNOWN = 200_000  # fingerprints remembered
 AFTER = {Sort.WORD: 3, Sort.FRAME: 3, Sort.OPENS: 6, Sort.ANCHOR: 3}
 WORN = {Sort.WORD: 800, Sort.ANCHOR: 2000, Sort.FRAME: 8000, Sort.OPENS: 8000}  # different lines with one literal
-Ints = NDArray[np.int64]
-Prints = NDArray[np.uint64]
 Hit = tuple[Sort, int]  # of a literal: its sort and its number
-
-
-def _letters() -> NDArray[np.uint64]:
-    """A random number for each letter; digits and the letters of hexadecimal numbers weigh nothing."""
-    weights = np.random.default_rng(20251121).integers(1, 2**62, 256, dtype=np.uint64)
-    weights[[*DIGITS, *b"abcdef", *b" -.\r\n"]] = 0
-    return weights
-
-
-LETTERS = _letters()
 
 
 class Kept(NamedTuple):
@@ -61,26 +48,21 @@ class More:
 
 @dataclass
 class Rows:
-    """The lines of a block as rows: where each one begins and ends."""
+    """The lines of a block as rows; the first of them is line *first* of the file."""
 
     data: bytes
     first: int
-    starts: Ints
-    ends: Ints
+    lines: list[bytes]
 
     def __len__(self) -> int:
-        return len(self.ends)
-
-    def raw(self, row: int) -> bytes:
-        return self.data[self.starts[row] : self.ends[row]]
+        return len(self.lines)
 
 
 def rows(data: bytes, first: int) -> Rows:
-    ends = np.flatnonzero(np.frombuffer(data, np.uint8) == 10)
-    if data and not data.endswith(b"\n"):
-        ends = np.append(ends, len(data))
-    starts = np.concatenate((np.zeros(1, np.int64), ends[:-1] + 1)) if len(ends) else ends
-    return Rows(data, first, starts, ends)
+    lines = data.split(b"\n")
+    if not lines[-1]:
+        lines.pop()
+    return Rows(data, first, lines)
 
 
 @dataclass
@@ -96,13 +78,14 @@ class Chosen:
     numbered: dict[int, int] = field(default_factory=dict)  # `3: `, if that is a label here
     worn: set[int] = field(default_factory=set)  # literals that stand on too many different lines
     _now: Search | None = None
+    _often: dict[int, int] = field(default_factory=dict)
     _different: dict[int, int] = field(default_factory=dict)
     _kept: dict[int, Kept] = field(default_factory=dict)
     _late: deque[Kept] = field(default_factory=lambda: deque(maxlen=LATE))
     _seen: dict[int, int] = field(default_factory=dict)
     _sorts: dict[int, Hit | None] = field(default_factory=dict)
     _bytes: int = 0
-    _ranks: Ints | None = None
+    _speaker: Speaker | None = None
     _repeats: bool = False
     _recent: deque[tuple[Rows, dict[int, int]]] = field(default_factory=lambda: deque(maxlen=2))
 
@@ -121,10 +104,11 @@ class Chosen:
 
     def _listen(self, here: Rows) -> None:
         """Note where each rank was heard last."""
-        self._ranks, bare = speakers(here.data, here.starts, here.ends)
-        if self._ranks is not None:
-            heard = self.numbered if bare else self.ranked
-            heard.update((rank, here.first + row) for rank, row in last_rows(self._ranks).items())
+        self._speaker = speaker(here.data, here.lines)
+        if self._speaker is not None:
+            heard = self.numbered if self._speaker is numbered else self.ranked
+            last = last_rows(here.lines, self._speaker)
+            heard.update((rank, here.first + row) for rank, row in last.items())
 
     def lines(self) -> list[Kept]:
         """Return the chosen lines in order, those at the end of the file among them."""
@@ -145,12 +129,12 @@ class Chosen:
         """Keep all *wanted* rows, within the bytes that an end of a file may have."""
         left = self.limits.ends
         for row in wanted:
-            raw = self._cut(here.raw(row))
+            raw = self._cut(here.lines[row])
             left -= len(raw)
             if left < 0:
                 break
             number = here.first + row
-            self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), _key(raw))
+            self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), _key(here.lines[row]))
 
     def _searched(self, here: Rows) -> None:
         """Look at the rows in which a literal stands."""
@@ -158,56 +142,51 @@ class Chosen:
         hits = self._hits(here, found)
         if len(hits) <= THICK:
             for row in sorted(hits):
-                self._near(here, row, hits, None)
+                self._near(here, row, hits)
             return
-        prints = _fingerprints(here)
-        self._repeats = len(np.unique(prints)) < len(here) // 8
+        self._repeats = len(hits) > len(here) // 4 and len(set(map(_key, here.lines))) < len(here) // 8
         groups: dict[int, list[int]] = {}
         for row in sorted(hits):
-            groups.setdefault(int(prints[row]), []).append(row)
-        self._groups(here, groups, {key: hits[members[0]] for key, members in groups.items()}, prints)
+            groups.setdefault(_key(here.lines[row]), []).append(row)
+        self._groups(here, groups, {key: hits[members[0]] for key, members in groups.items()})
 
     def _hits(self, here: Rows, found: Found) -> dict[int, Hit]:
         """Return the strongest literal of each row that has one."""
-        places = np.searchsorted(here.ends, np.fromiter((start for _, start, _ in found), np.int64, len(found)))
         hits: dict[int, Hit] = {}
         sorts = (self._now or self.search).sorts
-        for row, (literal, _, _) in zip(places.tolist(), found, strict=True):
-            sort = sorts[literal]
-            if row not in hits or hits[row][0] < sort:
-                hits[row] = (sort, literal)
+        row = before = 0
+        for literal, start, _ in found:
+            row += here.data.count(b"\n", before, start)
+            before = start
+            if row not in hits or hits[row][0] < sorts[literal]:
+                hits[row] = (sorts[literal], literal)
         return hits
 
     def _repeated(self, here: Rows) -> bool:
         """Look at rows by their fingerprints alone. Return False, and do nothing, where most of them are new."""
-        prints = _fingerprints(here)
-        order = np.argsort(prints, kind="stable")
-        ordered = prints[order]
-        bounds = np.flatnonzero(np.concatenate(([True], ordered[1:] != ordered[:-1]))).tolist()
-        keys = ordered[bounds].tolist()
-        if sum(key not in self._sorts for key in keys) > THICK:
+        prints = list(map(_key, here.lines))
+        distinct = set(prints)
+        if len(self._sorts) >= KNOWN:
+            self._sorts.clear()
+        if len(distinct - self._sorts.keys()) > THICK:
             self._repeats = False
             return False
-        found = {}
-        for key, begin, end in zip(keys, bounds, [*bounds[1:], len(order)], strict=True):
-            hit = self._hit(here, key, int(order[begin]))
-            if hit is not None:
-                found[key] = (hit, order[begin:end].tolist())
-        self._groups(here, {key: members for key, (_, members) in found.items()},
-                     {key: hit for key, (hit, _) in found.items()}, prints)  # fmt: skip
+        for key in distinct - self._sorts.keys():
+            self._sorts[key] = self._hit(here.lines[prints.index(key)])
+        hits = {key: hit for key in distinct if (hit := self._sorts.get(key)) is not None}
+        groups: dict[int, list[int]] = {}
+        for row, key in enumerate(prints):
+            if key in hits:
+                groups.setdefault(key, []).append(row)
+        self._groups(here, groups, hits)
         return True
 
-    def _hit(self, here: Rows, key: int, row: int) -> Hit | None:
-        """Return the literal of lines with this fingerprint."""
-        if key not in self._sorts:
-            if len(self._sorts) >= KNOWN:
-                self._sorts.clear()
-            search = self._now or self.search
-            found = search(here.raw(row).lower())
-            self._sorts[key] = max(((search.sorts[literal], literal) for literal, _, _ in found), default=None)
-        return self._sorts[key]
+    def _hit(self, line: bytes) -> Hit | None:
+        """Return the strongest literal of *line*."""
+        search = self._now or self.search
+        return max(((search.sorts[literal], literal) for literal, _, _ in search(line.lower())), default=None)
 
-    def _groups(self, here: Rows, groups: dict[int, list[int]], hits: dict[int, Hit], prints: Prints) -> None:
+    def _groups(self, here: Rows, groups: dict[int, list[int]], hits: dict[int, Hit]) -> None:
         """Keep some rows of each fingerprint, and count the others."""
         near: dict[int, Hit] = {}
         copies = self.limits.copies if len(self._kept) < self.limits.kept else 1
@@ -215,42 +194,54 @@ class Chosen:
             left = max(0, copies - self._seen.get(key, 0))
             if left and not self._seen.get(key):
                 self._wear(hits[key])
-            if hits[key][1] in self.worn:
+            if hits[key][1] in self.worn or self._too_often(hits[key][1], len(members)):
                 continue
             near.update(dict.fromkeys(members[:left], hits[key]))
             if left < len(members):
                 self._count(here, key, hits[key][0], members[left:])
         for row in sorted(near):
-            self._near(here, row, near, prints)
+            self._near(here, row, near)
 
     def _wear(self, hit: Hit) -> None:
         """Search no more for a literal that stands on too many lines that are not alike; samples must do."""
         sort, literal = hit
         self._different[literal] = self._different.get(literal, 0) + 1
         if self._different[literal] == WORN[sort] // (4 if self.search.is_short(literal) else 1):
-            self.worn |= self.search.inside(literal)
-            self._now = self.search.without(self.worn)
-            self._sorts.clear()
-            self._repeats = False
+            self._search_without(literal)
 
-    def _near(self, here: Rows, row: int, hits: dict[int, Hit], prints: Prints | None) -> None:
+    def _too_often(self, literal: int, count: int) -> bool:
+        """Return whether a short anchor stands on so many lines that it is but a word of every day, as "loss"."""
+        if not self.search.is_short(literal):
+            return False
+        self._often[literal] = self._often.get(literal, 0) + count
+        if self._often[literal] < OFTEN:
+            return False
+        self._search_without(literal)
+        return True
+
+    def _search_without(self, literal: int) -> None:
+        self.worn |= self.search.inside(literal)
+        self._now = self.search.without(self.worn)
+        self._sorts.clear()
+        self._repeats = False
+
+    def _near(self, here: Rows, row: int, hits: dict[int, Hit]) -> None:
         """Keep a hit, the line before it and some behind."""
         sort = hits[row][0]
         if len(self._kept) >= self.limits.kept:
-            self._keep(here, row, sort, None if prints is None else int(prints[row]))
+            self._keep(here, row, sort)
             return
         for other in range(max(0, row - 1), min(len(here), row + AFTER[sort] + 1)):
             if other == row or other not in hits:
-                key = int(prints[other]) if prints is not None else None
-                self._keep(here, other, sort if other == row else None, key)
+                self._keep(here, other, sort if other == row else None)
 
-    def _keep(self, here: Rows, row: int, sort: Sort | None, key: int | None) -> None:
+    def _keep(self, here: Rows, row: int, sort: Sort | None) -> None:
         number = here.first + row
         known = self._kept.get(number)
         if known is not None and (sort is None or known.sort is not None):
             return
-        raw = self._cut(here.raw(row))
-        key = _key(raw) if key is None else key
+        raw = self._cut(here.lines[row])
+        key = _key(here.lines[row])
         seen = self._seen.get(key, 0)
         if seen >= self.limits.copies:
             if sort is not None:
@@ -275,8 +266,8 @@ class Chosen:
         more = self.more.setdefault(key, More())
         more.count += len(members)
         more.last = here.first + members[-1]
-        if self._ranks is not None:
-            more.ranks.update(set(self._ranks[members].tolist()) - {-1})
+        if self._speaker is not None:
+            more.ranks |= ranks((here.lines[row] for row in members), self._speaker)
         late = len(here) - self.limits.tail
         self._recent[-1][1].update((here.first + row, key) for row in members if row >= late)
 
@@ -284,7 +275,7 @@ class Chosen:
         count = len(here)
         for row in {count * part // SAMPLES for part in range(SAMPLES)} if count else ():
             if here.first + row not in self._kept:
-                raw = self._cut(here.raw(row))
+                raw = self._cut(here.lines[row])
                 sort = self.search.sort(raw.lower()) if self.worn else None
                 self.samples.append(Kept(here.first + row, raw, sort, 0))
 
@@ -296,13 +287,9 @@ class Chosen:
         return raw
 
 
-def _fingerprints(here: Rows) -> NDArray[np.uint64]:
-    weights = LETTERS[np.frombuffer(here.data, np.uint8)]
-    return np.add.reduceat(weights, here.starts)
-
-
-def _key(raw: bytes) -> int:
-    return hash(raw.translate(None, DIGITS))
+def _key(line: bytes) -> int:
+    """Return a number that is equal for lines that differ by numbers alone."""
+    return hash(line.translate(None, LIGHT))
 
 
 def gaps(lines: list[Kept]) -> Iterator[tuple[Kept, int]]:

@@ -1,62 +1,58 @@
-"""Which rank says each line of a block, and which one was heard last where: for all lines at once."""
+"""Which rank says a line, by the two usual labels at its beginning, and which rank was heard last where in a block."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable, Sequence
 
-import numpy as np
-from numpy.typing import NDArray
-
-Ints = NDArray[np.int64]
-LONGEST = 6  # digits of a rank
-_NUMBERED = re.compile(rb" {0,6}\d{1,6}: ?\D")
+NEAR = 400  # lines at the end of a block that are looked at one by one
+LABEL = 16  # bytes that a label may have
+_NUMBERED = re.compile(rb" {0,6}(\d{1,6}): ?(?:\D|$)")
+Speaker = Callable[[bytes], int | None]
 
 
-def speakers(data: bytes, starts: Ints, ends: Ints) -> tuple[Ints | None, bool]:
-    """Return the rank of each line, -1 where it bears none, and whether these are bare numbers (`3: `).
+def bracketed(line: bytes) -> int | None:
+    """Return the rank of `[rank3]: …`."""
+    if line[:5] != b"[rank":
+        return None
+    number = line[5 : line.find(b"]", 5, 13)]
+    return int(number) if number.isdigit() else None
 
-    None: the block's lines bear no labels of the two usual forms, `[rank3]` and `3: `.
-    """
-    if not len(starts):
-        return None, False
-    letters = np.frombuffer(data + b"\0" * 16, np.uint8)
+
+def numbered(line: bytes) -> int | None:
+    """Return the number of `3: …`, `  12: …`."""
+    found = _NUMBERED.match(line)
+    return int(found[1]) if found else None
+
+
+def speaker(data: bytes, lines: Sequence[bytes]) -> Speaker | None:
+    """Return what reads the labels of a block, None where its lines bear none of these two."""
     if data.startswith(b"[rank") or b"\n[rank" in data:
-        return _bracketed(letters, starts, ends), False
-    some = [data[starts[row] : starts[row] + 16] for row in range(0, len(starts), max(1, len(starts) // 8))]
-    if 2 * sum(_NUMBERED.match(one) is not None for one in some) >= len(some):
-        return _numbered(letters, starts, ends), True
-    return None, False
+        return bracketed
+    some = lines[:: max(1, len(lines) // 8)]
+    return numbered if some and 2 * sum(numbered(one) is not None for one in some) >= len(some) else None
 
 
-def _bracketed(letters: NDArray[np.uint8], starts: Ints, ends: Ints) -> Ints:
-    ours = ends - starts > 7
-    for place, letter in enumerate(b"[rank"):
-        ours &= letters[starts + place] == letter
-    return _read(letters, starts + 5, ours, b"]")
+def ranks(lines: Iterable[bytes], rank_of: Speaker) -> set[int]:
+    """Return all ranks that say one of *lines*."""
+    return {rank for one in {line[:LABEL] for line in lines} if (rank := rank_of(one)) is not None}
 
 
-def _numbered(letters: NDArray[np.uint8], starts: Ints, ends: Ints) -> Ints:
-    begin = starts.copy()
-    for _ in range(LONGEST):
-        begin += letters[begin] == 32
-    return _read(letters, begin, ends - begin > 1, b":")
+def last_rows(lines: Sequence[bytes], rank_of: Speaker) -> dict[int, int]:
+    """Return the last row of each rank that speaks in a block.
+
+    Lines are looked at from the end; all of them only where a rank is silent there.
+    """
+    found: dict[int, int] = {}
+    begin = max(0, len(lines) - NEAR)
+    _listen(lines, rank_of, found, len(lines), begin)
+    if ranks(lines, rank_of) - found.keys():
+        _listen(lines, rank_of, found, begin, 0)
+    return found
 
 
-def _read(letters: NDArray[np.uint8], begin: Ints, ours: NDArray[np.bool_], close: bytes) -> Ints:
-    """Return the number that stands at each of *begin* before *close*; -1 for none."""
-    at, number = begin.copy(), np.zeros(len(begin), np.int64)
-    for _ in range(LONGEST):
-        digit = letters[at].astype(np.int64) - 48
-        is_digit = (digit >= 0) & (digit < 10) & ours
-        number = np.where(is_digit, number * 10 + digit, number)
-        at += is_digit
-        ours = ours & is_digit  # behind the first letter that is none, no more are read
-    good = (at > begin) & (letters[at] == close[0])
-    return np.where(good, number, -1)
-
-
-def last_rows(ranks: Ints) -> dict[int, int]:
-    """Return the last row of each rank."""
-    there, back = np.unique(ranks[::-1], return_index=True)
-    rows = zip(there.tolist(), (len(ranks) - 1 - back).tolist(), strict=True)
-    return {rank: row for rank, row in rows if rank >= 0}
+def _listen(lines: Sequence[bytes], rank_of: Speaker, found: dict[int, int], end: int, begin: int) -> None:
+    for row in range(end - 1, begin - 1, -1):
+        rank = rank_of(lines[row])
+        if rank is not None and rank not in found:
+            found[rank] = row
