@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
+import json
 import os
 import resource
 import shutil
@@ -16,6 +18,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
+from maple_daemon.limits import Busy
+from maple_daemon.workers import Workers
 from maple_submit_filter import answer, frames
 from maple_submit_filter.frames import Request
 from maple_submit_filter.modes import Policy
@@ -623,16 +627,42 @@ def test_who_reads_his_answer_slowly_gets_all_of_it_and_delays_nobody(own: Broke
         assert len(reply.change.script) > len(long)
 
 
-def test_a_long_answer_to_a_question_comes_whole(own: Broken) -> None:
-    """What the kernel does not take at once is waited for."""
+def test_a_long_answer_to_a_question_comes_whole_also_to_a_slow_reader(own: Broken) -> None:
+    """What the kernel does not take at once is waited for, to the last byte."""
     own.start()
-    for number in range(8):
-        assert own.ask(request(WRONG.replace(b"job", b"job%d" % number) + b"# %d\n" % number * 20_000)) is not None
-    from tests.daemon.asking import ask
+    for number in range(4):
+        assert own.ask(request(WRONG + b"# %d\n" % number * 20_000)) is not None
+    question = b'{"ask": "versions", "scripts": true}'
 
-    until(lambda: len(ask(own, {"ask": "versions", "scripts": True}).get("found", [])) == 8)
-    told = ask(own, {"ask": "versions", "scripts": True})["found"]
-    assert sum(len(one["script"]) for one in told) > 400_000
+    def answer(pause: float) -> bytes:
+        with own.connect() as one:
+            one.sendall(b"MPH1" + len(question).to_bytes(4, "big") + question)
+            found = b""
+            while part := one.recv(8192):
+                found += part
+                time.sleep(pause)
+            return found
+
+    until(lambda: len(json.loads(answer(0)[8:]).get("found", [])) == 4)
+    slow = answer(0.002)
+    assert len(slow) > 300_000 and len(slow) == 8 + int.from_bytes(slow[4:8], "big")
+
+
+def test_so_many_bytes_wait_for_a_worker_and_no_more() -> None:
+    """Of one user, and of all; a user's first is taken while there is room for it."""
+
+    async def waiting() -> list[int]:
+        workers = Workers(0, "")
+        taken = dict.fromkeys(range(20), 0)
+        for uid in taken:
+            with contextlib.suppress(Busy):
+                for _ in range(10):
+                    workers.decide(uid, bytes(6 << 20))
+                    taken[uid] += 1
+        await workers.stop()
+        return list(taken.values())
+
+    assert asyncio.run(waiting()) == [2] * 10 + [1] + [0] * 9
 
 
 def test_fast_callers_beside_slow_ones_are_all_served(own: Broken) -> None:
