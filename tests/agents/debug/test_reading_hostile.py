@@ -344,6 +344,16 @@ def test_counts_are_exact_where_lines_repeat(tmp_path: Path) -> None:
     assert told.severity == Severity.WARNING and told.behind == 1
 
 
+def test_everyday_word_as_anchor(tmp_path: Path) -> None:
+    """An anchor that stands on every line of training takes nothing from what is told, and the rare line is found."""
+    lines = [f"step {at} loss {at / 7:.3f}\n" for at in range(60_000)]
+    lines[40_000] = "warning: the device is about to be lost\n"
+    (tmp_path / "job.log").write_text("".join(lines))
+    found = read([LogFile(str(tmp_path / "job.log"), "both")], [b"loss"])
+    assert [one.place.line for one in found.events] == [40_001]
+    assert (found.ordinary, found.progress) == (59_999, 59_999) and found.events[0].behind == 19_999
+
+
 MEASURE = """
 import resource, sys
 from maple_agents.debug.reading import read
