@@ -24,12 +24,13 @@ def masked(text: str) -> str:
     text = shapes.PRIVATE_KEY.sub(MASK, text)
     text = shapes.KNOWN.sub(MASK, text)
     text = shapes.URL.sub(_user, text)
-    for pattern in (shapes.HEADER, shapes.SCHEME, shapes.LOGIN):
+    for pattern in (shapes.HEADER, shapes.SCHEME, shapes.LOGIN, shapes.PIPED, shapes.KEY_LATER):
         text = pattern.sub(_behind, text)
     for pattern in (shapes.NAMED, shapes.CALL, shapes.OPTION, shapes.SET):
         text = "".join(_named(text, pattern))
     text = shapes.XML.sub(_if_named, text)
-    text = shapes.SAID.sub(_if_like_one, text)
+    for pattern in (shapes.SAID, shapes.TOKEN_LATER):
+        text = pattern.sub(_if_like_one, text)
     return shapes.RANDOM.sub(_if_random, text)
 
 
@@ -59,7 +60,10 @@ def _named(text: str, head: re.Pattern[str]) -> Iterator[str]:
         if found.start() < done or not is_secret(found["name"]) or _is_path(text, found):
             continue
         value = shapes.VALUE.match(text, found.end())
-        if value is not None:
+        if value is not None and value[0].startswith(MASK):
+            yield text[done : found.end()] + MASK  # what follows may have names of its own: "&X-Amz-Signature=…"
+            done = found.end() + len(MASK)
+        elif value is not None:
             yield text[done : found.end()] + _value(found["name"], value[0])
             done = value.end()
     yield text[done:]

@@ -66,6 +66,8 @@ def is_secret(name: str) -> bool:
     joined, last, before = "".join(words), words[-1], words[-2] if len(words) > 1 else ""
     if joined.endswith(_ALWAYS) or (last in _ENDS and joined not in ("pwd", "oldpwd", "pass", "sig", "pat", "pw")):
         return joined not in ("bypass",)
+    if last == "signature":
+        return words[0] == "x"  # of a signed URL: X-Amz-Signature
     if last.endswith("token"):
         return name.isupper() or before not in _OF_TEXT
     if last == "tokens":

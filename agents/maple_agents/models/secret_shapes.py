@@ -38,6 +38,11 @@ _TOKENS = (
     r"SG\.[\w-]{16,}+\.[\w-]{16,}+",
     r"https://hooks\.slack\.com/services/[\w/]+",
     r"MUNGE:[\w+/=:]{20,}+",
+    r"dapi[0-9a-f]{32}(?![0-9a-z])",
+    r"(?:sbp_|key-|lsv2_(?:pt|sk)_)[0-9a-f]{32}[0-9a-f_]*+",
+    r"PMAK-[0-9a-f]{24}-[0-9a-f]{32,}+",
+    r"sq0[a-z]{3}-[\w-]{20,}+",
+    r"(?i:AGE-SECRET-KEY-1)[A-Za-z0-9]{50,}+",
 )
 PRIVATE_KEY = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
@@ -78,8 +83,27 @@ HEADER = re.compile(
 SCHEME = re.compile(r"(?<!\w)(?P<between>(?:(?i:bearer)|Basic|Token)[ \t]{1,4}+)(?P<value>[\w.~+/=-]{12,}+)")
 LOGIN = re.compile(
     r"(?<![\w-])(?P<between>(?:wandb|comet|neptune|clearml|huggingface-cli|hf)(?:[ \t]auth)?[ \t]+login[ \t]+"
-    r"(?:--?(?!token)[\w-]+[ \t]+){0,4}|sshpass[ \t]{1,8}-p[ \t]{0,8}|docker[ \t]+login[^\n]{0,200}?[ \t]-p[ \t]+|"
+    r"(?:--?(?!token)[\w-]+[ \t]+){0,4}(?=['\"]|\S{0,200}?\d|\S{20})|"
+    r"sshpass[ \t]{1,8}-p[ \t]{0,8}|docker[ \t]+login[^\n]{0,200}?[ \t]-p[ \t]+|"
+    r"ssh-keygen[ \t](?:[^\n]{0,200}?[ \t])?-N[ \t]+|(?:un)?zip[ \t](?:[^\n]{0,200}?[ \t])?-P[ \t]*+|"
+    r"7za?[ \t](?:[^\n]{0,200}?[ \t])?-p|"
     r"mysql(?:dump|admin)?[ \t](?:[^\n]{0,200}?[ \t])?-p|curl[ \t](?:[^\n]{0,400}?[ \t])?(?:-u|--user)[ \t=]{0,4}|"
     r"login[ \t]{1,8}\S{1,100}[ \t]{1,8}password[ \t]{1,8})"
     rf"(?P<value>{_QUOTED}|[^\s'\"-]\S*+)"
+)
+# "API key must be 40 characters long, yours was 39: …"; a hash behind / or @ is another's.
+KEY_LATER = re.compile(
+    r"(?<![A-Za-z])(?P<between>(?i:api[ _-]?key)(?![A-Za-z])[^\n]{1,100}?)"
+    r"(?<![\w/@=.-])(?P<value>[0-9a-f]{32,64})(?![\w.])"
+)
+TOKEN_LATER = re.compile(
+    r"(?<![A-Za-z])(?P<name>(?i:token|password|passphrase))"
+    r"(?P<between>(?:[ \t]{1,3}[^\s:=]{1,40}+){1,6}:[ \t]{1,3})(?P<verb>)"
+    r"(?P<value>(?=[\w+-]{0,80}?\d)(?=[\w+-]{0,80}?[A-Za-z])[\w+-]{16,}+)(?![./:])"
+)
+PIPED = re.compile(
+    r"(?<!\w)(?P<between>(?:echo|printf)[ \t]{1,8}(?:-[neE]{1,3}[ \t]{1,8})?(?:['\"]%s(?:\\n)?['\"][ \t]{1,8})?)"
+    rf"(?P<value>{_QUOTED}|[^\s'\"|$`-][^\s'\"|]*+)(?=[ \t]{{0,8}}\|[ \t]{{0,8}}"
+    r"(?:sudo[ \t]+-S|kinit|passwd|chpasswd|gpg[ \t][^\n]{0,200}?--passphrase-fd|[^\n|]{1,200}?--password-stdin|"
+    r"(?:wandb|huggingface-cli|hf)[ \t][^\n]{0,20}?login))"
 )
