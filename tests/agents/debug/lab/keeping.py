@@ -1,0 +1,91 @@
+"""Keep what was provoked as cases that need no lab: `tests/cases/diagnosis-lab/NAME/`, in the form of the corpus.
+
+Paths of this machine are made into those of a user's; nothing else is changed. What the job printed is in `job.out`.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+from pathlib import Path
+
+from tests.agents.debug.lab.cluster import FailingLab
+from tests.agents.debug.lab.provoking import Outcome
+from tests.miniapps.started import ROOT, VENV
+
+FOLDER = ROOT / "tests/cases/diagnosis-lab"
+_STATES = {"HELD": "requeued", "REFUSED": "refused", "COMPLETED": "completed", "FAILED": "failed",
+           "CANCELLED": "cancelled", "TIMEOUT": "timeout",
+           "NODE_FAIL": "node-failed", "OUT_OF_MEMORY": "out-of-memory"}  # fmt: skip
+
+
+def keep(lab: FailingLab, one: Outcome) -> Path:
+    """Write the case of a provoked failure, and return its folder; an older one of that name is replaced."""
+    folder = FOLDER / one.failure.name
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    told = _replaced(lab, one)
+    (folder / "job.sh").write_bytes(_without(told, (one.folder / "job.sh").read_bytes()))
+    logs = {}
+    for path in _logs(one):
+        name = "job.out" if path.parent == one.folder and path.suffix == ".out" else path.name
+        logs[name] = _without(told, path.read_bytes())
+        (folder / name).write_bytes(logs[name])
+    (folder / "expected.toml").write_text(_expected(one, logs))
+    return folder
+
+
+def _logs(one: Outcome) -> list[Path]:
+    """Return the logs of the first job of a failure: those of its mended copies are not what failed."""
+    first = [path for path in one.folder.rglob("*") if path.suffix in (".out", ".err", ".log") and path.is_file()]
+    numbers = sorted({int(found) for path in first for found in re.findall(r"-(\d+)\.out$", path.name)})
+    return sorted(path for path in first if not any(path.name.endswith(f"-{later}.out") for later in numbers[1:]))
+
+
+def _replaced(lab: FailingLab, one: Outcome) -> list[tuple[bytes, bytes]]:
+    pairs = [
+        (str(one.folder), f"/home/ada/{one.failure.name}"),
+        (str(VENV.resolve()), "/opt/venvs/torch"),
+        (str(VENV), "/opt/venvs/torch"),
+        (str(ROOT), "/opt/src"),
+        (lab.directory, "/var/spool/slurm"),
+    ]
+    return [(old.encode(), new.encode()) for old, new in pairs]
+
+
+def _without(told: list[tuple[bytes, bytes]], text: bytes) -> bytes:
+    for old, new in told:
+        text = text.replace(old, new)
+    return text
+
+
+def _expected(one: Outcome, logs: dict[str, bytes]) -> str:
+    failure = one.failure
+    proofs = [
+        f'{{ file = "{name}", line = {number} }}'
+        for name, text in logs.items()
+        for number, line in enumerate(text.split(b"\n"), 1)
+        if failure.evidence and re.search(failure.evidence, line.decode("utf-8", "replace"))
+    ]
+    state = _STATES.get(one.state, "")
+    code = one.asked.told.get("exit_code") if one.asked.told else None
+    lines = [
+        f'class = "{failure.cause}"',
+        f"accepts = [{', '.join(chr(34) + name + chr(34) for name in failure.accepts)}]",
+        f'kind = "{_kind(one, bool(proofs))}"',
+        *([f'state = "{state}"'] if state else []),
+        *([f"exit_code = {code}"] if code is not None else []),
+        'site = "generic-slurm"',
+        f"logs = [{', '.join(chr(34) + name + chr(34) for name in logs)}]",
+        'script = "job.sh"',
+        'source = "provoked"',
+        "evidence = [" + ", ".join(proofs) + "]",
+        "cascade = []",
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _kind(one: Outcome, proven: bool) -> str:
+    if one.failure.cause in ("none", "unknown"):
+        return {"none": "good", "unknown": "unknown"}[one.failure.cause]
+    return "failed" if proven else "hang"
