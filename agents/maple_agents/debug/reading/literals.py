@@ -1,7 +1,7 @@
 """Words by which a line is worth a look, found in one pass over many bytes.
 
-The search is an Aho-Corasick automaton (ahocorasick_rs); where that library is missing, a regular expression does the
-same, about ten times slower. All is compared in small letters.
+The search is an Aho-Corasick automaton (ahocorasick_rs). Where that library is missing, a regular expression finds the
+same, some hundred times slower: enough for logs of a few megabytes. All is compared in small letters.
 """
 
 from __future__ import annotations
