@@ -1,13 +1,21 @@
-"""A typed fix is believed when the script that it gives passes the checks of a submission."""
+"""A typed fix is believed when the script that it gives passes the checks of a submission, and once is enough."""
 
 from __future__ import annotations
+
+import os
 
 from maple_submit_filter.bash_check import parses
 from maple_submit_filter.decide import Decision, decide, understood
 from maple_submit_filter.edits import Conflict, Fix, apply, apply_argv
 from maple_submit_filter.reading import read_file
+from maple_submit_filter.scene import Read
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
+
+
+def reader(asked: Submission) -> Read | None:
+    """Return what reads files that the script names: for one's own jobs alone, as root may read what others may not."""
+    return read_file if asked.uid == os.getuid() else None
 
 
 def changed(asked: Submission, made: Fix) -> Submission | None:
@@ -24,12 +32,19 @@ def changed(asked: Submission, made: Fix) -> Submission | None:
 
 def objection(before: Submission, after: Submission, site: Site) -> str:
     """Return why a changed submission may not be offered, "" where nothing speaks against it."""
-    if after.script is None or not parses(after.script) and parses(before.script or b""):
+    if after.script is None or not parses(after.script) and (parses(before.script or b"") or _is_unix(after.script)):
         return "bash would not take the script"
-    if understood(after, read_file) is None:
+    if any(byte < 32 and byte not in b"\t\n\r\f\x1b" and byte not in (before.script or b"") for byte in after.script):
+        return "a control character would stand in the script"
+    if understood(after, reader(after)) is None:
         return "the scheduler's command would not read it as a job"
-    new = proven(decide(after, site)) - proven(decide(before, site))
+    new = proven(decide(after, site, reader(after))) - proven(decide(before, site, reader(before)))
     return "it would be wrong in another way: %s" % ", ".join(sorted(new)) if new else ""
+
+
+def _is_unix(script: bytes) -> bool:
+    """Return whether what bash refuses cannot be put down to the line ends."""
+    return b"\r" not in script
 
 
 def proven(decision: Decision) -> set[str]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -10,34 +12,70 @@ from maple_submit_filter.job import Job
 from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.site import Site
 
+from ..diagnosing import said
 from ..knowledge.conditions import Fact
-from ..values import Case, Digest
+from ..values import Case, Cause, Digest, Event
+
+# What a log named may stand in a script only where it is one plain word: no expansion, no quote, no blank.
+PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]{1,300}\Z")
+_NAMES = re.compile(r"\{(\w+)\}")
+
+
+class Unfit(ValueError):
+    """A value that a log named may not stand in a script."""
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """*job*, *plan*: of the script that is to be changed. *caught*: what the log's words named: hostile text.
+    """*job*, *plan*: of the script that is to be changed. *first*: the job as it was submitted: what a request is
+    raised from, so that making a fix twice does not raise it twice.
 
-    *give*: the remedy's arguments, what was caught put in its places. *facts*: by the names of conditions.
+    *cause*: its values are what the log's words named: hostile text. *give*: the remedy's arguments, as they are
+    written in the knowledge base.
     """
 
     case: Case
     job: Job
+    first: Job
     plan: LaunchPlan
     site: Site
     digest: Digest
     facts: Mapping[str, Fact]
-    caught: Mapping[str, str]
+    cause: Cause
     give: Mapping[str, str | int | float]
 
+    def text(self, name: str) -> str:
+        """Return an argument with what the log named in it: for comparing, never for a script. "" if not given."""
+        return said(str(self.give.get(name, "")), self.cause.values)
+
     def word(self, name: str) -> str:
-        """Return an argument as text, "" where it is not given."""
-        return str(self.give.get(name, ""))
+        """Return an argument that may stand in a script. Raises `Unfit` where the log named something that may not."""
+        value = str(self.give.get(name, ""))
+        if not all(PLAIN.match(self.caught(one)) for one in _NAMES.findall(value)):
+            raise Unfit(name)
+        return self.text(name)
 
     def number(self, name: str, default: float) -> float:
         """Return an argument as a number."""
         value = self.give.get(name, default)
         return float(value) if isinstance(value, (int, float)) else default
+
+    def caught(self, name: str) -> str:
+        """Return what the log named, "" for nothing. It is hostile text."""
+        return self.cause.values.get(name, "")
+
+    def event(self) -> Event | None:
+        """Return the event that proves the cause, None where it is known by no words."""
+        if not self.cause.evidence:
+            return None
+        at = self.cause.evidence[0]
+        of = (one for one in self.digest.events if one.place.file == at.file)
+        return next((one for one in of if at.line == one.place.line or at.line in one.unit_at), None)
+
+    @property
+    def own(self) -> bool:
+        """Whether the job is one's own: only then is anything looked for among the user's files."""
+        return self.job.submission.uid == os.getuid()
 
 
 Maker = Callable[[Given], "Fix | None"]
@@ -51,7 +89,13 @@ def fix(name: str) -> Callable[[Maker], Maker]:
     """
 
     def registered(maker: Maker) -> Maker:
-        MADE[name] = maker
+        def made(given: Given) -> Fix | None:
+            try:
+                return maker(given)
+            except Unfit:
+                return None
+
+        MADE[name] = made
         return maker
 
     return registered

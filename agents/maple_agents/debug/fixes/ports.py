@@ -3,56 +3,149 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
 
+from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
+from maple_submit_filter.launch import Link, Step
+from maple_submit_filter.text import Text
 
+from ...extraction.script_walk import context, texts
 from .given import Given, fix
+from .inserting import line
 
-JOB = {"slurm": b"SLURM_JOB_ID", "pbs": b"PBS_JOBID"}
 LEAST, PORTS = 20000, 10000  # below the ports that Linux gives to callers (32768 and up)
-_PORT = re.compile(rb"[0-9]{2,5}\Z")
+_NUMBER = re.compile(rb"[0-9]{2,5}\Z")
 _OPTIONS = ("master-port", "main-process-port", "rdzv-endpoint")
+_ASSIGNED = re.compile(rb"(?:MASTER_PORT|MAIN_PROCESS_PORT)=([\"']?)(\d{2,5})\1(?=[\s;&|)]|\Z)")
+# The port that a launcher takes where none is said.
+_DEFAULT = {"torchrun": (b"29500", "master-port"), "deepspeed": (b"29500", "master-port"),
+            "accelerate": (b"29500", "main-process-port")}  # fmt: skip
+_RENDEZVOUS = ("rdzv-endpoint", "rdzv-backend", "standalone")
 
 
 @fix("port-of-job")
 def port_of_job(given: Given) -> Fix | None:
     """Take 20000 to 29999, by the job's id: two jobs on a node then meet one time in ten thousand.
 
-    The port must be a written number: of MASTER_PORT or of a launcher's option in the batch shell. It stands before the
-    tasks start, so that it is the same for all.
+    The port may be written in MASTER_PORT, in a launcher's option, or in a variable that becomes one; where none is
+    written, the launcher is told one in place of its own default. Launches that run beside each other, and a port that
+    the log does not speak of, are left alone.
     """
-    edits = [*_of_variable(given), *_of_options(given)]
-    return Fix(tuple(edits), Safety.SAFE, "the port follows from the job's id") if edits else None
+    if _beside_each_other(given):
+        return None
+    edits = [*_of_variables(given), *_of_options(given)] or _told(given)
+    edits = edits or _of_environment(given)
+    return Fix(tuple(dict.fromkeys(edits)), Safety.SAFE, "the port follows from the job's id") if edits else None
 
 
 def expression(scheduler: str) -> bytes:
-    """Return the port as bash reckons it; a PBS id has the server's name behind it, an array's its index in brackets."""
+    """Return the port as bash reckons it; a PBS id has the server's name behind it."""
     if scheduler == "pbs":
         return b"$((%d + ${PBS_JOBID%%%%[^0-9]*} %% %d))" % (LEAST, PORTS)
     return b"$((%d + SLURM_JOB_ID %% %d))" % (LEAST, PORTS)
 
 
-def _of_variable(given: Given) -> list[Edit]:
-    source, new = given.job.source, expression(given.case.scheduler)
-    found = []
-    for span in given.plan.assigned.get(b"MASTER_PORT", ()):
-        match = re.compile(rb"MASTER_PORT=([\"']?)(\d{2,5})\1(?=[\s;&|)]|\Z)").match(source, span.start)
-        if match:
-            found.append(Edit(Span(match.start(1), match.end(2) + len(match[1])), new, "port-of-job"))
-    return found
+def _beside_each_other(given: Given) -> bool:
+    """Return whether several launches that want a port run at once: one port of the job would not do for them."""
+    steps = [step for step in given.plan.steps if any(link.name in _DEFAULT for link in step.links)]
+    return len(steps) > 1 and any(step.background for step in steps)
 
 
-def _of_options(given: Given) -> list[Edit]:
-    """Change ports written on launch lines that the batch shell itself expands."""
-    found = []
-    for link in (link for step in given.plan.steps for link in step.links if link.quoted != b"'"):
+def _meant(given: Given, port: bytes) -> bool:
+    """Return whether the log speaks of this port, or of none."""
+    caught = given.caught("port").encode("ascii", "replace")
+    return not caught or caught == port
+
+
+def _of_variables(given: Given) -> Iterator[Edit]:
+    source = given.job.source
+    for name in (b"MASTER_PORT", b"MAIN_PROCESS_PORT"):
+        for span in given.plan.assigned.get(name, ()):
+            found = _ASSIGNED.match(source, span.start)
+            if found and _meant(given, found[2]) and _expands(given, span.start):
+                yield Edit(
+                    Span(found.start(1), found.end(2) + len(found[1])), expression(given.case.scheduler), "port-of-job"
+                )
+
+
+def _of_options(given: Given) -> Iterator[Edit]:
+    """Change ports in options of launchers: where a variable holds the number, at its assignment."""
+    for link in _links(given):
         for option in (link.option(name) for name in _OPTIONS):
-            if option is None or option.value_span is None:
+            port = _port_of(option.value, option.name) if option is not None and option.value is not None else None
+            span = port.span() if port is not None else None
+            if port is None or span is None or not _meant(given, port.raw) or not _expands(given, span.start):
                 continue
-            written = given.job.source[slice(*option.value_span)]
-            port = _PORT.search(written.rpartition(b":")[2])
-            if port is not None and (option.name != "rdzv-endpoint" or b":" in written):
-                end = option.value_span.end
-                span = Span(end - len(port[0]), end)
-                found.append(Edit(span, expression(given.case.scheduler), "port-of-job"))
-    return found
+            yield from _unquoted(given, span)
+
+
+def _port_of(value: Text, name: str) -> Text | None:
+    """Return the part of an option's value that is a written port."""
+    raw = value.raw
+    if name == "rdzv-endpoint":
+        at = raw.rfind(b":") + 1
+        value = value.slice(at) if at else Text()
+    return value if _NUMBER.match(value.raw) and value.literal else None
+
+
+def _unquoted(given: Given, span: Span) -> Iterator[Edit]:
+    """Put the expression at the number; single quotes around the number alone would keep bash from reckoning."""
+    source = given.job.source
+    before, behind = source[span.start - 1 : span.start], source[span.end : span.end + 1]
+    if before == b"'" and behind == b"'":
+        span = Span(span.start - 1, span.end + 1)
+    yield Edit(span, expression(given.case.scheduler), "port-of-job")
+
+
+def _expands(given: Given, offset: int) -> bool:
+    """Return whether a shell that knows the job's id reads this place."""
+    inside = context(texts(given.job.source), offset)
+    if inside is None or inside.quote in (b'"', b"<"):
+        return not _in_single_quotes(given.job.source, offset)
+    outer = [step.links[0].name for step in given.plan.steps if step.links and _within(step, offset)]
+    return given.case.scheduler == "slurm" and bool(outer) and set(outer) == {"srun"}
+
+
+def _in_single_quotes(source: bytes, offset: int) -> bool:
+    """Return whether a word in single quotes holds more than the number, as in `'host:29500'`."""
+    start, end = source.rfind(b"\n", 0, offset) + 1, source.find(b"\n", offset)
+    text = source[start : len(source) if end < 0 else end]
+    at = offset - start
+    for found in re.finditer(rb"\"(?:[^\"\\]|\\.)*\"|'[^']*'", text):
+        if found.start() < at < found.end() and found[0][:1] == b"'":
+            return not re.fullmatch(rb"'\d+'", found[0])
+    return False
+
+
+def _within(step: Step, offset: int) -> bool:
+    return step.span.start <= offset < step.span.end
+
+
+def _links(given: Given) -> Iterator[Link]:
+    return (link for step in given.plan.steps for link in step.links)
+
+
+def _told(given: Given) -> list[Edit]:
+    """Tell launchers that were told no port one of the job's own."""
+    if b"MASTER_PORT" in given.plan.assigned or b"MASTER_PORT" in given.job.submission.environment:
+        return []
+    edits: list[Edit] = []
+    for link in _links(given):
+        port, name = _DEFAULT.get(link.name, (b"", ""))
+        said = any(link.option(one) is not None for one in (*_OPTIONS, *_RENDEZVOUS, "config-file"))
+        if not port or said or link.open or not _meant(given, port):
+            continue
+        if link.options_at is None or not _expands(given, link.options_at):
+            return []
+        edits += fixes.put(link, [(name, expression(given.case.scheduler))], "port-of-job") or []
+    return edits
+
+
+def _of_environment(given: Given) -> list[Edit]:
+    """A port that came with the submit command's environment is overruled in the script."""
+    port = given.job.submission.environment.get(b"MASTER_PORT", b"")
+    if not _NUMBER.match(port) or not _meant(given, port) or b"MASTER_PORT" in given.plan.assigned:
+        return []
+    edit = line(given, b"export MASTER_PORT=" + expression(given.case.scheduler), "port-of-job")
+    return [edit] if edit else []

@@ -2,25 +2,46 @@
 
 from __future__ import annotations
 
+import os
 import re
+from fnmatch import fnmatchcase
 
+from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
 
 from .given import Given, fix
-from .inserting import is_name, line, newline
+from .inserting import is_name, line, place
+from .site_files import whole
 
-PLAIN = re.compile(r"(\$[A-Z][A-Z0-9_]*(?=/|\Z))?[A-Za-z0-9_.,:/=+@%^-]*\Z")
+PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]*\Z")
+_UNDER = re.compile(r"\$([A-Z][A-Z0-9_]*)(?=/|\Z)")  # a value may begin with a variable: `$SCRATCH/hf`
+_GOOD = ("recommended", "default", "optional")
 
 
 @fix("set-env")
 def set_env(given: Given) -> Fix | None:
-    """Set *name* to *value*: where the script assigns it, else on a line before the first command."""
-    return assigned(given, given.word("name"), given.word("value"), Safety.ASK)
+    """Set *name* to *value*: where the script assigns it, else on a line before the first launch.
+
+    A value that begins with a variable is used only where that is known to be there.
+    """
+    value = given.word("value")
+    under = _UNDER.match(value)
+    if under and not _is_set(given, under[1]):
+        return None
+    return assigned(given, given.word("name"), value)
+
+
+def _is_set(given: Given, name: str) -> bool:
+    """Return whether the job has the variable, as far as its script, its submission or the user's own shell tell."""
+    raw = name.encode()
+    here = given.own and bool(os.environ.get(name))
+    used = re.search(rb"\$\{?%s\b" % raw, given.first.source) is not None
+    return here or used or bool(given.job.submission.environment.get(raw)) or raw in given.plan.assigned
 
 
 @fix("unset-env")
 def unset_env(given: Given) -> Fix | None:
-    """Leave *name* unset: the line that exports it goes, or `unset` comes before the first command."""
+    """Leave *name* unset: the line that exports it says `unset` instead, or one before the first launch does."""
     name = given.word("name").encode()
     if not is_name(given.word("name")):
         return None
@@ -29,35 +50,54 @@ def unset_env(given: Given) -> Fix | None:
     if not spans:
         edit = line(given, b"unset " + name, "unset-env")
         return Fix((edit,), Safety.ASK, says) if edit else None
-    source = given.job.source
-    edits = [_emptied(source, span, name) for span in spans]
+    edits = [_emptied(given.job.source, span, name) for span in spans]
     return None if None in edits else Fix(tuple(one for one in edits if one), Safety.ASK, says)
 
 
 def _emptied(source: bytes, span: Span, name: bytes) -> Edit | None:
-    """Turn a line that is this one assignment into `unset`; the line stays, so that numbers of lines do."""
+    """Turn a line that is this one assignment into `unset`; out of a line of several, take its words."""
     start, end = source.rfind(b"\n", 0, span.start) + 1, source.find(b"\n", span.start)
     end = len(source) if end < 0 else end
-    whole = re.match(rb"[ \t]*(?:export[ \t]+)?" + name + rb"=[^\s;&|]*[ \t\r]*\Z", source[start:end])
-    return Edit(Span(start, end), b"unset " + name, "unset-env") if whole else None
+    value = name + rb"=(?:\"[^\"\n]*\"|'[^'\n]*'|[^\s;&|\"'()`]*)"
+    whole_line = re.match(rb"([ \t]*)((?:export[ \t]+)?" + value + rb")[ \t\r]*\Z", source[start:end])
+    if whole_line:
+        return Edit(Span(start + whole_line.start(2), start + whole_line.end(2)), b"unset " + name, "unset-env")
+    one_of_many = re.compile(value + rb"[ \t]+(?=[\w./\"'$-])").match(source, span.start)
+    return Edit(Span(*one_of_many.span()), b"", "unset-env") if one_of_many else None
 
 
 @fix("interface-of-site")
 def interface_of_site(given: Given) -> Fix | None:
-    """Name the interface that the site's nodes have, in *variable* (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME …)."""
+    """Give *variable* (NCCL_SOCKET_IFNAME, GLOO_SOCKET_IFNAME, FI_PROVIDER …) what the site's file says of it.
+
+    A variable that the site wants left alone is not set.
+    """
     variable = given.word("variable") or "NCCL_SOCKET_IFNAME"
-    if not given.site.interface or not variable.endswith("_IFNAME"):
-        return None
-    return assigned(given, variable, given.site.interface, Safety.ASK)
+    value = _of_site(given, variable)
+    return assigned(given, variable, value) if value else None
+
+
+def _of_site(given: Given, variable: str) -> str:
+    site = whole(given.site)
+    rows = site.network.variables if site is not None and site.network is not None else []
+    if any(
+        one.status == "avoid" and fnmatchcase(variable, one.name) and variable not in one.except_for for one in rows
+    ):
+        return ""
+    said = {one.value for one in rows if one.name == variable and one.status in _GOOD and one.value}
+    if len(said) == 1:
+        return said.pop()
+    return given.site.interface if variable.endswith("_IFNAME") and not said else ""
 
 
 @fix("offline-hub")
 def offline_hub(given: Given) -> Fix | None:
     """Have Hugging Face's libraries take what is in their caches and ask nobody."""
-    edit = line(given, b"export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 HF_DATASETS_OFFLINE=1", "offline-hub")
-    if edit is None or b"HF_HUB_OFFLINE=1" in given.job.source:
+    if b"HF_HUB_OFFLINE=1" in given.job.source:
         return None
-    return Fix((edit,), Safety.ASK, "the hub is not asked: models and data come from the cache")
+    edit = line(given, b"export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 HF_DATASETS_OFFLINE=1", "offline-hub")
+    says = "the hub is not asked: models and data come from the cache"
+    return Fix((edit,), Safety.ASK, says) if edit is not None else None
 
 
 @fix("cpus-for-srun")
@@ -65,28 +105,49 @@ def cpus_for_srun(given: Given) -> Fix | None:
     """Give steps the CPUs that the job has for each task: since 22.05 srun does not take --cpus-per-task from it."""
     if b"SRUN_CPUS_PER_TASK" in given.job.source or "cpus-per-task" not in given.job.settings:
         return None
+    if not any(link.name == "srun" for step in given.plan.steps for link in step.links):
+        return None
     edit = line(given, b"export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", "cpus-for-srun")
     return Fix((edit,), Safety.ASK, "steps get the CPUs for each task that the job asked for") if edit else None
 
 
-def assigned(given: Given, name: str, value: str, safety: str) -> Fix | None:
-    """Return the fix that gives variable *name* a plain *value*; None where either could be more than that."""
-    if not is_name(name) or not PLAIN.match(value):
+@fix("export-variable")
+def export_variable(given: Given) -> Fix | None:
+    """Export *name*, which the script sets for its own shell alone."""
+    name = given.word("name")
+    if not is_name(name) or exported(given, name):
         return None
-    says = "%s=%s" % (name, value)
+    edits = fixes.exported(given.plan, [name.encode()], "export-variable")
+    return Fix(tuple(edits), Safety.ASK, "%s is exported" % name) if edits else None
+
+
+def exported(given: Given, name: str) -> bool:
+    """Return whether the script exports a variable anywhere."""
+    return (
+        re.search(
+            rb"\b(?:export|declare -x|typeset -x)\b[^\n]*\b%s\b|^\s*set -a\b" % name.encode(), given.job.source, re.M
+        )
+        is not None
+    )
+
+
+def assigned(given: Given, name: str, value: str) -> Fix | None:
+    """Return the fix that gives variable *name* a plain *value*; None where either could be more than that."""
+    if not is_name(name) or not PLAIN.match(_UNDER.sub("", value, count=1) if value.startswith("$") else value):
+        return None
+    says, word = "%s=%s" % (name, value), value.encode()
     spans = given.plan.assigned.get(name.encode(), ())
-    word = value.encode()
-    if spans:
-        edits = [_value(given.job.source, span, name.encode(), word) for span in spans]
-        return None if None in edits else Fix(tuple(one for one in edits if one), safety, says)
+    edits = [_value(given.job.source, span, name.encode(), word) for span in spans]
+    if spans and None not in edits:
+        return Fix(tuple(one for one in edits if one), Safety.ASK, says)
+    at = place(given)
+    if at is None or any(span.start >= at for span in spans):
+        return None  # what the script does later would overrule it
     edit = line(given, b"export %s=%s" % (name.encode(), word), "set-env")
-    return Fix((edit,), safety, says) if edit else None
+    return Fix((edit,), Safety.ASK, says) if edit else None
 
 
 def _value(source: bytes, span: Span, name: bytes, value: bytes) -> Edit | None:
     """Change what is assigned at *span*, where it is one plain word."""
     found = re.compile(name + rb"=([\w.,:/+@%^-]*|\"[^\"$`\\\n]*\"|'[^'\n]*')(?=[\s;&|)]|\Z)").match(source, span.start)
     return Edit(Span(*found.span(1)), value, "set-env") if found else None
-
-
-__all__ = ["assigned", "newline"]

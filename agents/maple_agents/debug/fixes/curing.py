@@ -1,0 +1,156 @@
+"""From the first cause to what cures it: remedies that hold, fixes that were made and checked, and the rules' own."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from maple_submit_filter.decide import Decision, Rewritten, decide, examined, understood
+from maple_submit_filter.edits import Fix
+from maple_submit_filter.submission import Submission
+
+from ..diagnosing import said
+from ..facts import facts, with_signs
+from ..knowledge.conditions import Fact, holds
+from ..knowledge.entries import Entry, Remedy
+from ..values import Cause, Cure, Diagnosis, Digest
+from .checking import changed, objection, reader
+from .closing import without_footer
+from .given import MADE, Given
+
+AS_CHECKED = "as-checked"
+# Where the rules find nothing to mend, what cures most jobs of a class.
+INSTEAD = {
+    "port_in_use": "port-of-job",
+    "rendezvous_timeout_master_unreachable": "master-of-job",
+    "invalid_partition_account_qos": "correct-value",
+    "time_limit": "raise-walltime",
+    "host_oom": "raise-memory",
+    "dos_line_endings": "unix-line-endings",
+}
+
+
+def cures(
+    diagnosis: Diagnosis, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]
+) -> tuple[Cure, ...]:
+    """Return what would cure the first cause, the best first; () where nothing is known to help, or all is well.
+
+    What the rules mend of the script comes as well where the cause is another, or unknown: a copy that is proven wrong
+    helps nobody.
+    """
+    first = diagnosis.causes[0]
+    if first.cause == "none":
+        return ()
+    entry = known.get(first.entry)
+    given = _facts(diagnosis, digest, decision, known)
+    remedies = [one for one in (entry.fixes if entry else ()) if not one.when or holds(one.when, given) is True]
+    made = [_cure(one, first, diagnosis, digest, decision, given) for one in remedies]
+    checked = _as_checked(decision, diagnosis)
+    if checked is not None and not any(one.script is not None or one.argv is not None for one in made):
+        made.append(checked)
+    elif checked is not None and checked.safety != "safe":  # safe ones stand in every copy already
+        made.append(replace(checked, says="besides, %s" % checked.says))
+    return tuple(_ordered(made))
+
+
+def tried(
+    how: str, give: Mapping[str, str | int | float], cause: Cause, plain: Cure, diagnosis: Diagnosis, digest: Digest,
+    given: Mapping[str, Fact],
+) -> Cure:  # fmt: skip
+    """Return *plain* with the change that the typed fix *how* makes, where it can be made and passes every check.
+
+    What fails a check comes back as `held_back`. Values in *give* may be those of a model or a log.
+    """
+    maker, asked = MADE.get(how), diagnosis.case.asked
+    if maker is None or asked is None or asked.script is None:
+        return plain
+
+    def prepared(one: Submission) -> Given | None:
+        job, first = understood(one, reader(one)), understood(asked, reader(asked))
+        if job is None or first is None:
+            return None
+        site = diagnosis.case.site
+        return Given(diagnosis.case, job, first, examined(job, site).plan, site, digest, given, cause, give)
+
+    before = prepared(asked)
+    fix = maker(before) if before is not None else None
+    after = changed(asked, fix) if fix is not None else None
+    if fix is None or after is None:
+        return plain
+    wrong = objection(asked, after, diagnosis.case.site)
+    if wrong:
+        return replace(plain, held_back=wrong)
+    again = prepared(after)
+    more = maker(again) if again is not None else None
+    if more is not None and changed(after, more) is not None:
+        return replace(plain, held_back="made twice it would change the script twice")
+    return _whole(plain, fix, after, diagnosis)
+
+
+def _facts(
+    diagnosis: Diagnosis, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]
+) -> Mapping[str, Fact]:
+    """Return the facts that remedies' conditions name; the signs are the causes that were found."""
+    signs = {one.entry: known[one.entry].cause for one in diagnosis.causes if one.entry in known}
+    return with_signs(facts(diagnosis.case, digest, decision), signs)
+
+
+def _ordered(made: Iterable[Cure]) -> Iterator[Cure]:
+    """Yield what changes the script first; what people have to do comes after it, each said once."""
+    seen: set[object] = set()
+    for cure in sorted(made, key=lambda one: one.script is None and one.argv is None):
+        key = (cure.script, cure.argv) if cure.script is not None or cure.argv is not None else cure.says
+        if key not in seen:
+            seen.add(key)
+            yield cure
+
+
+def _cure(
+    remedy: Remedy, cause: Cause, diagnosis: Diagnosis, digest: Digest, decision: Decision | None,
+    given: Mapping[str, Fact],
+) -> Cure:  # fmt: skip
+    steps = tuple(said(step, cause.values) for step in remedy.steps)
+    plain = Cure(remedy.kind, said(remedy.says, cause.values), steps=steps)
+    if remedy.how != AS_CHECKED:
+        return tried(remedy.how, remedy.give, cause, plain, diagnosis, digest, given)
+    checked = _as_checked(decision, diagnosis)
+    if checked is not None:
+        return replace(checked, kind=remedy.kind, says="%s: %s" % (plain.says, checked.says), steps=steps)
+    return tried(INSTEAD.get(cause.cause, ""), {}, cause, plain, diagnosis, digest, given)
+
+
+def _whole(plain: Cure, fix: Fix, after: Submission, diagnosis: Diagnosis) -> Cure:
+    """Return the cure that a fix is, with what the rules mend of its script safely.
+
+    Maple would mend that at the submission anyway, and a copy may be submitted where Maple is not.
+    """
+    asked = diagnosis.case.asked
+    assert asked is not None
+    mended = decide(after, diagnosis.case.site, reader(after)).repaired
+    script, argv, says = after.script, after.argv, [fix.says] if fix.says not in plain.says else []
+    if mended is not None:
+        script, argv = mended.script if mended.script is not None else script, mended.argv
+        says += mended.says
+    return replace(
+        plain,
+        says=": ".join([plain.says, "; ".join(says)]) if says else plain.says,
+        safety=fix.safety,
+        script=without_footer(script) if script is not None and script != asked.script else None,
+        argv=argv if argv != asked.argv else None,
+        fix=fix,
+    )
+
+
+def _as_checked(decision: Decision | None, diagnosis: Diagnosis) -> Cure | None:
+    """Return what `maple check` would submit, or offers, as a cure; None where it has nothing to change."""
+    better = (decision.repaired or decision.offered) if decision else None
+    if decision is None or better is None:
+        return None
+    return _of_rules(better, "safe" if better is decision.repaired else "ask", diagnosis)
+
+
+def _of_rules(better: Rewritten, safety: str, diagnosis: Diagnosis) -> Cure:
+    asked = diagnosis.case.asked
+    argv = better.argv if asked and better.argv != asked.argv else None
+    script = without_footer(better.script) if better.script is not None else None
+    return Cure("script_launch_line", "; ".join(better.says), safety, script, argv)

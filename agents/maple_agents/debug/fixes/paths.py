@@ -1,0 +1,83 @@
+"""A path that is not there, and exactly one nearly the same that is, as the user's own process sees it."""
+
+from __future__ import annotations
+
+import os
+import re
+
+from maple_submit_filter.edits import Edit, Fix, Safety, Span
+
+from .given import Given, fix
+from .near import listed, near_path, nearest
+from .words import plain_words
+
+_OPTION = re.compile(r"(?:--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=")
+
+
+@fix("near-path")
+def path_nearby(given: Given) -> Fix | None:
+    """Name the file that is there in every word of the script that names the one that is not.
+
+    Only for one's own job. A folder or a name of an environment is a path, too; what stands behind `cd` is looked for
+    from where the job began.
+    """
+    wanted = given.text("what")
+    if not given.own or not wanted or not wanted.isprintable() or not wanted.isascii():
+        return None
+    cwd = os.fsdecode(given.job.submission.cwd)
+    edits: list[Edit] = []
+    told = ""
+    for span, text in _words(given):
+        if not _same(text, wanted, cwd):
+            continue
+        found = near_path(text, cwd) if "/" in wanted or "." in text else _environment(text) or near_path(text, cwd)
+        if found:
+            edits.append(_changed(span, text, found))
+            told = "%s in place of %s" % (found, text)
+    return Fix(tuple(edits), Safety.ASK, told) if edits else None
+
+
+def _words(given: Given) -> list[tuple[Span, str]]:
+    """Return the plain words of the script and what stands behind `=` in options and assignments."""
+    out = []
+    for word in plain_words(given.job.source):
+        option = _OPTION.match(word.text)
+        at = option.end() if option else 0
+        out.append((Span(word.span.start + at, word.span.end), word.text[at:]))
+    for name, spans in given.plan.assigned.items():
+        for span in spans:
+            found = re.compile(rb"=([\"']?)([\w./+@%~-]+)\1(?=[\s;&|)]|\Z)").match(
+                given.job.source, span.start + len(name)
+            )
+            if found:
+                out.append((Span(*found.span(2)), found[2].decode("ascii", "replace")))
+    return list(dict.fromkeys(out))
+
+
+def _same(text: str, wanted: str, cwd: str) -> bool:
+    """Return whether a word names what the log does, which may name it as a whole path."""
+    return text == wanted or bool(text) and os.path.normpath(os.path.join(cwd, text)) == os.path.normpath(wanted)
+
+
+def _changed(span: Span, old: str, new: str) -> Edit:
+    """Change the bytes that differ alone."""
+    head = len(os.path.commonprefix([old, new]))
+    tail = len(os.path.commonprefix([old[head:][::-1], new[head:][::-1]]))
+    return Edit(Span(span.start + head, span.end - tail), new[head : len(new) - tail].encode(), "near-path")
+
+
+def _environment(name: str) -> str:
+    """Return the conda environment that is nearly called so, from the list that conda keeps of them."""
+    home = os.path.expanduser("~")
+    folders = [os.path.basename(one) for one in environments()]
+    found = nearest(name, [*folders, *listed(os.path.join(home, ".conda", "envs"))], 0.8)
+    return found if re.match(r"[A-Za-z0-9_.][A-Za-z0-9_.-]*\Z", found) else ""
+
+
+def environments() -> list[str]:
+    """Return the folders of the user's conda environments, as conda lists them."""
+    try:
+        with open(os.path.expanduser("~/.conda/environments.txt"), encoding="utf-8") as file:
+            return [line.strip() for line in file.read(1 << 16).splitlines() if line.startswith("/")]
+    except (OSError, ValueError):
+        return []

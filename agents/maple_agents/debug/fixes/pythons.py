@@ -1,0 +1,78 @@
+"""The Python that runs: the one by its present name, or that of the environment that has the missing package."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+
+from maple_submit_filter.edits import Edit, Fix, Safety
+
+from .given import Given, fix
+from .inserting import line
+from .paths import environments
+from .words import plain_words
+
+_MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}\Z")
+_FOLDER = re.compile(r"/[A-Za-z0-9_.,+@=/-]+\Z")
+_BESIDE = (".venv", "venv", "env")
+
+
+@fix("replace-python")
+def replace_python(given: Given) -> Fix | None:
+    """Activate the one environment of the user's that has the package; where python is not found, call it python3.
+
+    `python2`, or a `python` that is not there, becomes `python3`; a Python with its whole path is left as it is.
+    """
+    module = given.caught("module").partition(".")[0]
+    if module:
+        return _activated(given, module) if _MODULE.match(module) else None
+    return _renamed(given)
+
+
+def _renamed(given: Given) -> Fix | None:
+    missing = given.caught("name")
+    old = {missing} if missing else {"python", "python2", "python2.7"}
+    if not old <= {"python", "python2", "python2.7"}:
+        return None
+    programs = {span for step in given.plan.steps for span in step.program_spans[:1] if span}
+    programs |= {link.name_span for step in given.plan.steps for link in step.links if link.name_span}
+    edits = [
+        Edit(word.span, b"python3", "replace-python")
+        for word in plain_words(given.job.source)
+        if word.text in old and (word.nth == 0 or any(one.start == word.span.start for one in programs))
+    ]
+    return Fix(tuple(edits), Safety.ASK, "python3 in place of %s" % " and ".join(sorted(old))) if edits else None
+
+
+def _activated(given: Given, module: str) -> Fix | None:
+    """Activate the environment in front of the first launch, where exactly one has the module and none is active."""
+    if not given.own or re.search(rb"\bactivate\b", given.job.source) or given.job.source.count(b"conda run"):
+        return None
+    having = [one for one in _environments(given) if has(one, module)]
+    if len(having) != 1 or not _FOLDER.match(having[0]):
+        return None
+    folder = having[0]
+    words = (
+        ". %s/bin/activate" % folder
+        if os.path.isfile(folder + "/bin/activate")
+        else "export PATH=%s/bin:$PATH" % folder
+    )
+    edit = line(given, words.encode(), "replace-python")
+    return Fix((edit,), Safety.ASK, "%s has %s: %s" % (folder, module, words)) if edit is not None else None
+
+
+def _environments(given: Given) -> list[str]:
+    """Return the environments that the job's user is likely to mean, each once, without links."""
+    told = [given.job.submission.environment.get(name, b"") for name in (b"VIRTUAL_ENV", b"CONDA_PREFIX")]
+    cwd = os.fsdecode(given.job.submission.cwd)
+    beside = [os.path.join(cwd, name) for name in _BESIDE]
+    every = [*(os.fsdecode(one) for one in told if one), *beside, *environments()[:100]]
+    return list(dict.fromkeys(os.path.realpath(one) for one in every if os.path.isdir(one)))
+
+
+def has(environment: str, module: str) -> bool:
+    """Return whether a Python environment holds a module, by its files."""
+    found = glob.glob(os.path.join(glob.escape(environment), "lib", "python3*", "site-packages", module))
+    found += glob.glob(os.path.join(glob.escape(environment), "lib", "python3*", "site-packages", module + ".*"))
+    return any(not one.endswith("-info") for one in found)
