@@ -17,6 +17,8 @@ _ESCAPES = re.compile(
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|[^\x00-\x7f]")
 _ERASED = re.compile(r"[^\x08]\x08")
 _KEY = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY")
+# A carriage return at the end of a name that a program quotes in a message: nothing was drawn anew, and it is the cause.
+_QUOTED_RETURN = re.compile(rb"(?<=\S)\r(?=(?:['\"`)\]]|\xe2\x80\x99){0,3}: [A-Za-z\[])")
 TAB = "    "
 
 
@@ -58,7 +60,8 @@ def _last_state(line: bytes) -> bytes:
     """Return what a terminal shows of a line that was drawn again and again."""
     if b"\r" not in line:
         return line
-    states = [one for one in line[-4 * USUAL.raw :].split(b"\r") if one.strip()]
+    line = _QUOTED_RETURN.sub(rb"\\r", line[-4 * USUAL.raw :])
+    states = [one for one in line.split(b"\r") if one.strip()]
     return states[-1] if states else b""
 
 
