@@ -4,68 +4,122 @@ from __future__ import annotations
 
 import os
 import shutil
+import stat
 import subprocess
 
 import click
+from maple_submit_filter import qsub_words, sbatch_words
 from maple_submit_filter.report import printable
+from maple_submit_filter.submission import Submission
 
 from ..debug.values import Cure, Diagnosis
 from .complaint import Complaint
+from .fix_safe import safe_words
 from .new_output import put
+
+# Of the first submission's variables these are not given again: they tell where one is now, not what was asked for.
+_OF_NOW = (b"PWD", b"HOSTNAME", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"TMPDIR", b"XDG_RUNTIME_DIR")
 
 
 def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> None:
     """Write the first cure that changes the script as NAME.maple.sh; submit it where *submit* says so.
 
-    Raises `Complaint` where no cure changes the script, or a file of that name is there.
+    A cure of the submit command's words alone needs no copy. Raises `Complaint` where no cure changes anything, the job
+    is another user's, or a file of that name is there.
     """
-    cure = next((one for one in diagnosis.cures if (one.script or one.argv) and not one.held_back), None)
-    if cure is None or diagnosis.case.asked is None:
+    asked = diagnosis.case.asked
+    cure = next((one for one in diagnosis.cures if _changes(one)), None)
+    if cure is None or asked is None:
         raise Complaint("no fix of this job changes its script", "nothing was written")
-    path = written(cure, diagnosis)
-    if not quiet:
+    if asked.uid != os.getuid():
+        raise Complaint("the job is another user's", "its owner can say maple-fix --apply; nothing was written")
+    path = "" if cure.script is None and _is_there(asked) else written(cure, diagnosis)
+    if path and not quiet:
         click.echo("written: " + printable(path), err=True)
     if submit:
         submitted(cure, diagnosis, path)
+    elif not path and not quiet:
+        shown = " ".join(safe_words([os.fsencode(word) for word in words(cure, diagnosis, path)]))
+        click.echo("nothing to write, the script stays as it is; submit it so: " + shown, err=True)
+
+
+def _changes(cure: Cure) -> bool:
+    return (cure.script is not None or cure.argv is not None) and not cure.held_back
+
+
+def _is_there(asked: Submission) -> bool:
+    """Return whether the script that was submitted still lies where it was, as it was."""
+    try:
+        with open(os.path.join(asked.cwd, asked.path), "rb") as file:
+            return bool(asked.path) and stat.S_ISREG(os.fstat(file.fileno()).st_mode) and file.read() == asked.script
+    except (OSError, ValueError):
+        return False
 
 
 def beside(script: str, cwd: str) -> str:
-    """Return the path of the fixed copy: `job.sh` gives `job.maple.sh`; of a script that came by stdin, in *cwd*."""
-    folder, name = os.path.split(os.path.join(cwd, script or "job.sh"))
+    """Return the path of the fixed copy: `job.sh` gives `job.maple.sh`; of a script that came by stdin, in *cwd*.
+
+    So, too, where the script's folder is no more. What a terminal would obey, or hide, is not taken over into the name.
+    """
+    folder, name = os.path.split(os.path.join(cwd, "job.sh" if script in ("", "-") else script))
     stem = name[:-3] if name.endswith(".sh") else name
-    return os.path.join(folder, stem + ".maple.sh")
+    stem = "".join(one if one.isprintable() else "_" for one in stem)
+    return os.path.join(folder if os.path.isdir(folder) else cwd, stem + ".maple.sh")
 
 
 def written(cure: Cure, diagnosis: Diagnosis) -> str:
-    """Write the copy, and return its path. Raises `Complaint`."""
+    """Write the copy with the mode of the script, and return its path. Raises `Complaint`."""
     asked = diagnosis.case.asked
     assert asked is not None
-    path = beside(os.fsdecode(asked.path), os.fsdecode(asked.cwd))
-    put(cure.script if cure.script is not None else asked.script or b"", path)
+    script, cwd = os.fsdecode(asked.path), os.fsdecode(asked.cwd)
+    path = beside(script, cwd)
+    put(cure.script if cure.script is not None else asked.script or b"", path, _mode(os.path.join(cwd, script)))
     return path
 
 
+def _mode(script: str) -> int | None:
+    """Return the permissions of the script, the owner's right to read and write added; None where it is not there."""
+    try:
+        facts = os.stat(script)
+    except (OSError, ValueError):
+        return None
+    return facts.st_mode & 0o777 | 0o600 if stat.S_ISREG(facts.st_mode) else None
+
+
 def submitted(cure: Cure, diagnosis: Diagnosis, path: str) -> None:
-    """Submit the copy with the words of the first submission, from its work dir; the command's output is the user's."""
-    argv = words(cure, diagnosis, path)
-    command = shutil.which(argv[0])
-    if command is None:
-        raise Complaint("%s is not on PATH" % argv[0], "submit %s yourself" % path)
+    """Submit the copy as the first one was: its words, its variables, its work dir; the output is the user's."""
     asked = diagnosis.case.asked
-    cwd = os.fsdecode(asked.cwd) if asked is not None else "."
-    code = subprocess.run([command, *argv[1:]], cwd=cwd, check=False).returncode
+    assert asked is not None
+    argv, cwd = words(cure, diagnosis, path), os.fsdecode(asked.cwd)
+    command = shutil.which(argv[0])
+    told = path or os.fsdecode(asked.path)
+    if command is None:
+        raise Complaint("%s is not on PATH" % argv[0], "submit %s yourself" % told)
+    try:
+        code = subprocess.run([command, *argv[1:]], cwd=cwd, env=environment(asked), check=False).returncode
+    except OSError as error:
+        raise Complaint(
+            "%s: %s" % (cwd, (error.strerror or str(error)).lower()), "submit %s yourself" % told
+        ) from error
     if code != 0:
-        raise Complaint("%s exited with %d" % (argv[0], code), "the fixed copy is %s" % path)
+        how = "exited with %d" % code if code > 0 else "was ended by signal %d" % -code
+        raise Complaint("%s %s" % (argv[0], how), "nothing is known of a job; the fixed script is %s" % told)
+
+
+def environment(asked: Submission) -> dict[bytes, bytes]:
+    """Return the variables to submit with: those of now, and over them what is known of the first submission."""
+    before = {name: value for name, value in asked.environment.items() if name not in _OF_NOW}
+    return {**os.environb, **before, b"PWD": asked.cwd}
 
 
 def words(cure: Cure, diagnosis: Diagnosis, path: str) -> list[str]:
-    """Return the submit command's words with *path* in place of the script."""
+    """Return the submit command's words with *path* in place of the script; "" leaves it as it was."""
     asked = diagnosis.case.asked
     assert asked is not None
     given = list(cure.argv if cure.argv is not None else asked.argv)
-    at = max((place for place, word in enumerate(given) if place and word == asked.path and word), default=None)
-    if at is None:
-        given.append(os.fsencode(path))
-    else:
-        given[at] = os.fsencode(path)
-    return [os.fsdecode(word) for word in given]
+    read = (qsub_words if asked.scheduler == "pbs" else sbatch_words).read(given)
+    if path and read is not None and read.came == "file":
+        given[read.word] = os.fsencode(path)
+    elif path:
+        given = [*(given[:-1] if given[-1] == b"-" else given), os.fsencode(path)]
+    return [os.path.basename(os.fsdecode(given[0])), *(os.fsdecode(word) for word in given[1:])]

@@ -9,8 +9,11 @@ import sys
 from .complaint import Complaint
 
 
-def put(script: bytes, path: str | None) -> None:
-    """Write *script* to standard output, or to a new file at *path*, whole or not at all. Raises `Complaint`."""
+def put(script: bytes, path: str | None, mode: int | None = None) -> None:
+    """Write *script* to standard output, or to a new file at *path*, whole or not at all. Raises `Complaint`.
+
+    *mode*: the file's permissions; None: as the umask has them.
+    """
     if path is None:
         sys.stdout.flush()
         sys.stdout.buffer.write(script)
@@ -18,7 +21,7 @@ def put(script: bytes, path: str | None) -> None:
         return
     free(path)
     try:
-        _write(script, path)
+        _write(script, path, mode)
     except FileExistsError as error:
         raise _there(path) from error
     except OSError as error:
@@ -35,11 +38,13 @@ def _there(path: str) -> Complaint:
     return Complaint("%s: is there already" % path, "Maple overwrites nothing; name another file")
 
 
-def _write(script: bytes, path: str) -> None:
+def _write(script: bytes, path: str, mode: int | None) -> None:
     """A link is made only where nothing has the name, so that no file of somebody else's is lost."""
     fresh = "%s.%s" % (path, os.urandom(3).hex())
     try:
         with open(os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o644), "wb") as file:
+            if mode is not None:
+                os.fchmod(file.fileno(), mode)
             file.write(script)
             file.flush()
             os.fsync(file.fileno())
