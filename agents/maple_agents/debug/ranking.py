@@ -22,6 +22,8 @@ SURVIVED = -5.0
 LATER = -1.0  # than another cause that is no less sure
 LEAST = 2.0  # what scores less is not said
 MANY = 40  # ordinary lines behind an event, after which it was survived
+NEXT = 3  # lines from an exception to the word that its process ended
+SOME = 4  # the same where training is among them; other ranks print a step or two before they feel a death
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,11 +96,19 @@ def _alive(event: Event, digest: Digest) -> float:
 
 
 def survived(event: Event, digest: Digest) -> bool:
-    """Return whether life went on after *event*: training in the same file, or many ordinary lines."""
-    if event.severity == Severity.FATAL:
-        return False
+    """Return whether life went on after *event*: some lines with training in the same file, or many ordinary ones."""
     last = event.last or event.place
-    return _later(digest.last_progress, last) or event.behind >= MANY
+    if event.severity == Severity.FATAL or event.exception and _ended_at(last, digest):
+        return False
+    return event.behind >= MANY or event.behind >= SOME and _later(digest.last_progress, last)
+
+
+def _ended_at(place: Place, digest: Digest) -> bool:
+    """Return whether a process is said to have ended right behind *place*: others may train on, this one does not."""
+    return any(
+        one.severity == Severity.FATAL and one.place.file == place.file and 0 < one.place.line - place.line <= NEXT
+        for one in digest.events
+    )
 
 
 def _later(one: Place | None, other: Place) -> bool:

@@ -73,9 +73,14 @@ def test_a_symptom_counts_where_nothing_explains_it():
 
 def test_what_a_job_lived_on_after_is_no_cause():
     """Training that goes on in the same file shows that an error was survived."""
-    lived = event(5, "boom there")
+    lived = event(5, "boom there", behind=10)
     assert classes(lived, progress=50, last_progress=Place(LOG.path, 99)) == ["unknown"]
     assert classes(event(5, "boom there", behind=200)) == ["unknown"]
+
+
+def test_a_step_or_two_of_another_rank_is_no_survival():
+    """In one log ranks print on for a moment after the first one died."""
+    assert classes(event(5, "boom there", behind=2), progress=50, last_progress=Place(LOG.path, 7)) == ["code_error"]
 
 
 def test_a_job_that_succeeded_has_no_cause():

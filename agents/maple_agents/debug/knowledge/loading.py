@@ -11,7 +11,8 @@ from ...repository.tables import paths, read
 from .entries import Entry, Family
 
 KIND = "knowledge"
-SHORTEST = 4  # letters of a literal that is worth searching for
+SHORTEST = 4  # letters of a literal that is worth searching for in a line
+RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day
 
 
 @cache
@@ -27,13 +28,17 @@ def entries() -> Mapping[str, Entry]:
 
 
 def anchors(known: Mapping[str, Entry]) -> tuple[bytes, ...]:
-    """Return literals such that every line that a signature of *known* matches holds at least one of them, in some
-    case.
+    """Return literals by which lines are found in a log that signatures of *known* match.
 
-    Signatures without a literal of at least four letters have none here: lines that sound bad are looked at anyway.
+    A signature without a literal of at least seven letters has none here: lines that sound bad are looked at anyway.
     """
-    wanted = {literal for entry in known.values() for pattern in entry.match for literal in literals(pattern)}
+    wanted = {literal for entry in known.values() for pattern in entry.match for literal in _rare(pattern)}
     return tuple(sorted(one.encode() for one in wanted))
+
+
+def _rare(pattern: str) -> set[str]:
+    found = literals(pattern)
+    return found if found and min(map(len, found)) >= RARE else set()
 
 
 def literals(pattern: str) -> set[str]:
