@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import NoReturn, Optional, Tuple
+from typing import TYPE_CHECKING, NoReturn, Optional, Tuple
 
 import click
 from maple_submit_filter.job_records import STATES
 
 from .complaint import Complaint
+
+if TYPE_CHECKING:
+    from ..debug.values import Diagnosis
 
 
 @click.command()
@@ -21,7 +24,9 @@ from .complaint import Complaint
 @click.option("--exit-code", type=click.IntRange(0, 255), metavar="N", help="Its exit code, likewise.")
 @click.option("--apply", "write", is_flag=True, help="Write the fixed copy, NAME.maple.sh, beside the script.")
 @click.option("--submit", is_flag=True, help="Write the fixed copy and submit it.")
-@click.option("--rounds", type=click.IntRange(1, 5), metavar="N", help="Fix, run and read again, up to N times.")
+@click.option(
+    "--rounds", type=click.IntRange(1, 5), metavar="N", help="Fix, run and read again, up to N times; asks first."
+)
 @click.option("--model", metavar="NAME", help="Ask this language model as well: off, a folder, or a server's address.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def fix(
@@ -61,23 +66,32 @@ def fix(
         raise Complaint(f"{words[0]}: one job at a time", "words of sbatch or qsub come with --script")
     found = explaining.case_of(job, logs, script, site_id, words, state, exit_code)
     told = explaining.explained(found, model)
-    if as_json:
+    if as_json and rounds is None:
         from .fix_told import told as as_object
 
         click.echo(json.dumps(as_object(told), indent=2))
-    else:
+    elif not as_json:
         from .fix_shown import show
 
-        show(told, hint=not (write or submit))
+        show(told, hint=not (write or submit or rounds))
+    if rounds is not None:
+        return _rounds(told, rounds, model, submit, as_json)
     if write or submit:
         from .fix_applied import applied
 
         applied(told, submit, quiet=as_json)
-    if rounds is not None:
-        from ..debug.rounds import run
-
-        return run(told, rounds, model)
     return 1 if told.causes[0].cause == "unknown" else 0
+
+
+def _rounds(told: "Diagnosis", rounds: int, model: Optional[str], submit: bool, as_json: bool) -> int:
+    """Fix and run; as JSON the first diagnosis and the rounds are one object."""
+    from ..debug.rounds import run
+
+    if not as_json:
+        return run(told, rounds, model, submit)
+    from .fix_told import told as as_object
+
+    return run(told, rounds, model, submit, lambda more: click.echo(json.dumps({**as_object(told), **more}, indent=2)))
 
 
 def main() -> NoReturn:

@@ -72,6 +72,7 @@ class Verified:
     reported: float | None = None
     total: float = 0.0
     ours: float = 0.0
+    output: bytes = b""  # what the job said, standard error first; what the scheduler said of one that it refused
 
 
 def verify(wanted: Wanted, scheduler: Scheduler, tell: Callable[[str, Watched], None] = lambda *_: None) -> Verified:
@@ -222,7 +223,7 @@ class _Verification:
         if error.transient or error.code is None:
             raise error
         reason = Reason(Kind.REFUSED, error.text or "it gave no reason", "correct the request as the scheduler says")
-        return self._result(verdict_of([reason]), (), None, Watched())
+        return self._result(verdict_of([reason]), (), None, Watched(), error.text.encode("utf-8", "replace"))
 
     def _watched(self, job_id: str) -> Watched:
         inboxes = {line.name: Inbox(self.place.facts(line.name)) for line, _ in self.lines}
@@ -272,7 +273,7 @@ class _Verification:
         output = _tail(self.place.errors) + b"\n" + _tail(self.place.output)
         facts = self._all_facts(seen, output)
         if seen.until is Until.QUEUED:
-            return self._result(verdict_of([self._queued(seen)]), (), seen.job, seen)
+            return self._result(verdict_of([self._queued(seen)]), (), seen.job, seen, output)
         nodes = seen.job.nodes if seen.job else ()
         names = Names(tuple(nodes), job_id.split(";")[0])
         scene = Scene(
@@ -285,7 +286,7 @@ class _Verification:
             self.wanted.environ.get("MAPLE_MINIAPP_DEVICE") != "cpu",
         )
         runs = [run for line, stages in self.lines for run in runs_of(line, stages, facts[line.name])]
-        return self._result(judged(runs, scene), runs, seen.job, seen)
+        return self._result(judged(runs, scene), runs, seen.job, seen, output)
 
     def _all_facts(self, seen: Watched, output: bytes) -> dict[str, list[Fact]]:
         """Return the facts by line. Where a line has no file at all, those on the output stand in for them."""
@@ -306,7 +307,9 @@ class _Verification:
             "try again when nodes are free, or with fewer of them",
         )  # fmt: skip
 
-    def _result(self, verdict: Verdict, runs: Sequence[Run], job: Submitted | None, seen: Watched) -> Verified:
+    def _result(
+        self, verdict: Verdict, runs: Sequence[Run], job: Submitted | None, seen: Watched, output: bytes
+    ) -> Verified:
         now = time.monotonic()
         total = now - self.began
         start = seen.began if seen.began is not None else seen.ended
@@ -324,6 +327,7 @@ class _Verification:
             seen.reported,
             total,
             max(0.0, total - (seen.began or 0.0) - max(0.0, ran) - self.in_scheduler),
+            output,
         )
 
 
