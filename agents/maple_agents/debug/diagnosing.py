@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 
 from maple_submit_filter.decide import Decision
 
 from .confidence import confidence
 from .excerpts import excerpt
-from .facts import facts, with_signs
+from .facts import facts
 from .knowledge.conditions import Fact
 from .knowledge.entries import Entry
 from .matching import Match, matches
 from .ranking import Ranked, ranked, survived
+from .script_lines import proving
+from .signs import with_signs
 from .values import Case, Cause, Diagnosis, Digest, Evidence, Severity
 
 MOST_CASCADE = 12
@@ -25,11 +28,14 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
     *decision*: what `decide` says of the script, None where there is none.
     """
     found = matches(digest.events, known)
-    given = with_signs(facts(case, digest, decision), {one.entry: known[one.entry].cause for one in found})
+    given = with_signs(facts(case, digest, decision), found, known, digest)
     rows, cascade = ranked(found, known, given, digest)
     if _succeeded(given, digest, rows):
         return Diagnosis(case, (_none(digest),), _told(cascade))
-    causes = tuple(_causes(rows, known, given))
+    causes = tuple(
+        replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
+        for one in _causes(rows, known, given)
+    )
     if not causes:
         return Diagnosis(case, (UNKNOWN,), _told(cascade), excerpt=excerpt(digest, found, known))
     return Diagnosis(case, causes, _told(cascade))
