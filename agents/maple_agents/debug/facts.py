@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
 
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.launch import LaunchPlan
@@ -11,6 +10,7 @@ from maple_submit_filter.launch import LaunchPlan
 from .knowledge.conditions import Fact
 from .values import Case, Digest, Ended, Severity
 
+EMPTY = "is empty"  # as `reading` says it: a log that was read, and holds nothing
 FEW_LINES = 60  # a log of so few ordinary lines may be one that hung in silence
 _BACKEND = re.compile(rb"""(?:backend[=\s"']+|BACKEND=["']?)(nccl|gloo|mpi|ccl|xccl|hccl)\b""", re.I)
 
@@ -44,7 +44,7 @@ def _of_job(ended: Ended) -> dict[str, Fact]:
 
 
 def _of_logs(digest: Digest, logs: int) -> dict[str, Fact]:
-    read = [one for one in digest.streams if not one.wrong or one.lines]
+    read = [one for one in digest.streams if not one.wrong or one.lines or one.wrong == EMPTY]
     errors = sum(one.count for one in digest.events if one.severity >= Severity.ERROR)
     lines = sum(one.lines for one in read)
     if not read:
@@ -100,8 +100,3 @@ def _vendor(case: Case, decision: Decision | None) -> str | None:
     kinds = decision.plan.allocation.node_kinds if decision and decision.plan else case.site.kinds
     vendors = {kind.gpu_vendor for kind in kinds}
     return vendors.pop() or None if len(vendors) == 1 else None
-
-
-def with_signs(known: Mapping[str, Fact], signs: Mapping[str, str]) -> dict[str, Fact]:
-    """Return *known* with the *signs*: ids of entries that were found, and the class of each."""
-    return {**known, "signs": tuple(sorted({*signs, *signs.values()}))}

@@ -41,9 +41,11 @@ def ranked(
     found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
 ) -> tuple[tuple[Ranked, ...], tuple[Match, ...]]:
     """Return the causes, the likeliest first, and the matches that are cascade, in order of time."""
+    harmless = {one.evidence for one in found if known[one.entry].role == "harmless"}
     by_entry: dict[str, list[Match]] = {}
     for one in found:
-        by_entry.setdefault(one.entry, []).append(one)
+        if one.evidence not in harmless:
+            by_entry.setdefault(one.entry, []).append(one)
     candidates = [
         made
         for name, entry in known.items()
@@ -52,8 +54,7 @@ def ranked(
     ]
     causes = _ordered(_unexplained(candidates, known))
     told = {match.event.place for cause in causes for match in cause.matches}
-    harmless = {one.event.place for one in found if known[one.entry].role == "harmless"}
-    cascade = [one for one in found if one.event.place not in told | harmless]
+    cascade = [one for one in found if one.event.place not in told and one.evidence not in harmless]
     return tuple(causes), tuple(cascade)
 
 

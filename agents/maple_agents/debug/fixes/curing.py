@@ -10,7 +10,7 @@ from maple_submit_filter.edits import Fix
 from maple_submit_filter.submission import Submission
 
 from ..diagnosing import said
-from ..facts import facts, with_signs
+from ..facts import facts
 from ..knowledge.conditions import Fact, holds
 from ..knowledge.entries import Entry, Remedy
 from ..values import Cause, Cure, Diagnosis, Digest
@@ -91,8 +91,9 @@ def _facts(
     diagnosis: Diagnosis, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]
 ) -> Mapping[str, Fact]:
     """Return the facts that remedies' conditions name; the signs are the causes that were found."""
-    signs = {one.entry: known[one.entry].cause for one in diagnosis.causes if one.entry in known}
-    return with_signs(facts(diagnosis.case, digest, decision), signs)
+    found = [one.entry for one in diagnosis.causes if one.entry in known]
+    signs = tuple(sorted({*found, *(known[one].cause for one in found)}))
+    return {**facts(diagnosis.case, digest, decision), "signs": signs}
 
 
 def _ordered(made: Iterable[Cure]) -> Iterator[Cure]:
