@@ -14,6 +14,7 @@ from . import secret_shapes as shapes
 from .secret_names import is_harmless, is_password, is_secret
 
 MASK = "[masked]"
+_BLOCK = ("|", ">", "|-", ">-", "|+", ">+")
 
 
 def masked(text: str) -> str:
@@ -22,9 +23,11 @@ def masked(text: str) -> str:
     All other characters stay as they are.
     """
     text = shapes.PRIVATE_KEY.sub(MASK, text)
+    if "PRIVATE KEY" in text:
+        text = shapes.KEY_END.sub(_on_each_line, text)
     text = shapes.KNOWN.sub(MASK, text)
     text = shapes.URL.sub(_user, text)
-    for pattern in (shapes.HEADER, shapes.SCHEME, shapes.LOGIN, shapes.PIPED, shapes.KEY_LATER):
+    for pattern in (shapes.HEADER, shapes.SCHEME, shapes.LOGIN, shapes.PIPED, shapes.KEY_LATER, shapes.KEY_LINE):
         text = pattern.sub(_behind, text)
     for pattern in (shapes.NAMED, shapes.CALL, shapes.OPTION, shapes.SET):
         text = "".join(_named(text, pattern))
@@ -147,6 +150,9 @@ def _with(found: re.Match[str], shown: str) -> str:
 
 def _quoted(value: str) -> str:
     """Return the mask in the quotes of *value*."""
+    if "\n" in value:  # `|` and lines below it, or three quotes around several
+        first, indent, *_ = re.split(r"\n([ \t]*)", value, maxsplit=1)
+        return (first if first in _BLOCK else MASK) + ("\n" + indent + MASK) * value.count("\n")
     quote = next((one for one in ('\\"', '"', "'") if value.startswith(one)), "")
     return quote + MASK + (quote if len(value) > len(quote) and value.endswith(quote) else "")
 

@@ -67,7 +67,7 @@ def is_secret(name: str) -> bool:
     if joined.endswith(_ALWAYS) or (last in _ENDS and joined not in ("pwd", "oldpwd", "pass", "sig", "pat", "pw")):
         return joined not in ("bypass",)
     if last == "signature":
-        return words[0] == "x"  # of a signed URL: X-Amz-Signature
+        return bool(words[0] == "x")  # of a signed URL: X-Amz-Signature
     if last.endswith("token"):
         return name.isupper() or before not in _OF_TEXT
     if last == "tokens":

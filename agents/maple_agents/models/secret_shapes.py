@@ -48,6 +48,14 @@ PRIVATE_KEY = re.compile(
     r"-----BEGIN (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
     r"(?s:.)*?(?:-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----|\Z)"
 )
+# What is left of a key that began before the text does: its last lines, and lines of base 64 as such files have them.
+KEY_END = re.compile(
+    r"(?:(?<=\n)|\A)(?:[^\n]{0,100}\n)?[^\n]{0,100}-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
+)
+KEY_LINE = re.compile(
+    r"(?m)^(?P<between>[^\w\n]{0,12}(?:\w{1,12}[^\w\n]{1,4})?)"
+    r"(?P<value>(?=[A-Za-z0-9+/]*?[A-Z])(?=[A-Za-z0-9+/]*?[g-z])(?=[A-Za-z0-9+/]*?\d)[A-Za-z0-9+/]{60,76}={0,2})(?=\r?$)"
+)
 KNOWN = re.compile(r"(?<![A-Za-z0-9_])(?:" + "|".join(_TOKENS) + ")")
 RANDOM = re.compile(r"(?<![\w+/=:%-])[A-Za-z0-9+_-]{32,256}+(?![\w+-])={0,2}")
 URL = re.compile(

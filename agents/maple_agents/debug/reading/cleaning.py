@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Iterable, Iterator
 
-from ...models.masking import MASK, masked
+from ...models.masking import masked, masked_lines
 from .limits import USUAL
 
 _ESCAPES = re.compile(
@@ -16,8 +16,7 @@ _ESCAPES = re.compile(
 )
 _CONTROLS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]|[^\x00-\x7f]")
 _ERASED = re.compile(r"[^\x08]\x08")
-_KEY = re.compile(r"-----(BEGIN|END) [A-Z0-9 ]*PRIVATE KEY")
-# A carriage return at the end of a name that a program quotes in a message: nothing was drawn anew, and it is the cause.
+# A carriage return at the end of a name that a message quotes: nothing was drawn anew, and it is the cause.
 _QUOTED_RETURN = re.compile(rb"(?<=\S)\r(?=(?:['\"`)\]]|\xe2\x80\x99){0,3}: [A-Za-z\[])")
 TAB = "    "
 
@@ -47,13 +46,12 @@ def shown(text: str) -> str:
 
 
 def shown_lines(texts: Iterable[str]) -> Iterator[str]:
-    """Yield each of *texts* masked; a private key goes over several lines."""
-    inside = False
-    for text in texts:
-        marks = _KEY.findall(text)
-        whole = inside or "BEGIN" in marks
-        inside = marks[-1] == "BEGIN" if marks else inside
-        yield MASK if whole else shown(text)
+    """Yield each of *texts* masked; a private key goes over several lines, and what stands below `password: |`."""
+    lines = list(texts)
+    if not lines:
+        return
+    for line in masked_lines("\n".join(lines)).split("\n"):
+        yield line[: USUAL.shown]
 
 
 def _last_state(line: bytes) -> bytes:
