@@ -14,7 +14,7 @@ HEAD = f"{'failure':30} {'state':11} {'first':>5} {'top 3':>5} {'proof':>5} {'cu
 
 
 def outcomes(
-    lab: FailingLab, wanted: Iterable[Failure], folder: Path, at_once: int = 2, cure: bool = True
+    lab: FailingLab, wanted: Iterable[Failure], folder: Path, at_once: int = 4, cure: bool = True
 ) -> Iterator[Outcome]:
     """Yield what came of each failure as it ends. What takes a node away comes last."""
     ordered = sorted(wanted, key=lambda one: any(what.does == "node-down" for what in one.during))
