@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, lru_cache
 
 from .knowledge.entries import Entry
 from .knowledge.loading import compiled, literals
+from .reading import bare
 from .values import Event, Evidence
 
 
@@ -57,10 +58,21 @@ def _found(
         if not _possible(pattern, text):
             continue
         for number, line in lines:
-            hit = compiled(pattern).search(line)
+            hit = compiled(pattern).search(line) or _without_prefix(pattern, line)
             if hit is not None:
                 return number, line, {name: value for name, value in hit.groupdict().items() if value is not None}
     return None
+
+
+def _without_prefix(pattern: str, line: str) -> re.Match[str] | None:
+    """Search an expression that asks for the beginning of a line behind rank, node and time."""
+    words = _bare(line) if pattern.startswith("^") else line
+    return None if words == line else compiled(pattern).search(words)
+
+
+@lru_cache(4096)
+def _bare(line: str) -> str:
+    return bare(line)
 
 
 def _meant(entry: Entry, event: Event) -> bool:

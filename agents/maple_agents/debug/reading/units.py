@@ -209,14 +209,25 @@ class Assembler:
                 if unit.traceback is None:
                     unit.rank = rank_said(line.words) if unit.rank is None else unit.rank
                     unit.node = unit.node or node_said(line.words)
+                    self._worse(unit, line)
             return True
-        if line.sort is None or (heard := severity(line.words, line.told.level)) < Severity.ERROR:
+        if line.sort is None:
+            return True
+        heard = severity(line.words, line.told.level)
+        if heard < Severity.ERROR and line.sort != Sort.ANCHOR:  # words of a signature may sound harmless
             return True
         assert voice.box is not None
         unit = Unit(list(voice.box), heard, telling=len(voice.box) - 1, loose=-1)
         self.units.append(unit)
         voice.current = unit
         return True
+
+    def _worse(self, unit: Unit, line: Line) -> None:
+        """Of a box the first line that sounds bad tells it, and only where none does the one that is known."""
+        if unit.severity < Severity.ERROR and line.sort is not None:
+            heard = severity(line.words, line.told.level)
+            if heard >= Severity.ERROR:
+                unit.severity, unit.telling = heard, len(unit.lines) - 1
 
     def _field(self, voice: Voice, line: Line) -> None:
         """Read torchrun's list of failures: when the traceback's line is there, the failure is whole."""
