@@ -41,6 +41,16 @@ class Deciders(Protocol):
         """Return what will be decided. Raises `Busy`."""
 
 
+class News(Protocol):
+    """Who knows what else a user is to be told."""
+
+    def waits(self, uid: int) -> bool:
+        """Return whether there is anything: asked for each answer."""
+
+    def line(self, uid: int) -> bytes:
+        """Return it as a line, and hold it for told. Raises nothing."""
+
+
 class Handled(NamedTuple):
     """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off" or "late".
 
@@ -65,6 +75,7 @@ class Handler:
         self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
         self.earlier: Callable[[Request, int], Earlier | None] = lambda request, uid: None
         self.wish: Callable[[Request, Peer, bytes], Wish | None] = lambda request, peer, key: None
+        self.news: News | None = None
         self.over: Callable[[int, bytes, bytes], None] = lambda uid, nonce, taught: (
             None
         )  # a conversation, and what it taught
@@ -75,8 +86,25 @@ class Handler:
             raise Forged("uid %d says it is %d" % (peer.uid, request.submission.uid))
         began = time.monotonic()
         handled, decision = await self._handled(request, frame, peer)
-        self.heard(request, peer, handled, decision, time.monotonic() - began)
+        seconds = time.monotonic() - began
+        self.heard(request, peer, handled, decision, seconds)
+        handled = self._telling(request, peer, handled, decision, seconds)
         return self._wishing(request, peer, handled)
+
+    def _telling(
+        self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float
+    ) -> Handled:
+        """Return the same with what else the user is to be told, where this reply will be shown on a terminal.
+
+        Where the helper is asked, its word is shown in place of ours; a front that has waited long enough is gone.
+        """
+        if self.news is None or not self.news.waits(peer.uid) or decision is None or handled.reply is None:
+            return handled
+        if not _is_read(request) or seconds * 1000 >= _patience(request):
+            return handled
+        if answers.mode_of(request, self.in_force.policy, peer.gids) == "observe":
+            return handled
+        return handled._replace(reply=handled.reply._replace(say=self.news.line(peer.uid) + handled.reply.say))
 
     def _wishing(self, request: Request, peer: Peer, handled: Handled) -> Handled:
         """Return the same with what should be read of the user's files."""
@@ -177,6 +205,17 @@ async def _no_store(key: bytes, uid: int) -> bytes | None:
 
 def _nobody(request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
     """Nobody listens."""
+
+
+def _is_read(request: Request) -> bool:
+    """Return whether stderr is a terminal. With MAPLE=verbose text is shown elsewhere too, and only *may_ask* tells."""
+    words = request.submission.environment.get(b"MAPLE", b"").split(b",")
+    return request.terminal and (request.may_ask or b"verbose" not in words)
+
+
+def _patience(request: Request) -> float:
+    """Return how many milliseconds the front waits."""
+    return request.deadline or USUAL_DEADLINE * 1000
 
 
 def _by_helper(request: Request, earlier: Earlier | None) -> Reply:

@@ -1,9 +1,10 @@
 """What a user asks about himself over the same socket: frames of JSON, answered for the uid that the kernel names.
 
-"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}; the user's own process that reads his files
-asks {"ask": "reading", "record"} which to read. "MPA1" tells what it has read: {"record", "parts", "values"} as
-`maple_submit_filter.job_records` has them, each part and value a list, and {"read", "looked"}: hashes of the parts that
-were read now, and of each file path, facts, hash, extract, as `readings` has them.
+"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}; {"ask": "failures", "seen": JOB} takes the
+failures that the user was not told of yet; his own process that reads his files asks {"ask": "reading", "record"} which
+to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `maple_submit_filter.job_records` has them,
+each part and value a list, and {"read", "looked"}: hashes of the parts that were read now, and of each file path,
+facts, hash, extract, as `readings` has them.
 "MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
 """
 
@@ -11,7 +12,7 @@ from __future__ import annotations
 
 import json
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Protocol
 
 from maple_agents.models.masking import masked
@@ -54,6 +55,13 @@ class Reading(Protocol):
         """Remember how the files were."""
 
 
+class Failing(Protocol):
+    """Who knows which jobs failed that their owners were not told of."""
+
+    def take(self, uid: int, seen: str) -> Sequence[Sequence[Any]]:
+        """Return them, and hold them for told."""
+
+
 class Wrong(ValueError):
     """What was asked cannot be answered: one line."""
 
@@ -61,8 +69,8 @@ class Wrong(ValueError):
 class Questions:
     """Answers from the store, and hands on what is told."""
 
-    def __init__(self, read: Keeper, learner: Learner, reading: Reading) -> None:
-        self._read, self._learner, self._reading = read, learner, reading
+    def __init__(self, read: Keeper, learner: Learner, reading: Reading, failing: Failing | None = None) -> None:
+        self._read, self._learner, self._reading, self._failing = read, learner, reading, failing
 
     async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
         """Return the frame that answers. Raises nothing that a question could cause."""
@@ -79,6 +87,9 @@ class Questions:
     async def _asked(self, told: Told, uid: int) -> Any:
         if told.get("ask") == "reading":
             return self._reading.take(uid, _text(told, "record"))
+        if told.get("ask") == "failures":
+            seen = _text(told, "seen")
+            return [list(one) for one in self._failing.take(uid, seen)] if self._failing is not None else []
         question = _QUESTIONS.get(_text(told, "ask"))
         if question is None:
             raise Wrong("unknown question; known are %s" % ", ".join(_QUESTIONS))

@@ -16,6 +16,7 @@ from maple_submit_filter.frames import Request
 from . import descriptors, metrics, rules_in_force, sockets
 from .described import is_clean
 from .exact import Memory
+from .failures import Failures
 from .handlers import Handled, Handler
 from .learned import Learned
 from .lessons import Lessons
@@ -56,6 +57,7 @@ class Service:
             self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
         self.recorder: Recorder | None = None
+        self.failures: Failures | None = None
         self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups), told=self.metrics.remembered)
         if self.keepers:
             self.recorder = Recorder(
@@ -63,7 +65,9 @@ class Service:
             )
             self.handler.over = self.recorder.over
             self.handler.wish = self._wish
-            self.server.questions = Questions(self.keepers[0], self.recorder, self.readings)
+            self.failures = Failures(self.keepers[0], self.keepers[1])
+            self.handler.news = self.failures
+            self.server.questions = Questions(self.keepers[0], self.recorder, self.readings, self.failures)
         self._let_read()
         self.watching = Watching(settings, self.keepers[1] if self.keepers else None)
         self.lessons: Lessons | None = None
@@ -73,6 +77,8 @@ class Service:
             self.recorder.seen(learned.version)
             self.lessons = Lessons(self.keepers[0], self.keepers[1], learned, self._forget)
             self.watching.kept = self.lessons.soon
+        if self.failures is not None:
+            self.watching.ended = self.failures.heard
         self._page: asyncio.Server | None = None
 
     async def run(self, listening: socket.socket) -> None:
@@ -87,6 +93,8 @@ class Service:
             await self.recorder.start()
         if self.lessons is not None:
             await self.lessons.start()
+        if self.failures is not None:
+            await self.failures.start()
         await self.watching.start()
         if self.settings.metrics:
             self._page = await metrics.serve(self.metrics, self.settings.metrics)
@@ -112,6 +120,8 @@ class Service:
         await self.watching.stop()
         if self.lessons is not None:
             await self.lessons.stop()
+        if self.failures is not None:
+            await self.failures.stop()
         for keeper in self.keepers:
             keeper.close()
         if self._page is not None:
@@ -167,6 +177,8 @@ class Service:
         self.memory.clear()
         self.readings.forget()
         self.watching.forget()
+        if self.failures is not None:
+            self.failures.forget()
         if self.recorder is not None:
             self.recorder.forget()
 

@@ -47,6 +47,7 @@ class Watching:
         self._waiting: dict[tuple[str, int], tuple[Outcome, float]] = {}
         self._heard = 0.0  # when a hook last told an end
         self.kept: Callable[[], None] = lambda: None  # hears that an end, or whose job one is, was written
+        self.ended: Callable[[Iterable[Outcome]], None] = lambda ends: None  # hears the ends that were written
         self._said, self._stopping = "", False
         self._awake = asyncio.Event()
         self._tasks: list[asyncio.Task[None]] = []
@@ -161,6 +162,7 @@ class Watching:
             return []
         for one in ends:
             self._remember(one)
+        self.ended(ends)
         self._report(kept)
         self.kept()
         joined = {(one.uid, one.job) for one in kept.joined if one.how == "filter"}
@@ -223,6 +225,7 @@ class Watching:
             found = await asyncio.to_thread(polling.ask, records)
             if found:
                 await self._keeper.ask(lambda store, found=found: store.keep_outcomes(found), STORE_SECONDS)  # type: ignore[misc]
+                self.ended(found)
                 self.kept()
 
 

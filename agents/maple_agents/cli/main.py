@@ -100,8 +100,17 @@ def run(words: Optional[Sequence[str]] = None, command: click.Command = maple, n
     """Return the exit code of `maple` *words*; they are those of the process by default."""
     if "_%s_COMPLETE" % name.replace("-", "_").upper() in os.environ:  # the shell asks what could stand here
         command.main(args=words, prog_name=name)
+    given = list(sys.argv[1:] if words is None else words)
+    code = _run(given, command, name)
+    from . import news
+
+    news.told(["fix", *given] if command is not maple else given)
+    return code
+
+
+def _run(words: Sequence[str], command: click.Command, name: str) -> int:
     try:
-        with command.make_context(name, list(sys.argv[1:] if words is None else words)) as context:
+        with command.make_context(name, list(words)) as context:
             code = command.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0

@@ -8,6 +8,7 @@ import shutil
 import socket
 import struct
 import sys
+import time
 from typing import Any, Iterator, Mapping
 
 from maple_submit_filter import settled
@@ -27,13 +28,14 @@ class Refused(Exception):
     """The service answers that it cannot: one line."""
 
 
-def ask(question: Mapping[str, object], kind: bytes = ASK) -> Any:
-    """Return what the service has found. Raises `NoService` and `Refused`."""
+def ask(question: Mapping[str, object], kind: bytes = ASK, seconds: float = SECONDS) -> Any:
+    """Return what the service has found, within *seconds*. Raises `NoService` and `Refused`."""
     body = json.dumps(question).encode()
+    until = time.monotonic() + seconds
     tried = []
     for path, uid in places(os.environ):
         try:
-            return _read(_exchange(path, uid, kind + struct.pack(">I", len(body)) + body))
+            return _read(_exchange(path, uid, kind + struct.pack(">I", len(body)) + body, until))
         except OSError as error:
             tried.append("%s: %s" % (path, (error.strerror or str(error)).lower()))
     raise NoService("the service does not answer (%s); nothing is remembered without it" % "; ".join(tried))
@@ -69,25 +71,31 @@ def _installed(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
             yield told["socket"], int(uid) if uid.isdigit() else -1
 
 
-def _exchange(path: str, service: int, frame: bytes) -> bytes:
+def _exchange(path: str, service: int, frame: bytes, until: float) -> bytes:
     """Return the body of the answer. Raises `OSError`, also where the peer is nobody to tell of one's jobs."""
     with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
-        one.settimeout(SECONDS)
+        one.settimeout(_left(until))
         one.connect(path)
         _, uid, _ = struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
         if uid not in (0, os.getuid(), service):
             raise OSError("listening there is uid %d, who is neither root nor the service's user" % uid)
         one.sendall(frame)
-        head = _exactly(one, 8)
+        head = _exactly(one, 8, until)
         size = int(struct.unpack(">I", head[4:])[0])
         if head[:4] != ANSWER or size > MOST_ANSWER:
             raise OSError("the answer is none of Maple's")
-        return _exactly(one, size)
+        return _exactly(one, size, until)
 
 
-def _exactly(one: socket.socket, size: int) -> bytes:
+def _left(until: float) -> float:
+    """Return the seconds until then, a millisecond at least: 0 would mean not to wait, and another error."""
+    return max(0.001, until - time.monotonic())
+
+
+def _exactly(one: socket.socket, size: int, until: float) -> bytes:
     parts = []
     while size > 0:
+        one.settimeout(_left(until))
         part = one.recv(min(size, 1 << 20))
         if not part:
             raise OSError("it hung up: it is busy, keeps no memory, or is older than this command")

@@ -37,7 +37,7 @@ def purge_old(run: Runner, now: float, caps: Caps) -> Gone:
 def _by_age(run: Runner, before: float) -> dict[str, int]:
     """A version lives as long as one of its submissions does, so records go first."""
     gone = {}
-    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried"):
+    for table in ("records", "versions", "decisions", "outcomes", "standings", "tried", "told_ends"):
         where = "at < ?" + (_OF_NO_SUBMISSION if table == "versions" else "")
         gone[table] = _removed(run, table, "WHERE %s LIMIT ?" % where, (before,))
     return gone

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
 from maple_submit_filter.job_records import Outcome, Record, Version
@@ -104,6 +104,12 @@ class Store(Protocol):
     def keep_record(self, record: Record) -> None:
         """Remember a submission, and count it; one that is there already is neither kept nor counted again."""
 
+    def keep_records(self, records: Sequence[Record]) -> None:
+        """Remember submissions at once, as `keep_record` does each; one that cannot be kept costs no other its place.
+
+        Raises `NotKept` where there is such a one, once the others are kept.
+        """
+
     def move_record(self, record: str, uid: int, version: str) -> bool:
         """Say that a submission was of another version; False: there is no such record of this uid."""
 
@@ -149,6 +155,18 @@ class Store(Protocol):
 
     def candidates(self, users: int) -> list[Candidate]:
         """Return how rules did over all users, of what so many users, but three at least, have in common."""
+
+    def ended(self, states: Sequence[str], since: float, limit: int) -> list[Outcome]:
+        """Return ends of all users in these states, those that were last first, for the service itself.
+
+        An end whose time nobody told stands at the time when it was heard, and has no start then.
+        """
+
+    def keep_told(self, job: str, uid: int, at: float) -> bool:
+        """Remember that a user was told of the end of a job; False: that is known already."""
+
+    def told(self, since: float) -> list[tuple[str, int, float]]:
+        """Return job, uid and time of ends that users were told of since, for the service itself."""
 
     def purges(self) -> int:
         """Return how often a user was purged: whoever holds something in memory looks whether it is to be forgotten."""

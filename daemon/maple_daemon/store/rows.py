@@ -68,5 +68,11 @@ def outcome(row: Sequence[Any]) -> Outcome | None:
         return None
 
 
+def ended(row: Sequence[Any]) -> Outcome | None:
+    """Return the outcome of a row (told, at) with its time, None where it cannot be read."""
+    made = outcome(row)
+    return made if made is None or made.ended else made._replace(ended=float(row[1]), started=None)
+
+
 def _json(told: object) -> str:
     return json.dumps(told, separators=(",", ":"), sort_keys=True)

@@ -81,6 +81,14 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
         # A version has the values of its parts; a part is looked for among versions, which tell what stood above it.
         ("DROP TABLE part_values",),
     ),
+    (
+        "m006_who_was_told",
+        (
+            "CREATE TABLE told_ends (job TEXT NOT NULL, uid {int} NOT NULL, at {real} NOT NULL,"
+            " PRIMARY KEY (job, uid))",
+            "CREATE INDEX told_ends_at ON told_ends (at)",
+        ),
+    ),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
@@ -91,9 +99,10 @@ KEYS = {
     "outcomes": "job, uid",
     "standings": "uid, lineage, change",
     "tried": "uid, code, fact",
+    "told_ends": "job, uid",
 }
 TABLES = (
-    "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices",
+    "decisions", "versions", "records", "outcomes", "counts", "standings", "tried", "notices", "told_ends",
 )  # fmt: skip
 
 

@@ -72,8 +72,17 @@ class SqlStore:
 
     def keep_record(self, record: Record) -> None:
         """Remember a submission, and count it."""
-        columns = "id, uid, version, at, job, told, counted"
-        self._run.change(trials.counting(record), _insert("records", columns, [(*rows.of_record(record), "")]))
+        self._keep_records([record])
+
+    def keep_records(self, records: Sequence[Record]) -> None:
+        """Remember submissions, and count them, in one transaction where all have a form in the store."""
+        made = list({(one.id, one.uid): one for one in reversed(records)}.values())  # of two the first counts
+        try:
+            self._keep_records(made)
+        except NotKept:
+            if len(made) == 1:
+                raise
+            self._keep_each(made)
 
     def move_record(self, record: str, uid: int, version: str) -> bool:
         """Say that a submission was of another version."""
@@ -143,6 +152,21 @@ class SqlStore:
         """Return how rules did over all users."""
         return trials.candidates(self._run, max(users, LEAST_USERS))
 
+    def ended(self, states: Sequence[str], since: float, limit: int) -> list[Outcome]:
+        """Return ends of all users in these states, those that were last first."""
+        marks = ", ".join("?" for _ in states)
+        asked = "SELECT told, at FROM outcomes WHERE at >= ? AND state IN (%s) ORDER BY at DESC LIMIT ?" % marks
+        return _read(rows.ended, self._run.rows(asked, (since, *states, limit)))
+
+    def keep_told(self, job: str, uid: int, at: float) -> bool:
+        """Remember that a user was told of the end of a job."""
+        return self._run.change(_insert("told_ends", "job, uid, at", [(job, uid, at)]))[0] == 1
+
+    def told(self, since: float) -> list[tuple[str, int, float]]:
+        """Return job, uid and time of ends that users were told of since."""
+        found = self._run.rows("SELECT job, uid, at FROM told_ends WHERE at >= ?", (since,))
+        return [(str(job), int(uid), float(at)) for job, uid, at in found]
+
     def purges(self) -> int:
         """Return how often a user was purged."""
         return trials.purges(self._run)
@@ -179,6 +203,21 @@ class SqlStore:
     def close(self) -> None:
         """Let go."""
         self._run.close()
+
+    def _keep_records(self, made: Sequence[Record]) -> None:
+        columns = "id, uid, version, at, job, told, counted"
+        values = [(*rows.of_record(one), "") for one in made]
+        self._run.change(trials.counting(made), _insert("records", columns, values))
+
+    def _keep_each(self, made: Sequence[Record]) -> None:
+        wrong = None
+        for one in made:
+            try:
+                self._keep_records([one])
+            except NotKept as error:
+                wrong = error
+        if wrong is not None:
+            raise wrong
 
     def _keep_outcomes(self, made: Mapping[tuple[str, int], tuple[object, ...]]) -> int:
         known = sum(len(self._run.rows("SELECT 1 FROM outcomes WHERE job = ? AND uid = ?", key)) for key in made)
