@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 
 from maple_submit_filter.bash_check import parses
 from maple_submit_filter.decide import Decision, decide, understood
@@ -11,6 +12,9 @@ from maple_submit_filter.reading import read_file
 from maple_submit_filter.scene import Read
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
+
+# A payload at the end of a script is cut out by its first line's number.
+_COUNTS = re.compile(rb"\b(?:tail|sed|awk|head|perl|python\d?)\b[^\n]*(?:\$0|\$\{0\}|BASH_SOURCE)")
 
 
 def reader(asked: Submission) -> Read | None:
@@ -32,8 +36,10 @@ def changed(asked: Submission, made: Fix) -> Submission | None:
 
 def objection(before: Submission, after: Submission, site: Site) -> str:
     """Return why a changed submission may not be offered, "" where nothing speaks against it."""
-    if after.script is None or not parses(after.script) and (parses(before.script or b"") or _is_unix(after.script)):
+    if after.script is None or not parses(after.script) and _must_parse(before.script or b"", after.script):
         return "bash would not take the script"
+    if (before.script or b"").count(b"\n") != after.script.count(b"\n") and _COUNTS.search(after.script):
+        return "the script reads itself by its lines' numbers"
     if any(byte < 32 and byte not in b"\t\n\r\f\x1b" and byte not in (before.script or b"") for byte in after.script):
         return "a control character would stand in the script"
     if understood(after, reader(after)) is None:
@@ -42,9 +48,9 @@ def objection(before: Submission, after: Submission, site: Site) -> str:
     return "it would be wrong in another way: %s" % ", ".join(sorted(new)) if new else ""
 
 
-def _is_unix(script: bytes) -> bool:
-    """Return whether what bash refuses cannot be put down to the line ends."""
-    return b"\r" not in script
+def _must_parse(before: bytes, after: bytes) -> bool:
+    """A script that bash took must be one that it takes; so must one whose line ends were all that was wrong."""
+    return parses(before) or b"\r" in before and b"\r" not in after
 
 
 def proven(decision: Decision) -> set[str]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Iterator
 from difflib import get_close_matches
 
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
@@ -11,9 +12,10 @@ from maple_submit_filter.edits import Edit, Fix, Safety, Span
 from .directives import said
 from .given import Given, fix
 from .near import near_path, nearest
-from .words import plain_words
+from .words import PlainWord, plain_words
 
 _SHELLS = ("bash", "sh")
+_LAUNCHERS = ("srun", "mpiexec", "mpirun", "ibrun")
 _PATTERN = re.compile(r"[A-Za-z0-9_.,:=+@%^-]+\Z")
 
 
@@ -81,14 +83,24 @@ def _called(given: Given, path: str) -> Fix | None:
     whole = os.path.join(cwd, path)
     if not given.own or "\0" in path or not os.path.isfile(whole) or os.access(whole, os.X_OK) or not _is_script(whole):
         return None
-    programs = {one.program_spans[0] for one in given.plan.steps if one.program_spans and one.program_spans[0]}
     edits = [
         Edit(Span(word.span.start, word.span.start), b"bash ", "correct-value")
-        for word in plain_words(given.job.source)
-        if word.text in (path, whole) and (word.nth == 0 or word.span in programs)
+        for word in _programs(plain_words(given.job.source))
+        if word.text in (path, whole) and given.job.source[word.span.start - 1 : word.span.start] not in (b"'", b'"')
     ]
-    edits = [one for one in edits if given.job.source[one.span.start - 1 : one.span.start] not in (b"'", b'"')]
     return Fix(tuple(edits), Safety.ASK, "bash %s" % path) if edits else None
+
+
+def _programs(words: list[PlainWord]) -> Iterator[PlainWord]:
+    """Yield the words that name what runs: the first of a command, and the first behind a launcher and its options."""
+    launched: Span | None = None
+    for word in words:
+        if word.nth == 0:
+            launched = word.command if word.text in _LAUNCHERS else None
+            yield word
+        elif launched == word.command and not re.match(r"-|\d+\Z", word.text):
+            launched = None
+            yield word
 
 
 def _is_script(path: str) -> bool:

@@ -16,13 +16,14 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.,+@%=:~][A-Za-z0-9_.,+@%=:~-]*\Z")  # of a par
 def nearest(name: str, known: Iterable[str], cutoff: float = 0.75) -> str:
     """Return the one of *known* that is nearly *name*, "" where none or several are, or *name* itself is there.
 
-    The same letters in other cases, or with `-` for `_`, are nearer than anything else.
+    The same letters in other cases, or with `-` for `_`, are nearer than anything else; then those in another order.
     """
     rows = list(dict.fromkeys(known))
     if not name or name in rows:
         return ""
     alike = [one for one in rows if _folded(one) == _folded(name)]
-    close = alike or get_close_matches(name, rows, 3, cutoff)
+    turned = [one for one in rows if len(name) > 2 and sorted(_folded(one)) == sorted(_folded(name))]
+    close = alike or turned or get_close_matches(name, rows, 3, cutoff)
     if len(close) > 1 and _far_ahead(name, close[0], close[1]):
         close = close[:1]
     return close[0] if len(close) == 1 else ""

@@ -51,7 +51,10 @@ def unset_env(given: Given) -> Fix | None:
         edit = line(given, b"unset " + name, "unset-env")
         return Fix((edit,), Safety.ASK, says) if edit else None
     edits = [_emptied(given.job.source, span, name) for span in spans]
-    return None if None in edits else Fix(tuple(one for one in edits if one), Safety.ASK, says)
+    if None in edits:
+        return None
+    more = [line(given, b"unset " + name, "unset-env")] if any(one and not one.new for one in edits) else []
+    return Fix(tuple(one for one in (*edits, *more) if one), Safety.ASK, says)
 
 
 def _emptied(source: bytes, span: Span, name: bytes) -> Edit | None:

@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator
 from typing import NamedTuple
 
 from maple_submit_filter.edits import Span
 from maple_submit_filter.shell import Literal, Word
 
-from ...extraction.script_walk import Found, found, texts
+from ...extraction.script_walk import Found, found
+
+_SHELLS = (b"bash", b"sh", b"dash", b"zsh", b"ksh")
+_COMMAND = re.compile(rb"-[a-z]*c\Z")
 
 
 class PlainWord(NamedTuple):
@@ -23,12 +28,22 @@ class PlainWord(NamedTuple):
 
 
 def plain_words(source: bytes) -> list[PlainWord]:
-    """Return the plain words of every command in order, those in texts for another shell among them."""
+    """Return the plain words of every command, and of every text that `bash -c` is given; a command's in order."""
     commands = found(source)
-    for one in texts(source):
-        commands += found(source, *one.span)
+    for text in [text for one in commands for text in _texts(one, source)]:
+        commands += found(source, *text)
     words = {each.span: each for one in commands for each in _of(one, source)}
-    return [words[span] for span in sorted(words)]
+    return sorted(words.values(), key=lambda one: (one.command, one.nth))
+
+
+def _texts(one: Found, source: bytes) -> Iterator[Span]:
+    """Yield where the texts stand that a shell among the command's words reads: the word behind `-c`."""
+    words = [source[slice(*word.span)] for word in one.command.words]
+    shells = [at for at, word in enumerate(words) if word.rpartition(b"/")[2] in _SHELLS]
+    for at in range(shells[0] + 2 if shells else len(words), len(words)):
+        if _COMMAND.match(words[at - 1]) and words[at][:1] in (b"'", b'"') and words[at][-1:] == words[at][:1]:
+            span = one.command.words[at].span
+            yield Span(span.start + 1, span.end - 1)
 
 
 def _of(one: Found, source: bytes) -> list[PlainWord]:
