@@ -134,7 +134,7 @@ class Recorder:
             self._early.pop((uid, draft.id), None)
             log().error("not recorded", record=draft.id, why=cause(error))
             return
-        self._write.do(lambda store: store.keep_record(record))
+        self._write.keep_record(record)
         early = self._early.pop((uid, draft.id), None)
         if early is not None and brief.base:
             self._looker.files(uid, brief.base, draft.id, *early)

@@ -7,10 +7,13 @@ import queue
 import random
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any, TypeVar
 
+from maple_submit_filter.job_records import Record
+
+from .gathering import Job, Line
 from .log import cause
 from .store.protocol import Caps, Gone, NotKept, Store, StoreError
 
@@ -19,6 +22,7 @@ PURGE = 3600.0  # seconds between two purges
 MOST_AHEAD = 86400.0  # seconds that the wall clock may have been put on since the start, and be believed
 MOST_WAITING = 20_000  # changes; further ones are dropped, and counted
 MOST_BYTES = 128 << 20  # that they hold
+_SLOW = "the store is slower than what happens; a change was dropped"
 Open = Callable[[], Store]
 Result = TypeVar("Result")
 
@@ -32,7 +36,7 @@ class Keeper:
     def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
         self._open_store, self._complain, self._retry = open_store, complain, retry
         self._held, self._counting = 0, threading.Lock()  # bytes of changes that wait
-        self._jobs: queue.Queue[Callable[[Store | None], None] | None] = queue.Queue(MOST_WAITING)
+        self._line = Line(MOST_WAITING)
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._thread.start()
 
@@ -47,10 +51,17 @@ class Keeper:
         try:
             if self._held + size > MOST_BYTES:
                 raise queue.Full
-            self._jobs.put_nowait(job)
+            self._line.put(job)
             self._hold(size)
         except queue.Full:
-            self._complain("the store is slower than what happens; a change was dropped")
+            self._complain(_SLOW)
+
+    def keep_record(self, record: Record) -> None:
+        """Write a record some time soon, with others that come at the same time, and in its turn with changes."""
+        try:
+            self._line.add(record)
+        except queue.Full:
+            self._complain(_SLOW)
 
     def _hold(self, size: int) -> None:
         with self._counting:
@@ -69,7 +80,7 @@ class Keeper:
                 loop.call_soon_threadsafe(_settle, answer, found)
 
         try:
-            self._jobs.put_nowait(job)
+            self._line.put(job)
             return await asyncio.wait_for(answer, seconds)
         except (queue.Full, asyncio.TimeoutError):
             return None
@@ -77,14 +88,15 @@ class Keeper:
     def close(self) -> None:
         """Do what was asked for, then end. Waits five seconds at most."""
         try:
-            self._jobs.put(None, timeout=1)
+            self._line.end()
         except queue.Full:
             return
         self._thread.join(5)
 
     def _work(self) -> None:
         store, broken = self._opened(), time.monotonic()  # before it is needed, and what is wrong is said at the start
-        while (job := self._jobs.get()) is not None:
+        while (taken := self._line.take()) is not None:
+            job = taken if callable(taken) else partial(_keep_records, taken)
             if store is None and time.monotonic() - broken >= self._retry:
                 store = self._opened()
                 broken = time.monotonic()
@@ -94,7 +106,7 @@ class Keeper:
                 store = None
         _close(store)
 
-    def _done(self, job: Callable[[Store | None], None], store: Store | None) -> bool:
+    def _done(self, job: Job, store: Store | None) -> bool:
         """Return whether the store is well after it."""
         try:
             job(store)
@@ -132,6 +144,11 @@ async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], ever
 
 def _purge(said: Callable[[Gone], None], now: float, caps: Caps, store: Store) -> None:
     said(store.purge(now, caps))
+
+
+def _keep_records(records: Sequence[Record], store: Store | None) -> None:
+    if store is not None:
+        store.keep_records(records)
 
 
 def _close(store: Store | None) -> None:

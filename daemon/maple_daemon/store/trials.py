@@ -40,9 +40,13 @@ _DUE = (
 )
 
 
-def counting(record: Record) -> Change:
-    """Return what counts a submission that is not written yet; how its job ends is not known."""
-    return Change(_COUNT % _NEW, [(*one, record.id, record.uid) for one in _counts(record, "", 1)])
+def counting(records: Iterable[Record]) -> Change:
+    """Return what counts submissions that are not written yet; how their jobs end is not known.
+
+    Sums are added to in one order by everybody, so that no two who do it at once wait for each other.
+    """
+    counted = ((*one, record.id, record.uid) for record in records for one in _counts(record, "", 1))
+    return Change(_COUNT % _NEW, sorted(counted))
 
 
 def due(run: Runner, limit: int) -> list[Due]:
@@ -59,7 +63,7 @@ def settle(run: Runner, due: Due, record: Record, ended: str, at: float) -> bool
     counted = state if due.counted != BEFORE_US else BEFORE_US
     moved: list[Counted] = []
     if counted != BEFORE_US and (counted, record.verdict) != (due.counted, due.record.verdict):
-        moved = [*_counts(due.record, due.counted, -1), *_counts(record, state, 1)]
+        moved = sorted((*_counts(due.record, due.counted, -1), *_counts(record, state, 1)))
     first = due.counted == "" and ended
     tried = [
         (record.uid, code, fact, at, int(ended == "ran"), int(ended == "failed"), *mine)
