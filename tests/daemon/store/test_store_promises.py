@@ -26,6 +26,7 @@ def filled(store: Store) -> None:
     store.keep_decision(b"key", 1001, b"learnt", NOW)
     assert store.settle(store.due()[0], "ran")
     assert store.keep_standing(Known(1001, "train", "c1", NOW, "{}"), "")
+    assert store.keep_told("17", 1001, NOW)
 
 
 def told(store: Store, uid: int) -> list[object]:
@@ -275,3 +276,22 @@ def test_a_store_without_its_tables_is_told_of(store: Store) -> None:
 
     store._run.change(Change("DROP TABLE counts", [()]))  # type: ignore[attr-defined]
     assert len(store.check()) == 1 and "counts" in store.check()[0]
+
+
+def test_who_was_told_is_remembered_once_and_ends_come_with_their_time(store: Store) -> None:
+    """The newest first, in the states that are asked for; the time when it was heard stands for one nobody told."""
+    assert store.keep_told("17", 1001, NOW) and not store.keep_told("17", 1001, NOW + 9)
+    assert store.keep_told("17", OTHER, NOW + 2)
+    assert store.told(NOW) == [("17", 1001, NOW), ("17", OTHER, NOW + 2)] and store.told(NOW + 3) == []
+    store.keep_outcomes(
+        [
+            outcome(job="1", state="failed", ended=NOW - 5),
+            outcome(job="2", state="timeout", ended=None),
+            outcome(job="3", state="completed", ended=NOW),
+        ]
+    )
+    found = store.ended(("failed", "timeout"), NOW - 9, 9)
+    assert {one.job for one in found} == {"1", "2"} and store.ended(("failed",), NOW, 9) == []
+    assert all(one.ended for one in found)
+    assert next(one for one in found if one.job == "2").started is None
+    assert len(store.ended(("failed", "timeout"), 0, 1)) == 1
