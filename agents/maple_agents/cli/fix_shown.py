@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 import click
 from maple_submit_filter.report import columns, place
 
-from ..debug.values import Cause, Cure, Diagnosis, Ended, Evidence
+from ..debug.values import Cause, Cited, Cure, Diagnosis, Ended, Evidence
 from . import drawing
 from .fix_safe import safe, safe_words
 from .fix_told import difference
@@ -39,6 +39,9 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
         _say("", "what only followed from it:", dim=True)
         _lines(diagnosis.cascade[:FEW], 1, dim=True)
         _more(len(diagnosis.cascade) - FEW)
+    _documents(diagnosis.cited)
+    if diagnosis.advice:
+        _say("the model says: ", diagnosis.advice)
     for cure in diagnosis.cures:
         _cure(cure, diagnosis)
     if hint and any(_changes(one) for one in diagnosis.cures):
@@ -135,6 +138,14 @@ def _others(causes: Sequence[Cause]) -> None:
     for at, one in enumerate(told):
         _say("or else: " if at == 0 else MARGIN, "%s (%s)" % (one.says.rstrip("."), one.cause), dim=True)
         _lines(one.evidence[:1], 1, dim=True)
+
+
+def _documents(cited: Sequence[Cited]) -> None:
+    """Print what the site's documents say of it, with the place where it stands."""
+    for one in cited:
+        where = "%s:%d" % (_short(one.file), one.line) if one.line else _short(one.file)
+        _say("the site says: ", "%s (%s)" % (one.heading, where) if one.heading else where)
+        _say("  ", one.text, dim=True)
 
 
 def _more(count: int) -> None:

@@ -31,6 +31,10 @@ def _told(diagnosis: Diagnosis) -> Object:
         "by": first.by,
         "others": [{**_cause(one), "evidence": _lines(one.evidence)} for one in diagnosis.causes[1:]],
         "excerpt": _lines(diagnosis.excerpt),
+        "documents": [
+            {"file": one.file, "line": one.line, "heading": one.heading, "text": one.text} for one in diagnosis.cited
+        ],
+        "advice": diagnosis.advice or None,
         "missing": list(diagnosis.case.missing),
         "notes": list(diagnosis.case.notes),
     }

@@ -9,9 +9,10 @@ from dataclasses import replace
 from maple_submit_filter.decide import Decision, decide
 from maple_submit_filter.reading import read_file
 
+from .advising_chosen import advised_by_choice
 from .diagnosing import diagnose
 from .knowledge import anchors, entries
-from .values import Case, Diagnosis
+from .values import Case, Cited, Diagnosis
 
 
 def case_of(
@@ -40,7 +41,15 @@ def explained(case: Case, model: str | None = None) -> Diagnosis:
     digest = read(case.logs, anchors(known))
     decision = decided(case)
     found = diagnose(case, digest, decision, known)
-    return replace(found, cures=cures(found, digest, decision, known))
+    found = replace(found, cures=cures(found, digest, decision, known))
+    found = replace(found, cited=_cited(found))
+    return advised_by_choice(found, digest, decision, known, model)
+
+
+def _cited(found: Diagnosis) -> tuple[Cited, ...]:
+    from .documents_found import cited
+
+    return cited(found)
 
 
 def decided(case: Case) -> Decision | None:

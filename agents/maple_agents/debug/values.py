@@ -203,10 +203,21 @@ class Cause:
 
 
 @dataclass(frozen=True, slots=True)
+class Cited:
+    """A passage of a document of the site that fits: where it stands, the heading above it, and its words."""
+
+    file: str
+    line: int
+    heading: str
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
 class Diagnosis:
     """*causes*: the likeliest first; never empty: "none" and "unknown" are causes too. *cascade*: what only followed.
 
-    *excerpt*: the shortest useful piece of the log where the cause is unknown.
+    *excerpt*: the shortest useful piece of the log where the cause is unknown. *cited*: what the site's own documents
+    say of it. *advice*: at most two sentences of a model, "" for none.
     """
 
     case: Case
@@ -214,3 +225,5 @@ class Diagnosis:
     cascade: tuple[Evidence, ...] = ()
     cures: tuple[Cure, ...] = ()
     excerpt: tuple[Evidence, ...] = ()
+    cited: tuple[Cited, ...] = ()
+    advice: str = ""

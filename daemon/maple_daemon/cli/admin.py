@@ -14,6 +14,7 @@ from maple_agents.cli.complaint import Complaint
 
 from ..install.refusals import Refused, absolute
 from .corrections import corrections
+from .documents import docs
 from .memory_admin import COMMANDS
 
 if TYPE_CHECKING:
@@ -67,6 +68,7 @@ def admin() -> None:
 for one in COMMANDS:  # those of the service's memory
     admin.add_command(one)
 admin.add_command(corrections)
+admin.add_command(docs)
 
 
 @admin.command()

@@ -1,0 +1,154 @@
+"""The passage of a document that speaks of a failure, or nothing; and the entries of the knowledge base that may.
+
+Something always comes first in a ranking. What fits shares several telling words with the failure, words that few
+passages have, and no small part of all that it says. How many was set on `tests/agents/debug/handbook`, of whose
+symptoms half are spoken of nowhere. Meaning (MiniLM) is asked where words leave it open: its loading takes seconds.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple
+
+from ..retrieval.embedder import Unavailable
+from ..retrieval.fts import Words, words
+from ..retrieval.passages import Passage, digest
+from ..retrieval.vectors import Kept, path_of
+from .documents import Document, every, passages
+from .documents_parsed import Piece
+from .knowledge.entries import Entry
+from .values import Cited, Diagnosis
+
+DEEP = 12  # of the ranking by words that are weighed
+ASKED = 32  # telling words of a failure that are searched
+UNITS = 1.75  # least weight of the shared words; 1 is a word that one passage alone has
+SHARE = 0.17  # least share of the failure's words, likewise weighed
+OPEN = 0.7  # of both: from there on meaning is asked
+ALIKE = 0.42  # cosine of MiniLM from which a passage that words leave open fits
+NEAREST = 5
+SHOWN = 420  # characters of a passage
+BIG = 2000  # passages from which the word index is kept in a file
+# Words of every failure; an index of few passages does not know how common they are.
+_COMMON = """
+    error errors failed fail failure job jobs node nodes file files data run program line device rank ranks process
+    processes found set use used cause causes script started start python py main module traceback call recent last
+    unknown exit code exited task srun true false none home usr lib packages site
+"""
+COMMON = frozenset(_COMMON.split())
+
+
+class Weighed(NamedTuple):
+    """A passage by its number; *units*, *share*: see above."""
+
+    number: int
+    units: float
+    share: float
+
+    @property
+    def fit(self) -> float:
+        """Return how well it fits; 1 is just enough."""
+        return min(self.units / UNITS, self.share / SHARE)
+
+
+class Library:
+    """Passages that can be asked about failures."""
+
+    def __init__(self, found: Sequence[tuple[Document, Piece]], words_file: str | None = None) -> None:
+        self._found = list(found)
+        texts = [Passage(str(at), piece.heading, piece.text, "document", document.source)
+                 for at, (document, piece) in enumerate(self._found)]  # fmt: skip
+        self._texts = texts
+        self._words = Words(texts, words_file)
+
+    def __len__(self) -> int:
+        return len(self._found)
+
+    def search(self, text: str, k: int = 5) -> list[tuple[Document, Piece, float]]:
+        """Return the passages that share most telling words with *text*, the best first, each with how well it fits."""
+        found = sorted(self._weighed(text), key=lambda one: -one.fit)
+        return [(*self._found[one.number], one.fit) for one in found[:k]]
+
+    def fitting(self, text: str) -> tuple[Document, Piece] | None:
+        """Return the passage that speaks of what *text* says, None where none does."""
+        found = sorted(self._weighed(text), key=lambda one: -one.fit)
+        if not found or found[0].fit < OPEN:
+            return None
+        if found[0].fit >= 1:
+            return self._found[found[0].number]
+        return self._alike(text, [one.number for one in found if one.fit >= OPEN])
+
+    def _weighed(self, text: str) -> list[Weighed]:
+        asked = [word for word in words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON][:ASKED]
+        among = [number for number, _ in self._words.search(" ".join(asked), DEEP)]
+        if not among:
+            return []
+        whole = math.log(len(self._texts) + 1)
+        weights = {word: math.log((len(self._texts) + 1) / (self._words.count(word) + 0.5)) / whole for word in asked}
+        holding = {word: self._words.holding(word, among) for word in asked}
+        total = sum(weights.values())
+        sums = [(number, sum(weights[word] for word in asked if number in holding[word])) for number in among]
+        return [Weighed(number, value, value / total) for number, value in sums]
+
+    def _alike(self, text: str, among: Sequence[int]) -> tuple[Document, Piece] | None:
+        """Return the passage that means the same, where an embedder is installed and one does."""
+        from ..retrieval.minilm import configured
+
+        try:
+            embedder = configured()
+            rows = Kept(embedder, path_of(embedder)).vectors([self._texts[number].whole for number in among])
+            values = rows @ embedder.vectors([text])[0]
+        except Unavailable:
+            return None
+        best = int(values.argmax())
+        return self._found[among[best]] if float(values[best]) >= ALIKE else None
+
+
+def installed(documents: Sequence[Document] | None = None) -> Library:
+    """Return the library of the documents that were added, by default of all that this user may see."""
+    found = passages(every() if documents is None else documents)
+    return Library(found, _words_file(found) if len(found) >= BIG else None)
+
+
+def cited(diagnosis: Diagnosis, library: Library | None = None) -> tuple[Cited, ...]:
+    """Return what documents say of the first cause, () where none speaks of it. By default of those that were added."""
+    if diagnosis.causes[0].cause == "none":
+        return ()
+    library = installed() if library is None else library
+    found = library.fitting(question(diagnosis)) if len(library) else None
+    return (_cited(*found),) if found is not None else ()
+
+
+def question(diagnosis: Diagnosis) -> str:
+    """Return what is searched: the cause, and what the log said of it."""
+    first = diagnosis.causes[0]
+    lines = (first.evidence or diagnosis.excerpt)[:3]
+    said = [one.text[:200] for one in lines]
+    return " ".join([first.cause.replace("_", " "), first.says, *said] if first.cause != "unknown" else said)
+
+
+def _cited(document: Document, piece: Piece) -> Cited:
+    text = piece.text if len(piece.text) <= SHOWN else piece.text[: SHOWN - 1].rsplit(" ", 1)[0] + "…"
+    return Cited(document.source, piece.line, piece.heading, text)
+
+
+def _words_file(found: Sequence[tuple[Document, Piece]]) -> str | None:
+    cache, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
+    if not cache.startswith("/"):
+        cache = os.path.join(home, ".cache") if home.startswith("/") else ""
+    name = digest("\n".join(dict.fromkeys(document.kept for document, _ in found))).hex()[:16]
+    return os.path.join(cache, "maple", "documents-%s.sqlite" % name) if cache else None
+
+
+def nearest(diagnosis: Diagnosis, known: Mapping[str, Entry]) -> tuple[str, ...]:
+    """Return the entries whose words are most like what the log says: candidates for a model, proofs of nothing."""
+    causes = [name for name, entry in known.items() if entry.role == "cause"]
+    texts = [_of_entry(name, known[name]) for name in causes]
+    text = " ".join(one.text[:300] for one in (*diagnosis.excerpt, *diagnosis.causes[0].evidence))
+    return tuple(causes[number] for number, _ in Words(texts).search(text, NEAREST))
+
+
+def _of_entry(name: str, entry: Entry) -> Passage:
+    said = " ".join([entry.says, entry.why, *entry.match])
+    return Passage(name, entry.cause.replace("_", " "), said, "entry", "")

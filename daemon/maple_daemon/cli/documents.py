@@ -1,0 +1,150 @@
+"""`maple admin docs`: the site's own documents, searched when a job failed."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import Tuple
+
+import click
+from maple_agents.cli.complaint import Complaint
+from maple_agents.cli.fix_safe import safe
+
+SHOWN = 200  # characters of a passage that was found
+everybody_option = click.option(
+    "--everybody/--own", "everybody", default=None,
+    help="The site's documents, or one's own.  [default: the site's for root, else one's own]",
+)  # fmt: skip
+
+
+@click.group()
+def docs() -> None:
+    """Keep documents that `maple-fix` searches: it shows the passage that speaks of a failure, with its place.
+
+    Text, Markdown, reST and HTML; PDF where pypdf is installed. Secrets in them are masked. Links are not followed, and
+    nothing is fetched from anywhere.
+
+    \b
+    Examples:
+      maple admin docs add /project/handbook
+      maple admin docs search "quota exceeded"
+      maple admin docs remove /project/handbook/old.md
+    """
+
+
+@docs.command()
+@everybody_option
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+def add(everybody: bool | None, paths: Tuple[str, ...]) -> None:
+    """Keep the documents at PATH, or below it where it is a folder; one that was there before is read anew.
+
+    \b
+    Examples:
+      maple admin docs add handbook.md faq.html
+      maple admin docs add --everybody /project/handbook
+
+    Exit code: 0 all were kept, 2 one was not.
+    """
+    from maple_agents.debug import documents
+
+    folder = _folder(everybody)
+    try:
+        made, wrong = documents.add(paths, folder)
+    except OSError as error:
+        raise Complaint("%s: %s" % (folder, (error.strerror or str(error)).lower()), "nothing was kept") from None
+    for one in made:
+        click.echo("%s: %d passages" % (safe(one.source), len(one.pieces)))
+    for line in wrong:
+        click.echo("maple: " + safe(line), err=True)
+    if wrong or not made:
+        raise Complaint("%d kept, %d not" % (len(made), len(wrong)), "see maple admin docs list")
+
+
+@docs.command("list")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool) -> None:
+    """List the documents that one's failures are searched with.
+
+    \b
+    Examples:
+      maple admin docs list
+      maple admin docs list --json
+    """
+    from maple_agents.debug import documents
+
+    found = sorted(documents.every(), key=lambda one: one.source)
+    if as_json:
+        rows = [{"source": safe(one.source), "passages": len(one.pieces), "added": one.added, "sha256": one.sha256,
+                 "own": one.own} for one in found]  # fmt: skip
+        click.echo(json.dumps(rows, indent=1))
+        return
+    if not found:
+        click.echo("no documents; maple admin docs add PATH keeps some")
+    for one in found:
+        day = time.strftime("%Y-%m-%d", time.localtime(one.added))
+        click.echo("%s  %5d passages  %-5s %s" % (day, len(one.pieces), "own" if one.own else "site", safe(one.source)))
+
+
+@docs.command()
+@everybody_option
+@click.argument("path")
+def remove(everybody: bool | None, path: str) -> None:
+    """Forget the document that was added from PATH, or all from below it.
+
+    \b
+    Examples:
+      maple admin docs remove /project/handbook
+      maple admin docs remove --everybody /project/handbook/old.md
+    """
+    from maple_agents.debug import documents
+
+    folder = _folder(everybody)
+    try:
+        gone = documents.remove(path, folder)
+    except OSError as error:
+        raise Complaint("%s: %s" % (folder, (error.strerror or str(error)).lower())) from None
+    if not gone:
+        raise Complaint("%s: no document was added from there" % path, "see maple admin docs list")
+    for one in gone:
+        click.echo("forgotten: " + safe(one))
+
+
+@docs.command()
+@click.argument("words", nargs=-1, required=True, metavar="WORDS...")
+@click.option("--most", type=click.IntRange(1, 50), default=5, show_default=True, help="How many passages.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
+    """Show the passages that share most with WORDS; from 1.00 on `maple-fix` would show one.
+
+    \b
+    Examples:
+      maple admin docs search quota exceeded
+      maple admin docs search "NCCL WARN Bootstrap : no socket interface found" --json
+    """
+    from maple_agents.debug.documents_found import installed
+
+    found = installed().search(" ".join(words), most)
+    if as_json:
+        rows = [{"file": safe(document.source), "line": piece.line, "heading": safe(piece.heading),
+                 "text": safe(piece.text), "fit": round(fit, 2)} for document, piece, fit in found]  # fmt: skip
+        click.echo(json.dumps(rows, indent=1))
+        return
+    if not found:
+        click.echo("nothing")
+    for document, piece, fit in found:
+        where = "%s:%d" % (document.source, piece.line) if piece.line else document.source
+        click.echo("%.2f  %s  %s" % (fit, safe(where), safe(piece.heading)))
+        click.echo("      " + safe(piece.text[:SHOWN]))
+
+
+def _folder(everybody: bool | None) -> str:
+    """Return where documents are kept. Raises `Complaint` where there is no home."""
+    from maple_agents.debug import documents
+
+    if everybody if everybody is not None else os.geteuid() == 0:
+        return documents.of_site()
+    mine = documents.own()
+    if mine is None:
+        raise Complaint("there is no home folder", "set HOME, or say --everybody")
+    return mine
