@@ -17,6 +17,8 @@ from . import (  # noqa: F401  # each registers its fixes
     paths,
     ports,
     pythons,
+    ranks,
+    steps,
     variables,
     walltime,
 )

@@ -23,6 +23,8 @@ AS_CHECKED = "as-checked"
 INSTEAD = {
     "port_in_use": "port-of-job",
     "rendezvous_timeout_master_unreachable": "master-of-job",
+    "wrong_world_size_or_rank": "ranks-of-tasks",
+    "srun_step_request": "step-of-whole-allocation",
     "invalid_partition_account_qos": "correct-value",
     "time_limit": "raise-walltime",
     "host_oom": "raise-memory",

@@ -15,6 +15,8 @@ from .words import plain_words
 
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}\Z")
 _FOLDER = re.compile(r"/[A-Za-z0-9_.,+@=/-]+\Z")
+_ACTIVATES = re.compile(rb"\bactivate\b|\bconda run\b")
+_OF_SYSTEM = re.compile(r"(?:/usr)?/bin/python[\d.]*\Z")
 _BESIDE = (".venv", "venv", "env")
 
 
@@ -47,7 +49,9 @@ def _renamed(given: Given) -> Fix | None:
 
 def _activated(given: Given, module: str) -> Fix | None:
     """Activate the environment in front of the first launch, where exactly one has the module and none is active."""
-    if not given.own or re.search(rb"\bactivate\b", given.job.source) or given.job.source.count(b"conda run"):
+    if _ACTIVATES.search(given.job.source):
+        return _of_environment(given)
+    if not given.own:
         return None
     having = [one for one in _environments(given) if has(one, module)]
     if len(having) != 1 or not _FOLDER.match(having[0]):
@@ -60,6 +64,16 @@ def _activated(given: Given, module: str) -> Fix | None:
     )
     edit = line(given, words.encode(), "replace-python")
     return Fix((edit,), Safety.ASK, "%s has %s: %s" % (folder, module, words)) if edit is not None else None
+
+
+def _of_environment(given: Given) -> Fix | None:
+    """Start the Python of the environment that the script activates, where it names the system's by its path."""
+    edits = [
+        Edit(word.span, b"python", "replace-python")
+        for word in plain_words(given.job.source)
+        if _OF_SYSTEM.match(word.text)
+    ]
+    return Fix(tuple(edits), Safety.ASK, "the python of the environment that is active") if edits else None
 
 
 def _environments(given: Given) -> list[str]:
