@@ -8,6 +8,7 @@ from maple_submit_filter.site import Site
 
 from .asked import submission
 from .complaint import Complaint
+from .fix_safe import safe
 
 SECONDS, QUEUE = 180.0, 900.0  # as `maple verify` has them
 
@@ -37,6 +38,12 @@ def failed(script: bytes, site: Site) -> int:
         return 0
     for line in lines(done):
         click.echo(click.unstyle(line), err=True)
+    if done.verdict.result.value == "failed":
+        from maple_agents.debug.rounds_verified import explain_verified
+
+        first = explain_verified(done, job, site).causes[0]
+        if first.cause not in ("unknown", "none"):
+            click.echo("cause: %s (%s)" % (safe(first.says), first.cause), err=True)
     click.echo("maple: the script did not pass, so nothing was written", err=True)
     return 1
 

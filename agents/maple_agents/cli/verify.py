@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from maple_agents.schedulers import Scheduler
     from maple_agents.verify.verifying import Verified, Wanted
 
+    from ..debug.values import Diagnosis
+
 APPS = ("auto", "ddp", "fsdp", "zero3", "accelerate_ddp", "three_d", "dry", "probe")
 EXIT = {"passed": 0, "failed": 1, "unclear": 3}
 
@@ -116,11 +118,28 @@ def _verified(
     with _in_one_line():
         made = _run(wanted)
     told = {"name": asked.title, **_kept(wanted, made, asked)}
+    why = _explained(made, wanted)
     if not as_json:
+        from .fix_shown import show as show_why
         from .verdict_table import show
 
         show(asked.title, made)
+        if why is not None:
+            show_why(why, hint=False)
+    elif why is not None:
+        from .fix_told import told as told_why
+
+        told["explained"] = told_why(why)
     return EXIT[made.verdict.result.value], told
+
+
+def _explained(made: "Verified", wanted: "Wanted") -> Optional["Diagnosis"]:
+    """Return the cause and the fix of a verification that failed, as `maple-fix` finds them; None where it did not."""
+    if made.verdict.result.value != "failed":
+        return None
+    from ..debug.rounds_verified import explain_verified
+
+    return explain_verified(made, wanted.submission, wanted.site)
 
 
 def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tuple[str, Found]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
@@ -55,6 +56,7 @@ SAME = ("early_expanded_rank_variable", "wrong_world_size_or_rank", "srun_step_r
         "accelerate_config", "deepspeed_hostfile_or_ssh")  # fmt: skip  # finer words for wrong ranks
 OUTPUT, RANKS = "output of the mini-apps", "facts of the ranks"
 SURE, LIKELY = 0.9, 0.6
+_OURS = re.compile(rb"MAPLE-FACTS |CANCELLED AT \S+ (?!.*DUE TO)")
 
 
 def run_miniapps(asked: Submission, site: Site, scheduler: Scheduler, tell: Callable[[str, Watched], None]) -> Verified:
@@ -92,11 +94,12 @@ def _ended(made: Verified) -> Ended:
     job = made.job
     if job is None:
         return Ended(state="refused")
-    state = state_of(job)
-    ending = job.ending
+    state, ending = state_of(job), job.ending
+    if state in ("cancelled", "completed", "running", "pending"):
+        return Ended(id=job.id, state="failed", nodes=tuple(job.nodes))
     return Ended(
         id=job.id,
-        state=state if state not in ("cancelled", "completed", "running", "pending") else "failed",
+        state=state,
         exit_code=ending.exit_code if ending is not None else None,
         signal=ending.signal if ending is not None else None,
         nodes=tuple(job.nodes),
@@ -115,8 +118,8 @@ def _written(folder: str, made: Verified) -> list[LogFile]:
 
 
 def _output(output: bytes) -> bytes:
-    """Return the job's output without the facts on it, which are read apart."""
-    return b"\n".join(line for line in output.split(b"\n") if b"MAPLE-FACTS " not in line)
+    """Return the job's output without the facts on it, which are read apart, and without what our cancelling said."""
+    return b"\n".join(line for line in output.split(b"\n") if not _OURS.search(line))
 
 
 def _of_ranks(made: Verified) -> Iterator[bytes]:
