@@ -76,6 +76,15 @@ def test_log_may_name_the_whole_path(project):
     assert fixed("near-path", {"what": "{path}"}, caught, script, project)[1] == "+srun python src/train.py"
 
 
+def test_path_from_where_the_script_goes(project):
+    """`cd` by a plain name is followed; the program is looked for there."""
+    script = "#!/bin/bash\ncd src\nsrun python trian.py\n"
+    caught = {"path": "%s/src/trian.py" % project}
+    assert fixed("near-path", {"what": "{path}"}, caught, script, project)[1] == "+srun python train.py"
+    other = script.replace("cd src", "cd configs")
+    assert fixed("near-path", {"what": "{path}"}, caught, other, project) == ()
+
+
 def test_files_of_another_user_are_not_looked_for(project):
     """What a diagnosis by root may see, it must not use."""
     script = "#!/bin/bash\nsrun python src/trian.py\n"

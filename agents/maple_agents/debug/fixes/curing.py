@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
-from maple_submit_filter.decide import Decision, Rewritten, decide, examined, understood
+from maple_submit_filter.decide import Decision, Rewritten, at_home, decide, examined, understood
 from maple_submit_filter.edits import Fix
 from maple_submit_filter.submission import Submission
 
@@ -64,14 +64,14 @@ def tried(
     What fails a check comes back as `held_back`. Values in *give* may be those of a model or a log.
     """
     maker, asked = MADE.get(how), diagnosis.case.asked
-    if maker is None or asked is None or asked.script is None:
+    site = at_home(asked, diagnosis.case.site) if asked is not None else None
+    if maker is None or asked is None or asked.script is None or site is None:
         return plain
 
     def prepared(one: Submission) -> Given | None:
         job, first = understood(one, reader(one)), understood(asked, reader(asked))
         if job is None or first is None:
             return None
-        site = diagnosis.case.site
         return Given(diagnosis.case, job, first, examined(job, site).plan, site, digest, given, cause, give)
 
     before = prepared(asked)

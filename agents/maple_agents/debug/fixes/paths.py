@@ -18,23 +18,41 @@ _OPTION = re.compile(r"(?:--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=")
 def path_nearby(given: Given) -> Fix | None:
     """Name the file that is there in every word of the script that names the one that is not.
 
-    Only for one's own job. A folder or a name of an environment is a path, too; what stands behind `cd` is looked for
-    from where the job began.
+    Only for one's own job. A folder or a name of an environment is a path, too. A relative one is looked for from where
+    the job began, and from folders that the script goes to by their plain names.
     """
     wanted = given.text("what")
     if not given.own or not wanted or not wanted.isprintable() or not wanted.isascii():
         return None
-    cwd = os.fsdecode(given.job.submission.cwd)
+    folders = _folders(given)
     edits: list[Edit] = []
     told = ""
     for span, text in _words(given):
-        if not _same(text, wanted, cwd):
-            continue
-        found = near_path(text, cwd) if "/" in wanted or "." in text else _environment(text) or near_path(text, cwd)
+        found = _near(text, wanted, folders)
         if found:
             edits.append(_changed(span, text, found))
             told = "%s in place of %s" % (found, text)
     return Fix(tuple(edits), Safety.ASK, told) if edits else None
+
+
+def _near(text: str, wanted: str, folders: list[str]) -> str:
+    """Return what a word is to say in place of what the log did not find, "" where it means something else."""
+    meant = [one for one in folders if _same(text, wanted, one)]
+    if not meant or any(os.path.lexists(os.path.join(one, text)) for one in meant if not os.path.isabs(wanted)):
+        return ""
+    if "/" not in wanted and "." not in text and _environment(text):
+        return _environment(text)
+    found = {near_path(text, one) for one in meant} - {""}
+    return found.pop() if len(found) == 1 else ""
+
+
+def _folders(given: Given) -> list[str]:
+    """Return from where the script's words are looked for: where the job begins, and each folder that it goes to."""
+    cwd = os.fsdecode(given.job.submission.cwd)
+    words = plain_words(given.job.source)
+    entering = {word.command for word in words if word.nth == 0 and word.text in ("cd", "pushd")}
+    gone = [os.path.join(cwd, word.text) for word in words if word.nth == 1 and word.command in entering]
+    return list(dict.fromkeys([cwd, *(one for one in gone if os.path.isdir(one))]))
 
 
 def _words(given: Given) -> list[tuple[Span, str]]:
