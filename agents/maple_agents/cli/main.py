@@ -139,18 +139,19 @@ def _told(error: click.ClickException) -> None:
 
 
 def _failed(error: Exception) -> int:
-    from ..models.masking import masked
     from .failures import written
 
     log = written(error)
-    what = " ".join(masked(f"{type(error).__name__}: {error}").split())
+    what = " ".join(f"{type(error).__name__}: {error}".split())
     kept = f"the details are in {log}" if log else "the details could not be kept"
     _say(f"this is a mistake of Maple's own ({what}); {kept}; submitting is not affected")
     return 2
 
 
 def _say(text: str) -> None:
-    for line in text.splitlines():
+    from ..models.masking import masked  # a token may have been typed in place of a name
+
+    for line in masked(text).splitlines():
         click.echo(f"maple: {printable(line.strip())}", err=True)
 
 

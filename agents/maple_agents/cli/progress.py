@@ -2,12 +2,17 @@
 
 from __future__ import annotations
 
+import contextlib
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
+LARGE = 32 << 20  # bytes of logs that are worth a word while they are read
+
 if TYPE_CHECKING:
+    from maple_agents.debug.values import Case
     from maple_agents.verify.watching import Watched
 
 
@@ -22,6 +27,26 @@ def progress() -> Iterator[Callable[[str, "Watched"], None]]:
 
     with Console(stderr=True, highlight=False).status("reading the script") as status:
         yield lambda job_id, seen: status.update(Text(words(job_id, seen)))
+
+
+@contextmanager
+def reading(case: "Case") -> Iterator[None]:
+    """Say on a terminal what is being read, where it is much."""
+    size = sum(_size(one.path) for one in case.logs)
+    if size < LARGE or not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+
+    files = "1 log" if len(case.logs) == 1 else "%d logs" % len(case.logs)
+    with Console(stderr=True, highlight=False).status("reading %s, %d MiB" % (files, size >> 20)):
+        yield
+
+
+def _size(path: str) -> int:
+    with contextlib.suppress(OSError, ValueError):
+        return os.stat(path).st_size
+    return 0
 
 
 def words(job_id: str, seen: "Watched") -> str:

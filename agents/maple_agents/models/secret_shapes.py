@@ -53,7 +53,7 @@ KEY_END = re.compile(
     r"(?:(?<=\n)|\A)(?:[^\n]{0,100}\n)?[^\n]{0,100}-----END (?:[A-Z0-9]+ ){0,4}PRIVATE KEY(?: BLOCK)?-----"
 )
 KEY_LINE = re.compile(
-    r"(?m)^(?P<between>[^\w\n]{0,12}(?:\w{1,12}[^\w\n]{1,4})?)"
+    r"(?m)^(?P<between>[^\w\n]{0,12}(?:\w{1,16}[^\w\n]{1,12})?)"
     r"(?P<value>(?=[A-Za-z0-9+/]*?[A-Z])(?=[A-Za-z0-9+/]*?[g-z])(?=[A-Za-z0-9+/]*?\d)[A-Za-z0-9+/]{60,76}={0,2})(?=\r?$)"
 )
 KNOWN = re.compile(r"(?<![A-Za-z0-9_])(?:" + "|".join(_TOKENS) + ")")
