@@ -51,6 +51,9 @@ class Reading(Protocol):
     def take(self, uid: int, record: str) -> Told | None:
         """Return what this uid's process should read now."""
 
+    def later(self, uid: int, record: str) -> None:
+        """Let the one that reads now have that one as well."""
+
     def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
         """Remember how the files were."""
 
@@ -87,6 +90,8 @@ class Questions:
     async def _asked(self, told: Told, uid: int) -> Any:
         if told.get("ask") == "reading":
             return self._reading.take(uid, _text(told, "record"))
+        if told.get("ask") == "reading later":
+            return self._reading.later(uid, _text(told, "record"))
         if told.get("ask") == "failures":
             seen = _text(told, "seen")
             return [list(one) for one in self._failing.take(uid, seen)] if self._failing is not None else []

@@ -56,9 +56,12 @@ class Looked(NamedTuple):
 
 
 class _Waiting(NamedTuple):
+    """*any*: whichever process comes may read it; else the one that its own front starts where a file has changed."""
+
     request: Request
     key: bytes
     since: float
+    any: bool
 
     @property
     def size(self) -> int:
@@ -93,7 +96,7 @@ class Readings:
         known = self._known.get((uid, key))
         if known == () or self._is_tried(uid, key):
             return None
-        self._waiting.add(uid, record, _Waiting(request, key, self._clock()))
+        self._waiting.add(uid, record, _Waiting(request, key, self._clock(), known is None))
         if known is None and self._running.get(uid, 0) > self._clock():
             return None  # the one that runs comes back for more
         try:
@@ -117,6 +120,8 @@ class Readings:
     def take(self, uid: int, record: str) -> dict[str, Any] | None:
         """Return the submission of that record, else the one of the user's that waits longest; None: there is none.
 
+        One of whose files all was known waits for the process that its own front starts, or says `later` of.
+
         As JSON has it: {"record", "request", "known"}, the last what was read before.
         """
         self._running.pop(uid, None)
@@ -132,6 +137,10 @@ class Readings:
         known.update((each.path, each) for each in self._extracts.get((uid, one.request.submission.cwd)) or ())
         frame = base64.b64encode(pack_request(one.request)).decode()
         return {"record": name, "request": frame, "known": [list(each) for each in known.values()]}
+
+    def later(self, uid: int, record: str) -> None:
+        """A file of that submission has changed, and another process of the user's reads just now: it is to go on."""
+        self._waiting.open(uid, record)
 
     def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
         """Remember how the files of a submission are that was taken."""
@@ -163,7 +172,10 @@ class Readings:
 
 
 class _Line:
-    """Submissions that wait, by user; what waits too long, or is too much, goes."""
+    """Submissions that wait, by user; what waits too long, or is too much, goes.
+
+    Of those that lead to the same files the last one waits for all: what is read is how they are now.
+    """
 
     def __init__(self) -> None:
         self._users: OrderedDict[int, OrderedDict[str, _Waiting]] = OrderedDict()  # who came last stands last
@@ -172,6 +184,9 @@ class _Line:
     def add(self, uid: int, record: str, one: _Waiting) -> None:
         mine = self._users.setdefault(uid, OrderedDict())
         self._users.move_to_end(uid)
+        for same in [name for name, other in mine.items() if other.key == one.key]:
+            self._drop(uid, same)
+        mine = self._users.setdefault(uid, mine)
         if len(mine) >= MOST_OF_USER:
             self._drop(uid, next(iter(mine)))
         mine[record] = one
@@ -181,12 +196,18 @@ class _Line:
             self._drop(first, next(iter(self._users[first])))
 
     def take(self, uid: int, record: str, now: float) -> tuple[str, _Waiting] | None:
-        """Return the one of that record, else the user's oldest."""
-        for name in (record, *self._users.get(uid, ())):
+        """Return the one of that record, else the user's oldest that anyone may have."""
+        for name in (record, *(name for name, one in self._users.get(uid, {}).items() if one.any)):
             one = self._drop(uid, name)
             if one is not None and one.since > now - WAIT_SECONDS:
                 return name, one
         return None
+
+    def open(self, uid: int, record: str) -> None:
+        """Let anyone have that one."""
+        mine = self._users.get(uid, {})
+        if record in mine:
+            mine[record] = mine[record]._replace(any=True)
 
     def _drop(self, uid: int, record: str) -> _Waiting | None:
         mine = self._users.get(uid, OrderedDict())

@@ -195,6 +195,9 @@ def test_what_was_not_kept_is_read_again(kept: bool, parts: bool, done: bool) ->
         def take(self, uid: int, record: str) -> None:
             return None
 
+        def later(self, uid: int, record: str) -> None:
+            raise AssertionError
+
         def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
             self.heard = [looked]
 

@@ -29,9 +29,10 @@ def main(conf: str, record: str) -> None:
 
     settings = settled.read_conf(conf)
     lock = telling.alone(os.getuid(), settings.get("socket", ""))
-    if lock is None:
-        return
     service = telling.Service(settings.get("socket", ""), settings.get("service_uid", ""))
+    if lock is None:  # the one that reads now goes on with this
+        service.ask({"ask": "reading later", "record": record})
+        return
     site = settled.site(settings)
     for _ in range(MOST_JOBS):
         told = service.ask({"ask": "reading", "record": record})
