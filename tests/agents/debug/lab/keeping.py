@@ -25,13 +25,14 @@ def keep(lab: FailingLab, one: Outcome) -> Path:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     told = _replaced(lab, one)
-    (folder / "job.sh").write_bytes(_without(told, (one.folder / "job.sh").read_bytes()))
+    script = _without(told, (one.folder / "job.sh").read_bytes())
+    (folder / "job.sh").write_bytes(script)
     logs = {}
     for path in _logs(one):
         name = "job.out" if path.parent == one.folder and path.suffix == ".out" else path.name
         logs[name] = _without(told, path.read_bytes())
         (folder / name).write_bytes(logs[name])
-    (folder / "expected.toml").write_text(_expected(one, logs))
+    (folder / "expected.toml").write_text(_expected(one, logs, script))
     return folder
 
 
@@ -59,11 +60,11 @@ def _without(told: list[tuple[bytes, bytes]], text: bytes) -> bytes:
     return text
 
 
-def _expected(one: Outcome, logs: dict[str, bytes]) -> str:
+def _expected(one: Outcome, logs: dict[str, bytes], script: bytes) -> str:
     failure = one.failure
     proofs = [
         f'{{ file = "{name}", line = {number} }}'
-        for name, text in logs.items()
+        for name, text in {**logs, "job.sh": script}.items()
         for number, line in enumerate(text.split(b"\n"), 1)
         if failure.evidence and re.search(failure.evidence, line.decode("utf-8", "replace"))
     ]
@@ -72,7 +73,7 @@ def _expected(one: Outcome, logs: dict[str, bytes]) -> str:
     lines = [
         f'class = "{failure.cause}"',
         f"accepts = [{', '.join(chr(34) + name + chr(34) for name in failure.accepts)}]",
-        f'kind = "{_kind(one, bool(proofs))}"',
+        f'kind = "{_kind(one, any("job.sh" not in proof for proof in proofs))}"',
         *([f'state = "{state}"'] if state else []),
         *([f"exit_code = {code}"] if code is not None else []),
         'site = "generic-slurm"',

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.agents.debug.lab.cluster import FailingLab
@@ -25,7 +25,8 @@ def outcomes(
         return Provoked(lab, failure, place).outcome(cure)
 
     with ThreadPoolExecutor(at_once) as pool:
-        yield from pool.map(one, ordered)
+        for ended in as_completed([pool.submit(one, failure) for failure in ordered]):
+            yield ended.result()
 
 
 def row(one: Outcome) -> str:
