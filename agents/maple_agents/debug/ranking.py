@@ -9,7 +9,7 @@ cause.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from .knowledge.conditions import Fact, holds
 from .knowledge.entries import Entry
@@ -52,10 +52,21 @@ def ranked(
         if entry.role in ("cause", "symptom")
         and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest)) is not None
     ]
-    causes = _ordered(_unexplained(candidates, known))
+    causes = [_shown(one, by_entry, known) for one in _ordered(_unexplained(candidates, known))]
     told = {match.event.place for cause in causes for match in cause.matches}
     cascade = [one for one in found if one.event.place not in told and one.evidence not in harmless]
     return tuple(causes), tuple(cascade)
+
+
+def _shown(one: Ranked, by_entry: Mapping[str, Sequence[Match]], known: Mapping[str, Entry]) -> Ranked:
+    """Give a cause that was found by facts alone the lines that say the same, the last first: the scheduler's word
+    stands at the end.
+    """
+    if one.matches or known[one.entry].match:
+        return one
+    same = [match for name, rows in by_entry.items() if known[name].cause == one.cause for match in rows]
+    last = sorted(same, key=lambda match: -match.order)
+    return replace(one, matches=tuple(replace(match, values={}) for match in last[:3]))
 
 
 def _candidate(
