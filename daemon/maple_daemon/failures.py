@@ -60,10 +60,13 @@ class Failures:
         """Return whether a user is to be told of a failure."""
         return uid in self._waiting
 
-    def line(self, uid: int) -> bytes:
-        """Return the line that tells a user of his failures, b"" for none; he will not be told of them again."""
+    def line(self, uid: int, says: bytes = b"") -> bytes:
+        """Return the line that tells a user of his failures, b"" for none; he will not be told of them again.
+
+        *says*: what he is told besides; a failure that stands there (a change was taken back for it) is not said twice.
+        """
         try:
-            found = said(self.take(uid))
+            found = said([one for one in self.take(uid) if b"job %s failed " % one.job.encode() not in says])
         except Exception as error:  # an answer does not depend on what else there is to tell
             log().error("not told which jobs failed", why=cause(error))
             return b""

@@ -47,8 +47,8 @@ class News(Protocol):
     def waits(self, uid: int) -> bool:
         """Return whether there is anything: asked for each answer."""
 
-    def line(self, uid: int) -> bytes:
-        """Return it as a line, and hold it for told. Raises nothing."""
+    def line(self, uid: int, says: bytes) -> bytes:
+        """Return what *says* does not say already as a line, and hold it for told. Raises nothing."""
 
 
 class Handled(NamedTuple):
@@ -104,7 +104,8 @@ class Handler:
             return handled
         if answers.mode_of(request, self.in_force.policy, peer.gids) == "observe":
             return handled
-        return handled._replace(reply=handled.reply._replace(say=self.news.line(peer.uid) + handled.reply.say))
+        says = handled.reply.say
+        return handled._replace(reply=handled.reply._replace(say=self.news.line(peer.uid, says) + says))
 
     def _wishing(self, request: Request, peer: Peer, handled: Handled) -> Handled:
         """Return the same with what should be read of the user's files."""
