@@ -10,6 +10,7 @@ from maple_submit_filter.decide import Decision, decide
 from maple_submit_filter.reading import read_file
 
 from .advising_chosen import advised_by_choice
+from .cases_kept import with_cases
 from .diagnosing import diagnose
 from .knowledge import anchors, entries
 from .values import Case, Cited, Diagnosis
@@ -40,10 +41,13 @@ def explained(case: Case, model: str | None = None) -> Diagnosis:
     known = entries()
     digest = read(case.logs, anchors(known))
     decision = decided(case)
-    found = diagnose(case, digest, decision, known)
-    found = replace(found, cures=cures(found, digest, decision, known))
-    found = replace(found, cited=_cited(found))
-    return advised_by_choice(found, digest, decision, known, model)
+
+    def finished(found: Diagnosis) -> Diagnosis:
+        found = replace(found, cures=cures(found, digest, decision, known))
+        found = replace(found, cited=_cited(found))
+        return advised_by_choice(found, digest, decision, known, model)
+
+    return with_cases(diagnose(case, digest, decision, known), finished)
 
 
 def _cited(found: Diagnosis) -> tuple[Cited, ...]:
