@@ -205,7 +205,7 @@ class _Line:
 
     def open(self, uid: int, record: str) -> None:
         """Let anyone have that one."""
-        mine = self._users.get(uid, {})
+        mine = self._users.get(uid, OrderedDict())
         if record in mine:
             mine[record] = mine[record]._replace(any=True)
 

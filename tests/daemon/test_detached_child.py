@@ -205,8 +205,15 @@ def test_many_submissions_at_once_are_all_read(site: Site) -> None:
         if not left(site):
             site.submit()  # the next one takes along what waits
         time.sleep(0.05)
-    versions = found(site.daemon, ask="versions")
-    assert all(any(one["name"] == "train.py" for one in each["parts"]) for each in versions if len(each["argv"]) == 3)
+    while not _all_have_their_program(site):  # what was read is written after it is counted
+        assert time.monotonic() < end, site.daemon.said
+        time.sleep(0.05)
+
+
+def _all_have_their_program(site: Site) -> bool:
+    versions = [one for one in found(site.daemon, ask="versions") if len(one["argv"]) == 3]
+    named = [any(part["name"] == "train.py" for part in one["parts"]) for one in versions]
+    return len(named) == 12 and all(named)
 
 
 @pytest.mark.parametrize(
