@@ -33,6 +33,6 @@ def test_failures_provoked_on_a_lab(tmp_path: Path) -> None:
             seen.append(one)
             print(table.row(one), flush=True)
             if os.environ.get("MAPLE_KEEP"):
-                keep(lab, one)
+                keep(one)
     print(table.totals(seen))
     assert all(one.asked.told for one in seen), "maple-fix gave no answer"

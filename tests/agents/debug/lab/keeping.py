@@ -9,22 +9,26 @@ import re
 import shutil
 from pathlib import Path
 
-from tests.agents.debug.lab.cluster import FailingLab
 from tests.agents.debug.lab.provoking import Outcome
 from tests.miniapps.started import ROOT, VENV
 
+_LAB = re.compile(rb"/tmp/maple-labs-\d+/[0-9a-f]+")
 FOLDER = ROOT / "tests/cases/diagnosis-lab"
 _STATES = {"HELD": "requeued", "REFUSED": "refused", "COMPLETED": "completed", "FAILED": "failed",
            "CANCELLED": "cancelled", "TIMEOUT": "timeout",
            "NODE_FAIL": "node-failed", "OUT_OF_MEMORY": "out-of-memory"}  # fmt: skip
 
 
-def keep(lab: FailingLab, one: Outcome) -> Path:
-    """Write the case of a provoked failure, and return its folder; an older one of that name is replaced."""
+def keep(one: Outcome) -> None:
+    """Write the case of a provoked failure; an older one is replaced. Without a log there is none: then only the
+    scheduler could tell.
+    """
+    if not _logs(one):
+        return
     folder = FOLDER / one.failure.name
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
-    told = _replaced(lab, one)
+    told = _replaced(one)
     script = _without(told, (one.folder / "job.sh").read_bytes())
     (folder / "job.sh").write_bytes(script)
     logs = {}
@@ -33,7 +37,6 @@ def keep(lab: FailingLab, one: Outcome) -> Path:
         logs[name] = _without(told, path.read_bytes())
         (folder / name).write_bytes(logs[name])
     (folder / "expected.toml").write_text(_expected(one, logs, script))
-    return folder
 
 
 def _logs(one: Outcome) -> list[Path]:
@@ -43,18 +46,18 @@ def _logs(one: Outcome) -> list[Path]:
     return sorted(path for path in first if not any(path.name.endswith(f"-{later}.out") for later in numbers[1:]))
 
 
-def _replaced(lab: FailingLab, one: Outcome) -> list[tuple[bytes, bytes]]:
+def _replaced(one: Outcome) -> list[tuple[bytes, bytes]]:
     pairs = [
         (str(one.folder), f"/home/ada/{one.failure.name}"),
         (str(VENV.resolve()), "/opt/venvs/torch"),
         (str(VENV), "/opt/venvs/torch"),
         (str(ROOT), "/opt/src"),
-        (lab.directory, "/var/spool/slurm"),
     ]
     return [(old.encode(), new.encode()) for old, new in pairs]
 
 
 def _without(told: list[tuple[bytes, bytes]], text: bytes) -> bytes:
+    text = _LAB.sub(b"/var/spool/slurm", text)
     for old, new in told:
         text = text.replace(old, new)
     return text

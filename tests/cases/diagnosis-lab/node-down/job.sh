@@ -1,0 +1,6 @@
+#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --no-requeue
+#SBATCH --time=10:00
+srun python toy.py 60
