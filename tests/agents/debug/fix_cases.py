@@ -1,9 +1,9 @@
 """The cases of typed fixes: `tests/agents/debug/fixes/*.toml`, one table for each.
 
-`how`, `give`: the fix and its arguments; `caught`: what a log named; `script`; perhaps `scheduler`, `site`, `words` (of
-the submit command, before the script), `environment`, `ended`. Expected: `diff`, the lines that go and come, in order;
-`argv`, the submit command's words; `refused`, a part of why it is not offered; `held`, rules that it
-would break. None of them: the fix cannot be made.
+`how`, `give`: the fix and its arguments; `caught`: what a log named; `log`: its line; `script`; perhaps `scheduler`,
+`site`, `words` (of the submit command, before the script), `environment`, `ended`. Expected: `diff`, the lines that go
+and come, in order; `argv`, the submit command's words; `refused`, a part of why it is not offered; `held`, rules that
+it would break. None of them: the fix cannot be made.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tomllib
 from maple_agents import sites
 from maple_agents.debug.facts import facts
 from maple_agents.debug.fixes.curing import tried
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended
+from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Evidence
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
 
@@ -36,6 +36,7 @@ class FixCase:
     says: str = ""
     give: dict[str, Any] = field(default_factory=dict)
     caught: dict[str, str] = field(default_factory=dict)
+    log: str = ""
     scheduler: str = "slurm"
     site: str = ""
     words: tuple[str, ...] = ()
@@ -67,7 +68,7 @@ def cured(case: FixCase, cwd: str = "/") -> Cure:
     """Return what becomes of a case."""
     made = {name: tuple(value) if isinstance(value, list) else value for name, value in case.ended.items()}
     asked = submission(case.script.encode(), case.scheduler, case.words, case.environment, cwd)
-    return cure_of(case.how, case.give, case.caught, asked, site(case.site, case.scheduler), Ended(**made))
+    return cure_of(case.how, case.give, case.caught, asked, site(case.site, case.scheduler), Ended(**made), case.log)
 
 
 def submission(
@@ -87,11 +88,17 @@ def site(name: str, scheduler: str) -> Site:
 
 
 def cure_of(
-    how: str, give: Mapping[str, Any], caught: Mapping[str, str], asked: Submission, where: Site, ended: Ended = NOTHING
+    how: str,
+    give: Mapping[str, Any],
+    caught: Mapping[str, str],
+    asked: Submission,
+    where: Site,
+    ended: Ended = NOTHING,
+    log: str = "",
 ) -> Cure:
     """Return what a typed fix comes to, with all checks made."""
     case = Case(ended, asked.scheduler, where, asked)
-    cause = Cause("entry", "unknown", "says", 9.0, 0.9, (), dict(caught))
+    cause = Cause("entry", "unknown", "says", 9.0, 0.9, (Evidence("log", 1, log),) if log else (), dict(caught))
     diagnosis = Diagnosis(case, (cause,))
     return tried(how, give, cause, Cure("script_env", "plain"), diagnosis, Digest(), facts(case, Digest(), None))
 

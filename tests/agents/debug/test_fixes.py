@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
+from maple_agents.debug.causes import CLASSES, FIX_KINDS
 from maple_agents.debug.fixes import MADE
-from maple_agents.debug.fixes.curing import INSTEAD
+from maple_agents.debug.fixes.usual import USUAL
 from maple_agents.debug.fixes.walltime import seconds
 from maple_agents.debug.knowledge import entries
 from maple_submit_filter.bash_check import parses
@@ -40,7 +41,8 @@ def test_every_fix_has_a_case_that_is_made():
 def test_every_fix_that_the_knowledge_base_names_is_there():
     """What a remedy calls for is made by somebody; the rules' own is no typed fix."""
     named = {fix.how for entry in entries().values() for fix in entry.fixes} - {"", "as-checked"}
-    assert named | set(INSTEAD.values()) <= set(MADE)
+    assert named | {one.how for each in USUAL.values() for one in each} <= set(MADE)
+    assert set(USUAL) <= set(CLASSES) and {one.kind for each in USUAL.values() for one in each} <= set(FIX_KINDS)
 
 
 def test_line_ends_of_another_system_go():

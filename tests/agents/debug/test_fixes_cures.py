@@ -85,9 +85,11 @@ def test_rules_cure_what_they_prove():
 
 
 def test_where_the_rules_find_nothing_the_usual_fix_of_the_class_is_made():
-    """`as-checked` on a script that is not wrong."""
-    (made,) = cured(GOOD, entry(remedy("as-checked")), "time_limit", ended=Ended(limit=600.0))
-    assert b"00:20:00" in made.script
+    """`as-checked` on a script that is not wrong, or a remedy that is for people: their steps come behind it."""
+    one = "#!/bin/bash\n#SBATCH --nodes=1\ntorchrun --nproc-per-node=2 --master-port=29500 a.py\n"
+    made = cured(one, entry(remedy("as-checked", steps=["see who listens"])), "port_in_use")
+    assert b"--master-port=$((" in made[0].script and made[1].steps == ("see who listens",)
+    assert cured(one, entry(remedy("")), "port_in_use")[0].says == "the port follows from the job's id"
     assert cured(GOOD, entry(remedy("as-checked")), "code_error")[0].script is None
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from . import (  # noqa: F401  # each registers its fixes
     corrections,
+    deepspeed,
     directives,
     line_endings,
     masters,

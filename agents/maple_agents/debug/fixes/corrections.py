@@ -16,6 +16,7 @@ from .words import PlainWord, plain_words
 
 _SHELLS = ("bash", "sh")
 _LAUNCHERS = ("srun", "mpiexec", "mpirun", "ibrun")
+_OPENING = re.compile(r"open.{0,20}(?:std(?:out|err)|output|error) file|IO setup failed|^open\(")
 _PATTERN = re.compile(r"[A-Za-z0-9_.,:=+@%^-]+\Z")
 
 
@@ -59,7 +60,7 @@ def _interpreter(given: Given) -> Fix | None:
 
 def _output(given: Given) -> Fix | None:
     """Write output beside the script where its folder is not there, or in the folder that is nearly called so."""
-    if not given.own:
+    if not given.own or given.facts.get("log.missing") is False and not _OPENING.search(_told(given)):
         return None
     cwd = os.fsdecode(given.job.submission.cwd)
     edits: list[Edit] = []
@@ -75,6 +76,10 @@ def _output(given: Given) -> Fix | None:
         if all(_PATTERN.match(part) for part in new.split("/") if part) and at.end - at.start == len(value):
             edits.append(Edit(at, new.encode(), "correct-value"))
     return Fix(tuple(edits), Safety.ASK, "output goes to a folder that is there") if edits else None
+
+
+def _told(given: Given) -> str:
+    return " ".join(one.text for one in given.cause.evidence)
 
 
 def _called(given: Given, path: str) -> Fix | None:

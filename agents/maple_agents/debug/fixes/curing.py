@@ -17,19 +17,9 @@ from ..values import Cause, Cure, Diagnosis, Digest
 from .checking import changed, objection, reader
 from .closing import without_footer
 from .given import MADE, Given
+from .usual import USUAL, Usual
 
 AS_CHECKED = "as-checked"
-# Where the rules find nothing to mend, what cures most jobs of a class.
-INSTEAD = {
-    "port_in_use": "port-of-job",
-    "rendezvous_timeout_master_unreachable": "master-of-job",
-    "wrong_world_size_or_rank": "ranks-of-tasks",
-    "srun_step_request": "step-of-whole-allocation",
-    "invalid_partition_account_qos": "correct-value",
-    "time_limit": "raise-walltime",
-    "host_oom": "raise-memory",
-    "dos_line_endings": "unix-line-endings",
-}
 
 
 def cures(
@@ -47,8 +37,11 @@ def cures(
     given = _facts(diagnosis, digest, decision, known)
     remedies = [one for one in (entry.fixes if entry else ()) if not one.when or holds(one.when, given) is True]
     made = [_cure(one, first, diagnosis, digest, decision, given) for one in remedies]
+    if not any(_changes(one) for one in made):
+        usual = (_usual(one, first, diagnosis, digest, given) for one in USUAL.get(first.cause, ()))
+        made += [one for one in usual if _changes(one)][:1]
     checked = _as_checked(decision, diagnosis)
-    if checked is not None and not any(one.script is not None or one.argv is not None for one in made):
+    if checked is not None and not any(_changes(one) for one in made):
         made.append(checked)
     elif checked is not None and checked.safety != "safe":  # safe ones stand in every copy already
         made.append(replace(checked, says="besides, %s" % checked.says))
@@ -101,8 +94,8 @@ def _facts(
 def _ordered(made: Iterable[Cure]) -> Iterator[Cure]:
     """Yield what changes the script first; what people have to do comes after it, each said once."""
     seen: set[object] = set()
-    for cure in sorted(made, key=lambda one: one.script is None and one.argv is None):
-        key = (cure.script, cure.argv) if cure.script is not None or cure.argv is not None else cure.says
+    for cure in sorted(made, key=lambda one: not _changes(one)):
+        key = (cure.script, cure.argv) if _changes(cure) else cure.says
         if key not in seen:
             seen.add(key)
             yield cure
@@ -117,9 +110,17 @@ def _cure(
     if remedy.how != AS_CHECKED:
         return tried(remedy.how, remedy.give, cause, plain, diagnosis, digest, given)
     checked = _as_checked(decision, diagnosis)
-    if checked is not None:
-        return replace(checked, kind=remedy.kind, says="%s: %s" % (plain.says, checked.says), steps=steps)
-    return tried(INSTEAD.get(cause.cause, ""), {}, cause, plain, diagnosis, digest, given)
+    if checked is None:
+        return plain
+    return replace(checked, kind=remedy.kind, says="%s: %s" % (plain.says, checked.says), steps=steps)
+
+
+def _usual(one: Usual, cause: Cause, diagnosis: Diagnosis, digest: Digest, given: Mapping[str, Fact]) -> Cure:
+    return tried(one.how, one.give, cause, Cure(one.kind, ""), diagnosis, digest, given)
+
+
+def _changes(cure: Cure) -> bool:
+    return cure.script is not None or cure.argv is not None
 
 
 def _whole(plain: Cure, fix: Fix, after: Submission, diagnosis: Diagnosis) -> Cure:
@@ -130,13 +131,13 @@ def _whole(plain: Cure, fix: Fix, after: Submission, diagnosis: Diagnosis) -> Cu
     asked = diagnosis.case.asked
     assert asked is not None
     mended = decide(after, diagnosis.case.site, reader(after)).repaired
-    script, argv, says = after.script, after.argv, [fix.says] if fix.says not in plain.says else []
+    script, argv, says = after.script, after.argv, [] if fix.says in plain.says else [fix.says]
     if mended is not None:
         script, argv = mended.script if mended.script is not None else script, mended.argv
         says += mended.says
     return replace(
         plain,
-        says=": ".join([plain.says, "; ".join(says)]) if says else plain.says,
+        says=": ".join(filter(None, [plain.says, "; ".join(says)])),
         safety=fix.safety,
         script=without_footer(script) if script is not None and script != asked.script else None,
         argv=argv if argv != asked.argv else None,

@@ -17,6 +17,7 @@ _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}\Z")
 _FOLDER = re.compile(r"/[A-Za-z0-9_.,+@=/-]+\Z")
 _ACTIVATES = re.compile(rb"\bactivate\b|\bconda run\b")
 _OF_SYSTEM = re.compile(r"(?:/usr)?/bin/python[\d.]*\Z")
+_SAYS_TWO = re.compile(r"Non-ASCII character|\bPython 2\b")  # words of Python 2 alone
 _BESIDE = (".venv", "venv", "env")
 
 
@@ -34,7 +35,8 @@ def replace_python(given: Given) -> Fix | None:
 
 def _renamed(given: Given) -> Fix | None:
     missing = given.caught("name")
-    old = {missing} if missing else {"python", "python2", "python2.7"}
+    told = " ".join(one.text for one in given.cause.evidence)
+    old = {missing} if missing else {"python2", "python2.7", *(["python"] if _SAYS_TWO.search(told) else [])}
     if not old <= {"python", "python2", "python2.7"}:
         return None
     programs = {span for step in given.plan.steps for span in step.program_spans[:1] if span}
