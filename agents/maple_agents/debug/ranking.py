@@ -136,11 +136,11 @@ def _unexplained(candidates: Sequence[Ranked], known: Mapping[str, Entry]) -> li
 
 def _explains(other: Ranked, one: Ranked, known: Mapping[str, Entry]) -> bool:
     words = known[other.entry].explains
+    back = known[one.entry].explains
     if one.role == "symptom" and other.role == "cause" and other.score >= WEIGHT["fair"]:
-        return True
+        return other.entry not in back and other.cause not in back  # else both would be gone
     if one.entry not in words and one.cause not in words:
         return False
-    back = known[one.entry].explains
     return other.entry not in back and other.cause not in back
 
 
