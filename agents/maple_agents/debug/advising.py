@@ -26,6 +26,7 @@ SURE = 0.9  # confidence from which no model is asked
 BY_MODEL = 0.3  # confidence in a class that a model alone names
 MOVED = 0.5  # in a cause that a model put before another
 CANDIDATES = 6
+CAUSES = ("cause", "symptom")  # roles of entries that may be a cause
 
 Tell = Callable[[str], None]
 
@@ -68,7 +69,7 @@ def _candidates(
 ) -> list[Candidate]:
     causes = [one for one in diagnosis.causes if one.cause != "unknown"]
     if not causes:
-        causes = [_of_entry(name, known[name]) for name in nearest if known[name].role == "cause"]
+        causes = [_of_entry(name, known[name]) for name in nearest if known[name].role in CAUSES]
     return [
         Candidate("c%d" % number, cause, known[cause.entry].why if cause.entry in known else "",
                   tuple(_fixes(number, cause, diagnosis, digest, decision, known)))

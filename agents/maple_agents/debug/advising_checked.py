@@ -18,7 +18,8 @@ _END = re.compile(r"(?<=[.!?])\s+(?=\S)")
 # A user who trusts Maple would type it in: no addresses, and nothing that a shell would obey.
 _HARMFUL = re.compile(
     r"[a-z][a-z0-9+.-]*://|\bwww\.|[`|<>$\\;]|&&|\b(?:curl|wget|sudo|su|eval|bash|sh|zsh|chmod|chown|rm|dd|mkfs|nc|ssh|scp|"
-    r"pip3?|conda|python3?|perl|base64|kill(?:all)?|scancel|qdel)\s+-|\brm\s+\S|\b(?:curl|wget|sudo|eval)\b",
+    r"pip3?|conda|python3?|perl|base64|kill(?:all)?|scancel|qdel)\s+-|\brm\s+\S|\b(?:curl|wget|sudo|eval)\b|"
+    r"\b(?:pip3?|conda|mamba|npm|spack|apt(?:-get)?|dnf|yum) install\b",
     re.IGNORECASE,
 )
 

@@ -19,7 +19,8 @@ FILES = 6
 TO_A_MODEL = re.compile(
     r"(?i)\b(?:ignore|disregard|forget|override|bypass|discard)\W+(?:\w+\W+){0,5}?(?:above|previous|prior|earlier|"
     r"instructions?|rules?|prompts?|everything|before)\b|\bsystem\W{0,3}prompt|"
-    r"\b(?:you are|act as|as) (?:now |an? |the )*(?:ai\b|assistant|model\b|language model|expert|debugger|root)|"
+    r"\b(?:you are|act as) (?:now |an? |the )*(?:ai\b|assistant|model\b|language model|expert|debugger|root)|"
+    r"\bas an? (?:ai|llm|assistant|language model)\b|"
     r"\b(?:new|updated|real|actual|important) (?:system )?instructions?\b|"
     r"\b(?:answer|respond|reply|output|return|choose|select|report|say|classify|diagnose)\W+(?:\w+\W+){0,4}?(?:with|as|"
     r"json|cause|class|fix|candidate|only)\b|<\|[^|\n]{1,40}\|>|\[/?INST\]|<</?SYS>>|</?think>|"

@@ -143,7 +143,7 @@ def _words_file(found: Sequence[tuple[Document, Piece]]) -> str | None:
 
 def nearest(diagnosis: Diagnosis, known: Mapping[str, Entry]) -> tuple[str, ...]:
     """Return the entries whose words are most like what the log says: candidates for a model, proofs of nothing."""
-    causes = [name for name, entry in known.items() if entry.role == "cause"]
+    causes = [name for name, entry in known.items() if entry.role in ("cause", "symptom")]
     texts = [_of_entry(name, known[name]) for name in causes]
     text = " ".join(one.text[:300] for one in (*diagnosis.excerpt, *diagnosis.causes[0].evidence))
     return tuple(causes[number] for number, _ in Words(texts).search(text, NEAREST))
