@@ -10,11 +10,13 @@ from typing import Iterable, Iterator
 
 import click
 from click.shell_completion import get_completion_class
+from maple_agents.cli.fix import fix
 from maple_agents.cli.main import maple
 from maple_daemon.cli.daemon import main as service
 from maple_daemon.settings import Settings, Table
 
 HERE = Path(__file__).parent
+ALONE = ("fix",)  # commands that are called by a name of their own too
 COMPLETIONS = {"bash": "%s.bash", "zsh": "_%s", "fish": "%s.fish"}
 
 
@@ -24,11 +26,12 @@ def main() -> None:
     for name in maple.list_commands(context):
         command = maple.get_command(context, name)
         assert command is not None
-        (HERE / f"maple-{name}.1").write_text(page(command, f"maple {name}", context), encoding="utf-8")
+        path = f"maple-{name}" if name in ALONE else f"maple {name}"
+        (HERE / f"maple-{name}.1").write_text(page(command, path, context), encoding="utf-8")
     (HERE / "maple-daemon.1").write_text(page(service, "maple-daemon", None, more=settings()), encoding="utf-8")
     (HERE / "maple.1").write_text(page(maple, "maple", None, flat=True), encoding="utf-8")
     for shell, filename in COMPLETIONS.items():
-        for name, command in (("maple", maple), ("maple-daemon", service)):
+        for name, command in (("maple", maple), ("maple-fix", fix), ("maple-daemon", service)):
             (HERE.parent / "completion" / (filename % name)).write_text(completion(shell, name, command), "utf-8")
 
 
