@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 from maple_submit_filter import fixes
-from maple_submit_filter.edits import Edit, Fix, Safety
+from maple_submit_filter.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.rank_words import first_node
 
 from .given import Given, fix
@@ -11,6 +14,8 @@ from .inserting import line
 from .ports import expression
 from .variables import exported
 
+_LIST = rb"\$\{?(?:SLURM_(?:JOB_|STEP_)?NODELIST|PBS_NODEFILE)\}?"
+_WRITTEN = re.compile(rb"MASTER_ADDR=(\"?(?:%s)\"?|[\"']?[A-Za-z0-9][\w.-]*[\"']?)(?=[\s;&|)]|\Z)" % _LIST)
 MEETING = ("MASTER_ADDR", "MASTER_PORT")
 
 
@@ -38,3 +43,26 @@ def master_of_job(given: Given) -> Fix | None:
         new = line(given, b"export " + said, "master-of-job")
         edits += [new] if new is not None else []
     return Fix(tuple(edits), Safety.ASK, "the ranks meet at the job's first node") if edits else None
+
+
+@fix("first-node")
+def named_by_the_scheduler(given: Given) -> Fix | None:
+    """Let the job's first node be the master, where the script writes a name down, or the whole list of nodes.
+
+    Names that the script works out are left as they are. The written one must be what the log could not resolve.
+    """
+    edits = [
+        Edit(Span(*found.span(1)), first_node(given.site)[0], "first-node")
+        for span in given.plan.assigned.get(b"MASTER_ADDR", ())
+        for found in [_WRITTEN.match(given.job.source, span.start)]
+        if found is not None and _unresolved(given, found[1].strip(b"\"'"))
+    ]
+    return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
+
+
+def _unresolved(given: Given, written: bytes) -> bool:
+    """Return whether the log speaks of this name; a list of nodes is never one."""
+    if written.startswith(b"$"):
+        return True
+    told = " ".join(one.text for one in given.cause.evidence)
+    return re.search(r"(?<![\w.-])%s(?![\w-])" % re.escape(os.fsdecode(written)), told) is not None

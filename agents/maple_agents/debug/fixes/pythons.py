@@ -46,7 +46,15 @@ def _renamed(given: Given) -> Fix | None:
         for word in plain_words(given.job.source)
         if word.text in old and (word.nth == 0 or any(one.start == word.span.start for one in programs))
     ]
-    return Fix(tuple(edits), Safety.ASK, "python3 in place of %s" % " and ".join(sorted(old))) if edits else None
+    return (
+        Fix(tuple(edits), Safety.ASK, "python3 in place of %s" % " and ".join(_replaced(given, edits)))
+        if edits
+        else None
+    )
+
+
+def _replaced(given: Given, edits: list[Edit]) -> list[str]:
+    return sorted({given.job.source[slice(*one.span)].decode() for one in edits})
 
 
 def _activated(given: Given, module: str) -> Fix | None:
