@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     metavar="CLASS",
     help="Say what the cause was, once you know; a later job of yours that ends the same way is told so.",
 )
+@click.option("--anew", is_flag=True, help="Read the logs again, where a diagnosis was made at the job's end.")
 @click.option("--model", metavar="NAME", help="Ask this language model as well: off, a folder, or a server's address.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def fix(
@@ -50,6 +51,7 @@ def fix(
     submit: bool,
     rounds: Optional[int],
     was: Optional[str],
+    anew: bool,
     model: Optional[str],
     as_json: bool,
 ) -> int:
@@ -82,6 +84,13 @@ def fix(
         raise Complaint("name a job, or files", "maple-fix JOBID, or maple-fix --log FILE --script FILE --site ID")
     if job is not None and words and script is None:
         raise Complaint(f"{words[0]}: one job at a time", "words of sbatch or qsub come with --script")
+    asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
+    if job is not None and not asked and not anew:
+        from .fix_kept import shown
+
+        code = shown(job, as_json)
+        if code is not None:
+            return code
     found = explaining.case_of(job, logs, script, site_id, words, state, exit_code)
     with reading(found):
         told = explaining.explained(found, model)

@@ -108,7 +108,7 @@ def _ran(hashes: set[str]) -> dict[str, str]:
 
 
 def _known() -> list[Earlier]:
-    with contextlib.suppress(OSError), own_files.opened() as folder:
+    with contextlib.suppress(OSError), own_files.opened(make=False) as folder:
         return read(folder)
     return []
 

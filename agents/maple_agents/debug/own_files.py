@@ -14,16 +14,17 @@ _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 
 
 @contextlib.contextmanager
-def opened(name: str = "", environ: Mapping[bytes, bytes] = os.environb) -> Iterator[int]:
-    """Yield the user's folder `maple`, or *name* in it, made where needed with mode 0700. Raises `OSError`."""
-    path = private_copy.own_folder(b"XDG_STATE_HOME", environ, (b".local", b"state"))
+def opened(name: str = "", make: bool = True, environ: Mapping[bytes, bytes] = os.environb) -> Iterator[int]:
+    """Yield the user's folder `maple`, or *name* in it, made with mode 0700 if *make* says so. Raises `OSError`."""
+    path = private_copy.own_folder(b"XDG_STATE_HOME", environ, (b".local", b"state")) if make else _path(environ)
     if path is None:
         raise OSError("there is no folder of one's own")
     folder = _checked(os.open(path, _FOLDER))
     try:
         if name:
-            with contextlib.suppress(FileExistsError):
-                os.mkdir(name, 0o700, dir_fd=folder)
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=folder)
             inner = _checked(os.open(name, _FOLDER, dir_fd=folder))
             os.close(folder)
             folder = inner
@@ -63,6 +64,14 @@ def write(folder: int, name: str, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(new, dir_fd=folder)
         raise
+
+
+def _path(environ: Mapping[bytes, bytes]) -> bytes | None:
+    """Return where the folder is, if it is there."""
+    state, home = environ.get(b"XDG_STATE_HOME", b""), environ.get(b"HOME", b"")
+    if not state.startswith(b"/"):
+        state = os.path.join(home, b".local", b"state")
+    return os.path.join(state, b"maple") if state.startswith(b"/") else None
 
 
 def _checked(folder: int) -> int:

@@ -1,0 +1,132 @@
+"""A diagnosis made at the job's end: of failed jobs alone, kept for their owner, and shown at once."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from maple_agents.cli.fix import fix
+from maple_agents.cli.main import run
+from maple_agents.debug import at_end
+from maple_agents.debug.at_end import MOST_KEPT, ended, keep, kept, says
+from maple_agents.debug.values import Case, Cause, Diagnosis, Ended, Evidence
+from maple_submit_filter.site import GENERIC_SLURM
+
+NOBODY = 65534
+PYTHON = os.path.realpath(sys.executable)
+LINE = "ModuleNotFoundError: No module named 'nosuchmodule'"
+
+
+@pytest.fixture
+def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A state folder of the test's own."""
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (tmp_path / "state").mkdir()
+    return tmp_path / "state" / "maple" / "diagnoses"
+
+
+def made(job: str = "4711") -> Diagnosis:
+    case = Case(Ended(job, "failed", 1), "slurm", GENERIC_SLURM)
+    cause = Cause(
+        "e", "missing_python_module", "nosuchmodule is not installed.", 6.0, 0.85, (Evidence("log", 4, LINE),)
+    )
+    return Diagnosis(case, (cause,))
+
+
+def test_what_was_found_is_shown_at_once(state: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """As people read it and as JSON; the file is its owner's alone."""
+    now = time.time()
+    keep(made(), now)
+    found = state / "4711.json"
+    assert stat.S_IMODE(found.stat().st_mode) == 0o600 and stat.S_IMODE(state.stat().st_mode) == 0o700
+    assert run(["4711"], fix, "maple-fix") == 0
+    said = capsys.readouterr().out
+    assert "cause: nosuchmodule is not installed" in said and LINE in said
+    assert said.splitlines()[-1].startswith("found at the job's end, 20") and "maple-fix 4711 --anew" in said
+    assert run(["4711", "--json"], fix, "maple-fix") == 0
+    assert json.loads(capsys.readouterr().out)["cause"]["class"] == "missing_python_module"
+    assert says("4711", now) == "nosuchmodule is not installed"
+    assert run(["4711", "--anew"], fix, "maple-fix") == 2, "nobody knows the job"
+
+
+def test_what_is_old_or_of_another_job_is_not_shown(state: Path) -> None:
+    """Schedulers use ids again; a task of an array is found by the array's id."""
+    now = time.time()
+    assert kept("4711", now) is None and not state.exists(), "looking makes no folder"
+    keep(made(), now)
+    assert kept("4711", now + 8 * 86400) is None and kept("471", now) is None and kept("../4711", now) is None
+    keep(made("99_3"), now)
+    told = kept("99", now)
+    assert told is not None and told["told"]["job"] == "99_3"
+    assert says("9", now) == ""
+
+
+def test_not_too_many_are_kept(state: Path) -> None:
+    """The oldest go."""
+    for number in range(MOST_KEPT + 5):
+        keep(made(str(100 + number)), time.time())
+        os.utime(state / ("%d.json" % (100 + number)), (number, number))
+    assert len(os.listdir(state)) == MOST_KEPT
+    assert not (state / "100.json").exists() and (state / ("%d.json" % (104 + MOST_KEPT))).exists()
+
+
+@pytest.mark.parametrize("torn", ["", "{", "[]", '{"v": 1}', '{"v": 1, "at": "x"}', '{"v": 2, "at": 1}', "[" * 99999])
+def test_a_torn_file_is_as_none(state: Path, torn: str) -> None:
+    """And the logs are read."""
+    keep(made(), time.time())
+    (state / "4711.json").write_text(torn)
+    assert kept("4711", time.time()) is None and says("4711", time.time()) == ""
+
+
+def test_a_link_in_the_user_s_folder_is_not_followed(state: Path, tmp_path: Path) -> None:
+    """Neither in place of the file, nor of the folder."""
+    (tmp_path / "elsewhere").mkdir()
+    keep(made(), time.time())
+    (state / "4711.json").rename(tmp_path / "elsewhere" / "4711.json")
+    os.symlink(tmp_path / "elsewhere" / "4711.json", state / "4711.json")
+    assert kept("4711", time.time()) is None
+    keep(made(), time.time())
+    assert not (state / "4711.json").is_symlink()
+    (state / "4711.json").unlink()
+    state.rmdir()
+    os.symlink(tmp_path / "elsewhere", state)
+    assert kept("4711", time.time()) is None
+    with pytest.raises(OSError):
+        keep(made("5"), time.time())
+    assert os.listdir(tmp_path / "elsewhere") == ["4711.json"]
+
+
+@pytest.mark.parametrize(
+    "status, reason, how",
+    [
+        ("1:0", "NonZeroExitCode", ("failed", 1, None)), ("0:0", "", None), ("0:15", "", None), ("0:9", "", None),
+        ("0:15", "TimeLimit", ("timeout", None, 15)), ("0:9", "OutOfMemory", ("out-of-memory", None, 9)),
+        ("0:11", "", ("failed", None, 11)), ("0:125", "OutOfMemory", ("out-of-memory", None, 125)),
+        ("271", "", None), ("265", "", None), ("267", "", ("failed", None, 11)), ("2", "", ("failed", 2, None)),
+        ("-29", "", ("failed", -29, None)), ("0", "", None), ("", "", None), ("x", "", None), ("1:0; id", "", None),
+    ],
+)  # fmt: skip
+def test_only_a_job_that_failed_is_diagnosed(status: str, reason: str, how: tuple[object, ...] | None) -> None:
+    """Not one that ran well, and not one that somebody may have cancelled: a limit is named by the scheduler."""
+    found = ended(Ended("raw", "running", reason=reason), "4711_2", status)
+    assert (found and (found.state, found.exit_code, found.signal)) == how
+    assert found is None or found.id == "4711_2"
+
+
+def test_root_diagnoses_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever it is called with; and nobody hears of what goes wrong."""
+    called: list[tuple[object, ...]] = []
+    monkeypatch.setattr(at_end, "_diagnosed", lambda *words: called.append(words))
+    for uid in (0, 1000):
+        monkeypatch.setattr(os, "getuid", lambda uid=uid: uid)
+        monkeypatch.setattr(os, "geteuid", lambda uid=uid: uid)
+        for words in (["4711", "--exit", "1:0"], ["../4711", "--exit", "1:0"], [], ["4711"], ["4711", "--x", "1"]):
+            assert at_end.main(words) == 0
+    assert called == [("4711", "1:0", ())]
+    monkeypatch.setattr(at_end, "_diagnosed", lambda *words: 1 / 0)
+    assert at_end.main(["4711", "--exit", "1:0"]) == 0
