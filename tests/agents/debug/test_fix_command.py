@@ -1,0 +1,151 @@
+"""The command itself: what is shown of six diagnoses, the shape of its JSON, exit codes, pipes and signals."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+from typing import Any, Literal, Optional
+
+import pytest
+from maple_agents.cli.asked import site_of
+from maple_agents.cli.fix_shown import _cut_up, show
+from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
+from maple_submit_filter.report import columns
+from maple_submit_filter.submission import Submission
+from pydantic import BaseModel, ConfigDict
+
+from tests.agents.debug.fix_called import COMMAND, LOG, SCRIPT, SECONDS, case, environment, fix
+
+SHOWN = Path(__file__).parent / "shown"  # MAPLE_SHOWN=write writes them anew: look at each before it is kept
+SITE = site_of("generic-slurm")
+ENDED = Ended("4711", "failed", 1, elapsed=72.0, reason="NonZeroExitCode")
+LINE = Evidence("job.log", 412, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
+LATER = tuple(Evidence("job.log", 500 + at, "[rank%d]: Connection closed by peer" % at) for at in range(5))
+OOM = Cause("oom", "gpu_oom", "The GPU had not enough memory.", 8.0, 0.91, (LINE,))
+OTHER = Cause("nccl", "nccl_timeout_due_to_straggler_or_crash_elsewhere", "A rank was late.", 5.0, 0.0, LATER[:1])
+
+
+def _case(ended: Ended = ENDED, **more: Any) -> Case:
+    asked = Submission("slurm", (b"sbatch", b"job.sh"), SCRIPT.encode(), "file", b"job.sh", b"/work", 1000, {})
+    return Case(ended, "slurm", SITE, asked, "job.sh", **more)
+
+
+FIXED = SCRIPT.replace("29500", "29511").encode()
+DIAGNOSES = {
+    "with a change": Diagnosis(_case(), (OOM,), LATER, (Cure("script_env", "a port", "safe", FIXED),)),
+    "with words": Diagnosis(
+        _case(), (OOM,), (), (Cure("script_directive", "more memory", "ask", argv=(b"sbatch", b"--mem=8G", b"job sh")),)
+    ),
+    "with steps": Diagnosis(
+        _case(), (OOM, OTHER), LATER[:2], (Cure("user_code", "make batches smaller", steps=("halve it", "try again")),)
+    ),
+    "unknown": Diagnosis(
+        _case(missing=("err.log: permission denied",)), (Cause("", "unknown", "the cause is not in it", 0.0, 0.0),),
+        excerpt=(LINE, *LATER[:1]), cures=(Cure("script_env", "x", held_back="it would start no rank"),),
+    ),
+    "succeeded": Diagnosis(
+        _case(Ended("4711", "completed", 0)), (Cause("", "none", "the job succeeded", 6.0, 0.9),), LATER
+    ),
+    "says the model": Diagnosis(
+        Case(Ended(), "slurm", SITE, notes=("the script is not known",)),
+        (Cause("oom", "gpu_oom", "The GPU was full", 1.0, 0.4, (Evidence("n.log", 0, "whole"),), by="model"),),
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", DIAGNOSES)
+def test_what_is_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
+    """Word for word as it was looked at."""
+    show(DIAGNOSES[name])
+    path, shown = SHOWN / (name.replace(" ", "-") + ".txt"), capsys.readouterr().out
+    if os.environ.get("MAPLE_SHOWN") == "write":
+        path.write_text(shown)
+    assert shown == path.read_text()
+
+
+def test_rows_fit_the_screen_and_lose_nothing() -> None:
+    """Wide characters count twice; what has room is whole, what has none ends in an ellipsis."""
+    for text in ("word " * 30, "x" * 200, "日本語" * 40, "a", ""):
+        rows = list(_cut_up(text, 40, 100))
+        assert all(columns(row) <= 40 for row in rows)
+        assert "".join(rows).replace(" ", "") == text.replace(" ", "")
+        short = list(_cut_up(text, 40, 2))
+        assert len(short) <= 2 and all(columns(row) <= 40 for row in short)
+        assert (short[-1][-1:] == "…") == (len(rows) > 2)
+
+
+class Shape(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+Class = dict[str, Any]
+
+
+class Line(Shape):
+    file: str
+    line: int
+    text: str
+
+
+class Fix(Shape):
+    kind: str
+    says: str
+    safety: Literal["safe", "ask", "tell"]
+    diff: Optional[str]
+    argv: Optional[list[str]]
+    steps: list[str]
+    held_back: Optional[str]
+
+
+class Answer(BaseModel):
+    """What programs may rely on; keys may be added."""
+
+    job: Optional[str]
+    state: Optional[str]
+    exit_code: Optional[int]
+    cause: Class
+    evidence: list[Line]
+    cascade: list[Line]
+    fixes: list[Fix]
+    by: Literal["rule", "case", "model"]
+    others: list[Class]
+    excerpt: list[Line]
+    missing: list[str]
+    notes: list[str]
+
+
+@pytest.mark.parametrize(
+    "log", [LOG, "nothing to see\n", "Training complete\n"], ids=["known", "unknown", "ended well"]
+)
+def test_json_has_its_shape(tmp_path: Path, log: str) -> None:
+    """Every key is there, of its kind, whatever was found."""
+    told = fix(*case(tmp_path, log), "--json", cwd=tmp_path).json
+    Answer.model_validate(told, strict=True)
+    for one in (told["cause"], *told["others"]):
+        assert isinstance(one["class"], str) and isinstance(one["says"], str) and 0.0 <= one["confidence"] <= 1.0
+
+
+def test_exit_codes(tmp_path: Path) -> None:
+    """0 the cause is known or the job succeeded, 1 it is not known, 2 usage or nothing to read."""
+    assert fix(*case(tmp_path), cwd=tmp_path).code == 0
+    assert fix(*case(tmp_path, "x\n", "#!/bin/bash\ntrue\n"), cwd=tmp_path).code == 1
+    assert fix("--log", "job.log", "--state", "completed", cwd=tmp_path).code == 0
+    assert fix("--log", "none.log", cwd=tmp_path).code == 2
+    assert fix(cwd=tmp_path).code == 2 and fix("--what", cwd=tmp_path).code == 2
+    assert fix("-h", cwd=tmp_path).code == 0
+
+
+def test_a_reader_that_has_seen_enough_is_no_failure(tmp_path: Path) -> None:
+    """`maple-fix … | head -1` says nothing on stderr."""
+    words = case(tmp_path)
+    read, write = os.pipe()
+    os.close(read)
+    try:
+        done = subprocess.run(
+            [*COMMAND, *words], cwd=tmp_path, env=environment(tmp_path), stdout=write, stderr=subprocess.PIPE,
+            timeout=SECONDS, check=False,
+        )  # fmt: skip
+    finally:
+        os.close(write)
+    assert (done.returncode, done.stderr) == (0, b"")
