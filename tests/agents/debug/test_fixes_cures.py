@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from maple_agents.debug.fixes import cures
+from maple_agents.debug.fixes import MADE, cures
 from maple_agents.debug.fixes.closing import without_footer
 from maple_agents.debug.knowledge.entries import Entry, Remedy
 from maple_agents.debug.values import Case, Cause, Diagnosis, Digest, Ended
@@ -116,3 +116,14 @@ def test_job_of_somebody_else_is_read_no_further():
     made = cures(found, Digest(), None, {"one": entry(remedy("raise-walltime"))})
     assert made[0].script is not None
     assert cures(replace(found, causes=(replace(found.causes[0], entry=""),)), Digest(), None, {}) == ()
+
+
+def test_mistake_in_a_fix_costs_no_diagnosis(monkeypatch):
+    """What goes wrong in one fix is told, and the others are made."""
+
+    def broken(_):
+        raise IndexError("pieces")
+
+    monkeypatch.setitem(MADE, "raise-memory", broken)
+    made = cured(GOOD, entry(remedy("raise-memory"), remedy("raise-walltime")))
+    assert made[0].script is not None and made[1].held_back == "a mistake of Maple's own (IndexError)"

@@ -170,4 +170,6 @@ def test_script_that_may_not_be_executed_is_given_to_bash(tmp_path):
     assert fixed("correct-value", {"what": "{path}"}, {"path": "./run.sh"}, script, tmp_path) == (
         "-srun ./run.sh", "+srun bash ./run.sh",
     )  # fmt: skip
+    told = {"path": "%s/./run.sh" % tmp_path}  # as slurmstepd says it
+    assert fixed("correct-value", {"what": "{path}"}, told, script, tmp_path)[1] == "+srun bash ./run.sh"
     assert fixed("correct-value", {"what": "{path}"}, {"path": "./a.out"}, script, tmp_path) == ()

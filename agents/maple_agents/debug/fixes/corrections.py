@@ -85,13 +85,14 @@ def _told(given: Given) -> str:
 def _called(given: Given, path: str) -> Fix | None:
     """Start a shell script that may not be executed by bash: it is called by its name, and readable."""
     cwd = os.fsdecode(given.job.submission.cwd)
-    whole = os.path.join(cwd, path)
+    whole = os.path.normpath(os.path.join(cwd, path))
     if not given.own or "\0" in path or not os.path.isfile(whole) or os.access(whole, os.X_OK) or not _is_script(whole):
         return None
     edits = [
         Edit(Span(word.span.start, word.span.start), b"bash ", "correct-value")
         for word in _programs(plain_words(given.job.source))
-        if word.text in (path, whole) and given.job.source[word.span.start - 1 : word.span.start] not in (b"'", b'"')
+        if os.path.normpath(os.path.join(cwd, word.text)) == whole
+        and given.job.source[word.span.start - 1 : word.span.start] not in (b"'", b'"')
     ]
     return Fix(tuple(edits), Safety.ASK, "bash %s" % path) if edits else None
 

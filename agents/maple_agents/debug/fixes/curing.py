@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
 from maple_submit_filter.decide import Decision, Rewritten, at_home, decide, examined, understood
@@ -54,30 +54,36 @@ def tried(
 ) -> Cure:  # fmt: skip
     """Return *plain* with the change that the typed fix *how* makes, where it can be made and passes every check.
 
-    What fails a check comes back as `held_back`. Values in *give* may be those of a model or a log.
+    What fails a check, or fails by a mistake in the fix itself, comes back as `held_back`: a diagnosis is worth more.
     """
     maker, asked = MADE.get(how), diagnosis.case.asked
     site = at_home(asked, diagnosis.case.site) if asked is not None else None
     if maker is None or asked is None or asked.script is None or site is None:
         return plain
 
-    def prepared(one: Submission) -> Given | None:
+    def made_of(one: Submission) -> Fix | None:
         job, first = understood(one, reader(one)), understood(asked, reader(asked))
         if job is None or first is None:
             return None
-        return Given(diagnosis.case, job, first, examined(job, site).plan, site, digest, given, cause, give)
+        plan = examined(job, site).plan
+        return maker(Given(diagnosis.case, job, first, plan, site, digest, given, cause, give))
 
-    before = prepared(asked)
-    fix = maker(before) if before is not None else None
+    try:
+        return _checked(plain, made_of, asked, diagnosis)
+    except Exception as error:
+        return replace(plain, held_back="a mistake of Maple's own (%s)" % type(error).__name__)
+
+
+def _checked(plain: Cure, made_of: Callable[[Submission], Fix | None], asked: Submission, diagnosis: Diagnosis) -> Cure:
+    fix = made_of(asked)
     after = changed(asked, fix) if fix is not None else None
     if fix is None or after is None:
         return plain
     wrong = objection(asked, after, diagnosis.case.site)
     if wrong:
         return replace(plain, held_back=wrong)
-    again = prepared(after)
-    more = maker(again) if again is not None else None
-    if more is not None and changed(after, more) is not None:
+    again = made_of(after)
+    if again is not None and changed(after, again) is not None:
         return replace(plain, held_back="made twice it would change the script twice")
     return _whole(plain, fix, after, diagnosis)
 
