@@ -16,6 +16,7 @@ from .variables import exported
 
 _LIST = rb"\$\{?(?:SLURM_(?:JOB_|STEP_)?NODELIST|PBS_NODEFILE)\}?"
 _WRITTEN = re.compile(rb"MASTER_ADDR=(\"?(?:%s)\"?|[\"']?[A-Za-z0-9][\w.-]*[\"']?)(?=[\s;&|)]|\Z)" % _LIST)
+_SUFFIXED = re.compile(rb"MASTER_ADDR=\"?\$\([^()\n]*\)([.-][A-Za-z0-9][A-Za-z0-9.-]*)(?=[\"\s;&|)]|\Z)")
 MEETING = ("MASTER_ADDR", "MASTER_PORT")
 
 
@@ -57,7 +58,19 @@ def named_by_the_scheduler(given: Given) -> Fix | None:
         for found in [_WRITTEN.match(given.job.source, span.start)]
         if found is not None and _unresolved(given, found[1].strip(b"\"'"))
     ]
+    edits += _without_suffix(given)
     return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
+
+
+def _without_suffix(given: Given) -> list[Edit]:
+    """Leave out what the script puts behind a node's name, where the log could not resolve the two together."""
+    told = " ".join(one.text for one in given.cause.evidence)
+    found = [_SUFFIXED.match(given.job.source, span.start) for span in given.plan.assigned.get(b"MASTER_ADDR", ())]
+    return [
+        Edit(Span(*one.span(1)), b"", "first-node")
+        for one in found
+        if one is not None and re.search(r"[A-Za-z0-9]%s(?![\w-])" % re.escape(one[1].decode()), told)
+    ]
 
 
 def _unresolved(given: Given, written: bytes) -> bool:
