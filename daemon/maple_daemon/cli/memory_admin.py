@@ -6,8 +6,9 @@ import datetime
 import json
 import os
 import pwd
+import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,7 +20,11 @@ if TYPE_CHECKING:
     from ..store.protocol import Store
 
 config_option = click.option(
-    "--config", "path", default="", metavar="FILE", help="Settings in place of /etc/maple/daemon.toml."
+    "--config",
+    "path",
+    default="",
+    metavar="FILE",
+    help="Settings in place of the installation's own daemon.toml, else /etc/maple/daemon.toml.",
 )
 
 
@@ -131,15 +136,30 @@ COMMANDS = (purge, backup, check)
 
 
 def settings_of(path: str) -> Settings:
+    """Return the settings in *path*, else those of the installation, else those in /etc/maple or the defaults."""
     from ..settings import Wrong, load
 
     try:
-        settings = load(path)
+        settings = load(path or _of_installation())
     except Wrong as error:
         raise Complaint("; ".join(str(error).splitlines())) from None
     if not settings.store:
         raise Complaint("the settings name no store, so nothing outlives the service", "set `store` in daemon.toml")
     return settings
+
+
+def _of_installation(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the daemon.toml that `maple admin install --daemon` wrote, "" where there is none.
+
+    Of MAPLE_PREFIX, else of the installation whose sbatch or qsub comes first in PATH: its links end in the front of a
+    release, `<prefix>/releases/<version>/bin/front`.
+    """
+    prefixes = [environ.get("MAPLE_PREFIX", "")]
+    for name in ("sbatch", "qsub"):
+        parts = os.path.realpath(shutil.which(name, path=environ.get("PATH")) or "").rsplit("/", 4)
+        prefixes += [parts[0]] if len(parts) == 5 and (parts[1], *parts[3:]) == ("releases", "bin", "front") else []
+    found = (os.path.join(prefix, "daemon.toml") for prefix in prefixes if prefix)
+    return next((path for path in found if os.path.isfile(path)), "")
 
 
 @contextmanager
