@@ -6,7 +6,7 @@ import os
 
 import pytest
 from maple_agents.debug.causes import CLASSES, FIX_KINDS
-from maple_agents.debug.fixes import MADE
+from maple_agents.debug.fixes import MADE, curing
 from maple_agents.debug.fixes.usual import USUAL
 from maple_agents.debug.fixes.walltime import seconds
 from maple_agents.debug.knowledge import entries
@@ -68,3 +68,10 @@ def test_line_ends_of_another_system_go():
 def test_time_limits_are_read_as_each_scheduler_does(text, slurm, pbs):
     """A bare number is minutes for sbatch and seconds for qsub."""
     assert (seconds(text, "slurm"), seconds(text, "pbs")) == (slurm, pbs)
+
+
+def test_every_fix_is_told_of():
+    """The folder's README has each by its name."""
+    with open(os.path.join(os.path.dirname(curing.__file__), "README.md"), encoding="utf-8") as file:
+        text = file.read()
+    assert [name for name in MADE if "`%s`" % name not in text] == []
