@@ -117,6 +117,9 @@ def _difference(one: "Version", job: "Job") -> Iterator[str]:
 def _submissions(records: "Sequence[Record]") -> Iterator[str]:
     for one in records[:MOST_SUBMISSIONS]:
         yield "submitted %s  %s" % (when(one.at), ending(one))
+        why = cause(one)
+        if why:
+            yield "  because: " + why
     if len(records) > MOST_SUBMISSIONS:
         yield "... %s more" % _count(len(records) - MOST_SUBMISSIONS, "submission")
 
@@ -131,6 +134,17 @@ def ending(one: "Record") -> str:
     said = one.outcome.state + (", exit %d" % code if code else "")
     colour = COLOURS.get(one.outcome.state, "red")
     return printable("job %s " % one.job) + (click.style(said, fg=colour) if colour and coloured() else said)
+
+
+def cause(one: "Record") -> str:
+    """Return why a job failed, where that was found at its end; "" where nobody looked, or it did not fail."""
+    from maple_agents.memory.failed_jobs import STATES
+
+    if one.outcome is None or one.outcome.state not in STATES:
+        return ""
+    from maple_agents.debug.at_end import says
+
+    return printable(says(one.job, time.time()))
 
 
 def when(at: float) -> str:

@@ -10,7 +10,7 @@ from maple_submit_filter.report import printable
 
 from . import drawing
 from .difference import unified
-from .history_shown import ending, when
+from .history_shown import cause, ending, when
 from .history_told import name_of
 
 if TYPE_CHECKING:
@@ -49,6 +49,9 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
         yield "version %s  %s" % (click.style(version.id[:8], fg="yellow"), printable(" ".join(version.argv)))
         yield printable("in %s" % version.cwd)
     yield from _ended(record.outcome)
+    why = cause(record)
+    if why:
+        yield click.style("because: %s; maple-fix %s" % (why, printable(record.job)), bold=True)
     said = SAID.get(record.verdict, record.verdict)
     codes = ", ".join(record.codes)
     yield "Maple: " + (said % record.mode if "%s" in said else said) + (" (%s)" % codes if codes else "")
