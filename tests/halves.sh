@@ -4,7 +4,7 @@
 set -u
 cd "$(dirname "$0")/.."
 pytest=${PYTEST:-".venv/bin/pytest -q"}
-labs="tests/agents/schedulers tests/agents/verify tests/lab tests/miniapps tests/new567 tests/pbs_lab tests/reality"
+labs="tests/agents/debug/lab tests/agents/schedulers tests/agents/verify tests/lab tests/miniapps tests/new567 tests/pbs_lab tests/reality"
 mkdir -p build
 apart=
 for folder in $labs; do
