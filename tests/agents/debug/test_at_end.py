@@ -130,3 +130,15 @@ def test_root_diagnoses_nothing(state: Path, monkeypatch: pytest.MonkeyPatch) ->
     assert called == [("4711", "1:0", ())]
     monkeypatch.setattr(at_end, "_diagnosed", lambda *words: 1 / 0)
     assert at_end.main(["4711", "--exit", "1:0"]) == 0
+
+
+def test_logs_that_the_epilogue_names_are_read(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As PBS has them on the node, where no scheduler answers."""
+    monkeypatch.setenv("PATH", "/nonexistent")
+    monkeypatch.chdir(tmp_path)
+    log = tmp_path / "30.pbs01.ER"
+    log.write_text('Traceback (most recent call last):\n  File "/w/a.py", line 1, in <module>\n%s\n' % LINE)
+    at_end._diagnosed("30.pbs01", "1", (str(log),))
+    assert "nosuchmodule" in says("30.pbs01", time.time())
+    at_end._diagnosed("31.pbs01", "271", (str(log),))
+    assert kept("31.pbs01", time.time()) is None
