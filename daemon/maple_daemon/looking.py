@@ -28,6 +28,7 @@ MOST_BRIEFS = 20_000  # submissions that are known to be repeats
 MOST_WAITING = 64 << 20  # bytes of submissions that wait to be looked at; further ones are recorded without a version
 MOST_OF_USER = MOST_WAITING // 8
 MOST_USERS = 1024  # of whom versions are held
+MOST_VERSIONS = 64 << 20  # bytes of these
 MOST_KNOWN = 300  # versions of a user that a new one is compared with
 KNOWN_SECONDS = 5.0  # that they are held before the store is asked again: another login node may have written
 BRIEF_SECONDS = 600.0  # that a repeat is taken for one without another look: an administrator may have purged
@@ -55,6 +56,7 @@ class User:
         self.asked = -KNOWN_SECONDS
         self.waiting: deque[Draft] = deque()
         self.held = 0  # bytes of it
+        self.size = 0  # bytes of the versions when they were last looked at
 
 
 class Looker:
@@ -72,6 +74,7 @@ class Looker:
         self._current: OrderedDict[tuple[int, str], str] = OrderedDict()  # base of a version → the one with its files
         self._users: OrderedDict[int, User] = OrderedDict()
         self._held = 0
+        self._size = 0  # bytes of all versions that are held
         self.seen: Callable[[Version], None] = lambda version: None  # hears of each new version
         self._tasks: set[asyncio.Task[None]] = set()
 
@@ -127,9 +130,17 @@ class Looker:
             self._held -= draft.size
             user.held -= draft.size
             done(draft, brief)
+        self._bound(uid, user)
+
+    def _bound(self, uid: int, user: User) -> None:
+        """Hold no more versions than there is room for; whoever was looked at longest ago is read again."""
         self._users.move_to_end(uid)
-        while len(self._users) > MOST_USERS and not next(iter(self._users.values())).waiting:
-            self._users.popitem(last=False)
+        size = sum(one.size for one in user.versions.values())
+        self._size, user.size = self._size + size - user.size, size
+        while (len(self._users) > MOST_USERS or self._size > MOST_VERSIONS) and self._users:
+            if next(iter(self._users.values())).waiting:
+                break
+            self._size -= self._users.popitem(last=False)[1].size
 
     async def _look(self, draft: Draft, user: User) -> Brief | None:
         """Return what the submission is recorded with; version and decision are written. None: it cannot be read."""

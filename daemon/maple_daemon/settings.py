@@ -35,6 +35,7 @@ class Keep(Table):
     days: Annotated[int, Field(ge=1)] = Caps().days
     versions_of_user: Annotated[int, Field(ge=1)] = Caps().versions_of_user
     records_of_user: Annotated[int, Field(ge=1)] = Caps().records_of_user
+    decisions_of_user: Annotated[int, Field(ge=1)] = Caps().decisions_of_user
     mib: Annotated[int, Field(ge=1)] = Caps().bytes >> 20
 
 
@@ -95,7 +96,7 @@ class Settings(Table):
     def caps(self) -> Caps:
         """What a purge leaves."""
         keep = self.keep
-        return Caps(keep.days, keep.versions_of_user, keep.records_of_user, keep.mib << 20)
+        return Caps(keep.days, keep.versions_of_user, keep.records_of_user, keep.mib << 20, keep.decisions_of_user)
 
     @property
     def worker_count(self) -> int:

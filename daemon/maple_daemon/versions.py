@@ -40,12 +40,23 @@ class Told(NamedTuple):
     reader: str = ""
 
 
+_OF_LINE, _OF_ROW = 64, 400  # bytes of a hash in a set, of a part or value with its hashes
+
+
 class Known(NamedTuple):
     """A version without its script. *lines*: hashes of the script's lines; *above*: of all down to a part's end."""
 
     version: Version
     lines: frozenset[int]
     above: Mapping[str, bytes]
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about."""
+        one = self.version
+        words = (one.path, one.cwd, *one.argv, *(text for value in one.values for text in value[:3]))
+        rows = len(one.parts) + len(one.values) + len(self.above)
+        return 2048 + sum(map(len, map(str, words))) + _OF_LINE * len(self.lines) + _OF_ROW * rows
 
 
 class Reuse(NamedTuple):

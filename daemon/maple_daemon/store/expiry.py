@@ -45,9 +45,12 @@ def _by_age(run: Runner, before: float) -> dict[str, int]:
 
 def _by_user(run: Runner, caps: Caps) -> dict[str, int]:
     gone = {}
-    for table, most in (("versions", caps.versions_of_user), ("records", caps.records_of_user)):
+    caps_of = {
+        "versions": caps.versions_of_user, "records": caps.records_of_user, "decisions": caps.decisions_of_user,
+    }  # fmt: skip
+    for table, most in caps_of.items():
         users = run.rows("SELECT uid FROM %s GROUP BY uid HAVING COUNT(*) > ?" % table, (most,))
-        which = "WHERE uid = ? ORDER BY at DESC, id DESC LIMIT ? OFFSET %d" % most
+        which = "WHERE uid = ? ORDER BY at DESC, %s DESC LIMIT ? OFFSET %d" % (KEYS[table].partition(",")[0], most)
         gone[table] = sum(_removed(run, table, which, (row[0],)) for row in users)
     return gone
 

@@ -25,6 +25,7 @@ class Caps(NamedTuple):
     versions_of_user: int = 5_000
     records_of_user: int = 50_000
     bytes: int = 2 << 30
+    decisions_of_user: int = 20_000
 
 
 class Counted(NamedTuple):

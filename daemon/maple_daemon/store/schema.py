@@ -89,6 +89,7 @@ MIGRATIONS: tuple[tuple[str, tuple[str, ...]], ...] = (
             "CREATE INDEX told_ends_at ON told_ends (at)",
         ),
     ),
+    ("m007_what_one_user_has", ("CREATE INDEX decisions_user ON decisions (uid, at)",)),
 )
 SQLITE = {"blob": "BLOB", "int": "INTEGER", "real": "REAL"}
 POSTGRESQL = {"blob": "BYTEA", "int": "BIGINT", "real": "DOUBLE PRECISION"}
