@@ -56,7 +56,7 @@ docs: venv ## man pages and completions, from the commands themselves
 	@$(BIN)/python packaging/man/write.py
 
 bench: setup ## every budget against the bare command; make bench-NAME for one
-	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc tests
+	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc --ignore=tests/bench/bench_lab_diagnosis.py tests
 
 bench-verify bench-miniapps bench-retrieval bench-new: miniapps-venv
 
@@ -65,6 +65,12 @@ bench-567: setup ## 567 requests for a script, each result run in a lab (half an
 
 records: setup ## run every paradigm on the lab of every site, and write templates/verified/
 	@$(BIN)/python -m tests.new567.record
+
+bench-diagnosis: setup ## how often a diagnosis is right, class by class, on logs with known causes
+	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_diagnosis.py
+
+bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
+	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 
 bench-%: setup
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc -k '$*' tests
