@@ -21,6 +21,7 @@ WEEK = 7 * 86400.0  # seconds; an older failure is told of no more
 EVERY = 2.0  # seconds between two looks at what others told of
 SWEEP = 30.0  # seconds between two looks at what others heard
 LATE = 3600.0  # seconds that a hook on another host may be late
+SKEW = 300.0  # seconds that the clocks of two hosts may be apart
 MOST_USERS, MOST_OF_USER = 10_000, 50
 MOST_READ = 5_000  # ends that are read at once, the newest
 START_SECONDS, ASK_SECONDS = 1.0, 10.0
@@ -80,8 +81,9 @@ class Failures:
             self._tell(whole(seen), uid, now)
         for one in found:
             self._tell(one.job, uid, now)
-        told = [one for one in found if one.job != whole(seen)]
-        return sorted(told, key=lambda one: -one.ended)
+        about = _without_server(whole(seen))
+        told = [one for one in found if _without_server(one.job) != about]
+        return sorted(reversed(told), key=lambda one: -one.ended)  # of two at once the one that was heard last
 
     def forget(self) -> None:
         """Hold nothing of anybody: somebody was purged. What the store knows still is read again."""
@@ -132,7 +134,7 @@ class Failures:
         ends_since = max(now - WEEK, self._swept - LATE)
         found = await self._read.ask(
             lambda store: (
-                store.told(since - LATE if self._since else since),
+                store.told(since - SKEW if self._since else since),
                 store.ended(STATES, ends_since, MOST_READ) if sweep else [],
             ),
             ASK_SECONDS,
@@ -152,3 +154,8 @@ class Failures:
     def _forget_old(self, now: float) -> None:
         for key in [key for key, at in self._told.items() if at < now - WEEK - LATE]:
             del self._told[key]
+
+
+def _without_server(job: str) -> str:
+    """Return the id as users type it: 4711 for PBS's 4711.server."""
+    return job.partition(".")[0]

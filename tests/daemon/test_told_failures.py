@@ -7,12 +7,14 @@ import os
 import shutil
 import signal
 import time
+import types
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 from maple_agents.memory import failed_jobs
 from maple_agents.memory.failed_jobs import Failure, failure_of
+from maple_daemon.failures import MOST_OF_USER, Failures
 from maple_daemon.store.opening import open_store
 from maple_submit_filter.job_records import STATES, Outcome
 
@@ -157,7 +159,7 @@ def test_a_question_takes_them(cluster: Cluster) -> None:
 
 def test_two_services_with_one_store_tell_it_once(cluster: Cluster, tmp_path: Any) -> None:
     """The second one hears of an end, and of who was told, from the store."""
-    ended(cluster, "4711")
+    ended(cluster, "4711", at=60)
     os.mkdir(str(tmp_path) + "/other")
     other = Cluster(str(tmp_path) + "/other", store=cluster.daemon.store)
     try:
@@ -176,6 +178,35 @@ def told_of(cluster: Cluster) -> set[str]:
     found = {job for job, _, _ in store.told(0.0)}
     store.close()
     return found
+
+
+@pytest.mark.parametrize("seen", ["30", "30.pbs01", "30[2]", "30_7"])
+def test_a_job_is_looked_at_by_any_of_its_names(seen: str) -> None:
+    """PBS's has the server behind it; a task is of its array."""
+    kept: list[object] = []
+    keeper: Any = types.SimpleNamespace(do=kept.append)
+    made = Failures(keeper, keeper, lambda: 1000.0)
+    job = "30[].pbs01" if "[" in seen else "30.pbs01" if "_" not in seen else "30"
+    made.heard([Outcome(job, "failed", 7, "test", 1, ended=900.0), Outcome("31", "failed", 7, "test", 1, ended=800.0)])
+    assert [one.job for one in made.take(7, seen)] == ["31"]
+    assert not made.waits(7) and len(kept) == 3
+
+
+def test_a_job_that_comes_again_is_not_told_of() -> None:
+    """It was put back into its queue; and who has too many failures is told of the newest."""
+    kept: list[object] = []
+    keeper: Any = types.SimpleNamespace(do=kept.append)
+    made = Failures(keeper, keeper, lambda: 1000.0)
+    one = Outcome("30", "failed", 7, "test", 1, ended=900.0)
+    made.heard([one])
+    assert made.waits(7)
+    made.heard([one._replace(state="requeued")])
+    assert not made.waits(7)
+    made.heard([one._replace(job=str(number), ended=float(number)) for number in range(1, 2 * MOST_OF_USER)])
+    told = made.take(7)
+    assert len(told) == MOST_OF_USER and told[0].job == str(2 * MOST_OF_USER - 1)
+    made.heard([one._replace(job=told[0].job), one._replace(job="5", uid=8, ended=None)])
+    assert not made.waits(7) and made.take(8)[0].seconds is None
 
 
 @pytest.mark.parametrize(
