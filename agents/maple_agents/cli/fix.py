@@ -60,7 +60,7 @@ def fix(
     Without JOBID, on a terminal: your last job that failed, where the service remembers one.
 
     Nothing is written without --apply, and nothing submitted without --submit. WORDS stand before the script on the
-    command line of sbatch or qsub.
+    command line of sbatch or qsub. `maple fix` is the same command.
 
     \b
     Examples:
