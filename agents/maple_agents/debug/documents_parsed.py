@@ -57,6 +57,9 @@ def pieces(text: str, kind: str) -> list[Piece]:
 
 def _plain(rows: Iterable[Row]) -> Iterator[Row]:
     for row in rows:
+        if not row.text:
+            yield row
+            continue
         for start in range(0, max(1, min(len(row.text), 40 * LETTERS)), LETTERS):
             text = cleaned(row.text[start : start + LETTERS].encode("utf-8", "replace"))
             yield row._replace(text=" ".join(text.split()))
@@ -65,19 +68,17 @@ def _plain(rows: Iterable[Row]) -> Iterator[Row]:
 def _pieces(rows: Iterable[Row]) -> Iterator[Piece]:
     above: list[tuple[int, str]] = []
     held: list[Row] = []
+    letters = words = 0
     for row in rows:
-        if row.level:
+        full = letters + len(row.text) > LETTERS or not row.text and words >= WORDS
+        if held and (row.level or full):
             yield from _joined(held, above)
-            held = []
+            held, letters, words = [], 0, 0
+        if row.level:
             above = [*(one for one in above if one[0] < row.level), (row.level, row.text)]
         elif row.text:
-            if sum(len(one.text) + 1 for one in held) + len(row.text) > LETTERS:
-                yield from _joined(held, above)
-                held = []
             held.append(row)
-        elif sum(one.text.count(" ") + 1 for one in held) >= WORDS:
-            yield from _joined(held, above)
-            held = []
+            letters, words = letters + len(row.text) + 1, words + row.text.count(" ") + 1
     yield from _joined(held, above)
 
 
@@ -89,7 +90,7 @@ def _joined(held: list[Row], above: list[tuple[int, str]]) -> Iterator[Piece]:
 
 def _markdown(text: str) -> Iterator[Row]:
     fenced = False
-    for row in _underlined(text):
+    for row in _underlined(text, ("=", "-")):
         if _FENCE.match(row.text):
             fenced = not fenced
             continue
@@ -97,10 +98,13 @@ def _markdown(text: str) -> Iterator[Row]:
         yield row._replace(text=found[2], level=len(found[1])) if found else row
 
 
-def _underlined(text: str) -> Iterator[Row]:
-    """Yield the lines; one that has a line of signs below it, as long as itself, is a heading (reST, setext)."""
+def _underlined(text: str, signs: Iterable[str] = ()) -> Iterator[Row]:
+    """Yield the lines; one that has a line of signs below it, as long as itself, is a heading.
+
+    Its level is that of the sign: in setext (Markdown) the order of *signs*, in reST the order in which they come.
+    """
     lines = text.splitlines()
-    order: list[str] = []
+    order = list(signs)
     skipped = False
     for number, line in enumerate(lines, 1):
         if skipped:
@@ -121,29 +125,38 @@ def _underlined(text: str) -> Iterator[Row]:
 
 def _html(text: str) -> Iterator[Row]:
     """Yield the words between tags; what is never closed is text, or nothing."""
-    line, at, level, silent = 1, 0, 0, ""
+    line, at, level = 1, 0, 0
     held: list[str] = []
     while at < len(text):
         start = text.find("<", at)
         start = len(text) if start < 0 else start
-        if not silent:
-            held.append(text[at:start])
-        line_before, line = line, line + text.count("\n", at, start)
+        held.append(text[at:start])
+        begun, line = line, line + text.count("\n", at, start)
         end, closing, name = _tag(text, start)
-        ends = name in _BLOCKS or re.fullmatch(r"h[1-6]", name) is not None
-        if ends and not silent:
-            said = html.unescape("".join(held))
-            begun = line_before if "\n" not in said.strip("\n") else line - said.rstrip().count("\n")
-            yield Row(max(1, begun), " ".join(said.split()), level)
+        heading = re.fullmatch(r"h[1-6]", name) is not None
+        if name in _BLOCKS or heading:
+            said = " ".join(html.unescape("".join(held)).split())
+            yield Row(begun + _blank(text, at, start), said, level)
             if not level:
                 yield Row(line, "")
             held = []
-            level = int(name[1]) if re.fullmatch(r"h[1-6]", name) and not closing else 0
-        if name in _SILENT:
-            silent = "" if closing and silent == name else silent or ("" if closing else name)
+            level = int(name[1]) if heading and not closing else 0
+        if name in _SILENT and not closing:
+            end = _silence(text, name, end)
         line += text.count("\n", start, end)
         at = end
     yield Row(line, " ".join(html.unescape("".join(held)).split()), level)
+
+
+def _blank(text: str, at: int, end: int) -> int:
+    """Return how many lines end before the first word of a piece."""
+    return text.count("\n", at, at + len(text[at:end]) - len(text[at:end].lstrip()))
+
+
+def _silence(text: str, name: str, at: int) -> int:
+    """Return where a script or the like ends, whatever stands in it."""
+    found = re.compile("</" + name, re.IGNORECASE).search(text, at)
+    return found.start() if found is not None else len(text)
 
 
 def _tag(text: str, start: int) -> tuple[int, bool, str]:
