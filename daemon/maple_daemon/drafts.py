@@ -78,10 +78,16 @@ def by_helper(draft: Draft, decision: Decision, in_force: InForce) -> Draft:
     return _answered(draft._replace(how="helper", decision=decision), reply, decision)
 
 
-def record_of(draft: Draft, host: str, version: str, decision: str, partition: str, in_force: InForce) -> Record:
-    """Return the draft as it is kept. A partition that the site does not name is a user's own text."""
+def record_of(
+    draft: Draft, host: str, version: str, decision: str, partition: str, in_force: InForce,
+    proposal: tuple[str, str] | None = None,
+) -> Record:  # fmt: skip
+    """Return the draft as it is kept. A partition that the site does not name is a user's own text.
+
+    *proposal*: of a draft that is the same, where it is known.
+    """
     names = {one.name for one in in_force.site.partitions}
-    change, grounds = _change(draft)
+    change, grounds = ("", "") if draft.hidden_offer else proposal or proposal_of(draft)
     return Record(
         draft.id, version, draft.peer.uid, draft.at, host, draft.peer.pid, draft.peer.started, draft.mode,
         draft.verdict, draft.codes, draft.how, draft.submitted_hash, offered_hash=draft.offered_hash, decision=decision,
@@ -90,11 +96,11 @@ def record_of(draft: Draft, host: str, version: str, decision: str, partition: s
     )  # fmt: skip
 
 
-def _change(draft: Draft) -> tuple[str, str]:
-    """Return what was proposed and on which grounds, "" where a job would not show whether it was made."""
+def proposal_of(draft: Draft) -> tuple[str, str]:
+    """Return which change was proposed and on which grounds, "" for none; of drafts that are the `same` it is too."""
     made = proposed(draft.decision) if draft.decision is not None else None
     long = len(draft.request.submission.script or b"") > MOST_SCRIPT
-    if draft.decision is None or made is None or draft.hidden_offer or long:
+    if draft.decision is None or made is None or long:
         return "", ""
     submission = answers.whole(draft.request.submission)
     return change_of(submission, made), grounds_of(draft.decision, made, draft.revision)

@@ -17,7 +17,7 @@ from maple_submit_filter import frames, learnt
 from maple_submit_filter.job_records import Part, Value, Version
 
 from . import described, reader, versions
-from .drafts import Draft
+from .drafts import Draft, proposal_of
 from .limits import Busy
 from .log import cause, log
 from .remembering import Keeper
@@ -39,6 +39,8 @@ ASK_SECONDS = 5.0
 class Brief(NamedTuple):
     """What a submission is recorded with. *base*: the version's id without regard to files; *decision*: its key.
 
+    *proposal*: change and grounds, as `drafts.proposal_of` has them; None: to be worked out.
+
     *until*: when that is to be looked at again, as `time.monotonic` has it.
     """
 
@@ -46,6 +48,7 @@ class Brief(NamedTuple):
     decision: str
     partition: str
     until: float
+    proposal: tuple[str, str] | None = None
 
 
 class User:
@@ -154,7 +157,7 @@ class Looker:
         told = described.read_told(data["told"])
         version = await self._version(draft, told, user)
         until = time.monotonic() + BRIEF_SECONDS
-        brief = Brief(version, self._shown(draft, data["shown"]), told.partition, until)
+        brief = Brief(version, self._shown(draft, data["shown"]), told.partition, until, proposal_of(draft))
         put(self._briefs, draft.same, brief, MOST_BRIEFS)
         return brief
 

@@ -129,7 +129,9 @@ class Recorder:
             put(self._recent, (uid, draft.id), brief.base, MOST_RECENT)
         version = self._looker.current(uid, brief.base)
         try:
-            record = drafts.record_of(draft, self._host, version, brief.decision, brief.partition, self._in_force())
+            record = drafts.record_of(
+                draft, self._host, version, brief.decision, brief.partition, self._in_force(), brief.proposal
+            )
         except Exception as error:  # this one is not recorded, and the next one counts
             self._early.pop((uid, draft.id), None)
             log().error("not recorded", record=draft.id, why=cause(error))
