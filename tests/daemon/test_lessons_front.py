@@ -100,7 +100,7 @@ def test_what_is_decided_too_late_is_known_the_next_time(cluster: Cluster, stand
     stand.write("job.sh", long)
     stand.configure(socket=cluster.daemon.socket, socket_ms=10, helper="")
     assert submitted(stand).script == long
-    assert cluster.daemon.counted("maple_connections_total").get('how="late"') == 1
+    cluster.until(lambda: cluster.daemon.counted("maple_connections_total").get('how="late"') == 1)
     cluster.until(lambda: cluster.daemon.counted("maple_known_decisions").get("", 0) >= 1)
     stand.configure(socket=cluster.daemon.socket, socket_ms=5000, helper="")
     assert b"# maple: repaired" in submitted(stand).script
