@@ -22,7 +22,8 @@ from .knowledge.entries import Entry
 from .values import Cited, Diagnosis
 
 DEEP = 12  # of the ranking by words that are weighed
-ASKED = 32  # telling words of a failure that are searched
+ASKED = 32  # telling words of a failure that are weighed
+RARE = 10  # of them, the rarest, by which passages are ranked
 UNITS = 1.75  # least weight of the shared words; 1 is a word that one passage alone has
 SHARE = 0.17  # least share of the failure's words, likewise weighed
 OPEN = 0.7  # of both: from there on meaning is asked
@@ -81,12 +82,13 @@ class Library:
 
     def _weighed(self, text: str) -> list[Weighed]:
         asked = [word for word in words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON][:ASKED]
-        among = [number for number, _ in self._words.search(" ".join(asked), DEEP)]
+        holding = {word: self._words.holding(word) for word in asked}
+        rare = sorted((word for word in asked if holding[word]), key=lambda word: len(holding[word]))[:RARE]
+        among = [number for number, _ in self._words.search(" ".join(rare), DEEP)]
         if not among:
             return []
-        whole = math.log(len(self._texts) + 1)
-        weights = {word: math.log((len(self._texts) + 1) / (self._words.count(word) + 0.5)) / whole for word in asked}
-        holding = {word: self._words.holding(word, among) for word in asked}
+        most = len(self._texts) + 1
+        weights = {word: math.log(most / (len(holding[word]) + 0.5)) / math.log(most) for word in asked}
         total = sum(weights.values())
         sums = [(number, sum(weights[word] for word in asked if number in holding[word])) for number in among]
         return [Weighed(number, value, value / total) for number, value in sums]

@@ -52,21 +52,12 @@ class Words:
         )
         return [(number, -value) for number, value in found if number < self._size]
 
-    def count(self, word: str) -> int:
-        """Return how many passages hold a word, in any of its forms."""
+    def holding(self, word: str) -> set[int]:
+        """Return the numbers of the passages that hold a word, in any of its forms."""
         asked = match(word)
-        found = self._rows.execute("SELECT count(*) FROM passages WHERE passages MATCH ?", (asked,)) if asked else None
-        return int(found.fetchone()[0]) if found is not None else 0
-
-    def holding(self, word: str, among: Sequence[int]) -> set[int]:
-        """Return which of the passages *among* hold a word, in any of its forms."""
-        asked = match(word)
-        if not asked or not among:
+        if not asked:
             return set()
-        marks = ",".join("?" * len(among))
-        found = self._rows.execute(
-            "SELECT rowid FROM passages WHERE passages MATCH ? AND rowid IN (%s)" % marks, (asked, *among)
-        )
+        found = self._rows.execute("SELECT rowid FROM passages WHERE passages MATCH ?", (asked,))
         return {number for (number,) in found}
 
 
