@@ -20,6 +20,7 @@ USER = 65534  # nobody: in the epilogue's eyes a user as every other; root is no
 PYTHON = """#!/bin/sh
 # The interpreter of the installation, which this user can read.
 shift 2
+echo "$1" >>%s
 exec /usr/bin/python3 -I -c 'import runpy, sys
 sys.path[:0] = %s
 runpy.run_module(sys.argv.pop(1), run_name="__main__", alter_sys=True)' "$@"
@@ -44,7 +45,9 @@ class EndingLab(Lab):
         assert entry in text
         text = text.replace(entry, "echo nobody:x:%d:%d::%s:/bin/sh" % (USER, USER, home))
         self._file("etc/epilog_maple", text, 0o755)
-        self._file("etc/python", PYTHON % json.dumps(PATHS), 0o755)
+        self._file("etc/python", PYTHON % (self.directory + "/runs", json.dumps(PATHS)), 0o755)
+        self._file("runs", "")
+        os.chown(self.directory + "/runs", USER, USER)
         self._file("etc/diagnose.conf", "PYTHON=%spython\n" % etc)
         with open(etc + "slurm.conf", encoding="utf-8") as file:
             bare = file.read()
@@ -67,7 +70,8 @@ def lab() -> Iterator[EndingLab]:
 
 @pytest.fixture
 def work(lab: EndingLab) -> Iterator[str]:
-    """A folder of the user's, and a state folder in which nothing lies."""
+    """A folder of the user's, a home in which nothing lies, and an interpreter that was not started yet."""
+    os.truncate(lab.directory + "/runs", 0)
     folder = lab.directory + "/work"
     os.mkdir(folder)
     os.chown(folder, USER, USER)
@@ -103,6 +107,12 @@ def listed(lab: EndingLab, *words: str) -> list[str]:
     return done.stdout.split()
 
 
+def runs(lab: EndingLab) -> int:
+    """How often the interpreter was started."""
+    with open(lab.directory + "/runs", encoding="utf-8") as file:
+        return len(file.readlines())
+
+
 def found(lab: EndingLab) -> dict[str, str]:
     """Every file below the user's home, with what it holds."""
     files = {}
@@ -119,6 +129,7 @@ def test_a_job_that_failed_leaves_its_diagnosis_to_its_owner(lab: EndingLab, wor
     name = ".local/state/maple/diagnoses/%s.json" % job
     files = found(lab)
     assert [one for one in files if "diagnoses" in one] == [name]
+    assert runs(lab) == 1
     told = json.loads(files[name])["told"]
     assert told["cause"]["class"] == "missing_python_module" and (told["state"], told["exit_code"]) == ("failed", 1)
     assert told["evidence"][0]["text"] == "ModuleNotFoundError: No module named 'nosuchmodule'"
@@ -138,7 +149,7 @@ def test_a_job_that_failed_leaves_its_diagnosis_to_its_owner(lab: EndingLab, wor
 def test_a_job_that_ran_well_or_was_cancelled_leaves_nothing(lab: EndingLab, work: str, script: str) -> None:
     """Not even a folder."""
     ran(lab, work, script)
-    assert found(lab) == {} and os.listdir(lab.directory + "/home") == []
+    assert found(lab) == {} and os.listdir(lab.directory + "/home") == [] and runs(lab) == 0
 
 
 def test_nothing_is_done_for_root_or_where_it_is_not_switched_on(lab: EndingLab, work: str) -> None:
@@ -153,7 +164,7 @@ def test_nothing_is_done_for_root_or_where_it_is_not_switched_on(lab: EndingLab,
     os.rename(conf, conf + ".off")
     ran(lab, work, FAILS)
     os.rename(conf + ".off", conf)
-    assert found(lab) == {}
+    assert found(lab) == {} and runs(lab) == 0
 
 
 def test_links_in_the_user_s_home_lead_nowhere(lab: EndingLab, work: str) -> None:
