@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cache, lru_cache
+from functools import lru_cache
 
 from .knowledge.entries import Entry
-from .knowledge.loading import compiled, literals
+from .knowledge.literals import literals
+from .knowledge.loading import compiled
 from .reading import bare
 from .values import Event, Evidence
 
@@ -91,10 +92,5 @@ def _searched(pattern: str, text: str) -> bool:
 
 def _possible(pattern: str, text: str) -> bool:
     """Return False where no line of *text* can match: an expression is dear, a literal is not."""
-    wanted = _wanted(pattern)
+    wanted = literals(pattern)
     return not wanted or any(one in text for one in wanted)
-
-
-@cache
-def _wanted(pattern: str) -> tuple[str, ...]:
-    return () if compiled(pattern).flags & re.IGNORECASE else tuple(literals(pattern))

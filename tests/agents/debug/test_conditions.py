@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.debug.knowledge.conditions import checked, holds
-from maple_agents.debug.knowledge.loading import compiled, literals
+from maple_agents.debug.knowledge.literals import literals
+from maple_agents.debug.knowledge.loading import compiled
 
 FACTS = {
     "job.state": "timeout",

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from functools import cache
-from typing import Any
 
 from ...repository.tables import paths, read
 from .entries import Entry, Family
+from .literals import literals
 
 KIND = "knowledge"
-SHORTEST = 4  # letters of a literal that is worth searching for in a line
 RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day
 
 
@@ -36,53 +35,9 @@ def anchors(known: Mapping[str, Entry]) -> tuple[bytes, ...]:
     return tuple(sorted(one.encode() for one in wanted))
 
 
-def _rare(pattern: str) -> set[str]:
+def _rare(pattern: str) -> frozenset[str]:
     found = literals(pattern)
-    return found if found and min(map(len, found)) >= RARE else set()
-
-
-def literals(pattern: str) -> set[str]:
-    """Return literals one of which stands in every text that *pattern* matches; none where that cannot be promised."""
-    from re import _parser as parser  # type: ignore[attr-defined]  # of CPython 3.11 and later
-
-    return _best(list(parser.parse(pattern))) or set()
-
-
-def _best(tree: list[Any]) -> set[str] | None:
-    """Return the choice whose shortest literal is longest; None: nothing can be promised."""
-    choices = [choice for choice in _choices(tree) if choice and min(map(len, choice)) >= SHORTEST]
-    return max(choices, key=lambda choice: (min(map(len, choice)), -len(choice)), default=None)
-
-
-def _choices(tree: list[Any]) -> Iterator[set[str]]:
-    text = ""
-    for operator, argument in tree:
-        name = str(operator)
-        if name == "LITERAL":
-            text += chr(argument)
-            continue
-        if text:
-            yield {text}
-            text = ""
-        yield from _inside(name, argument)
-    if text:
-        yield {text}
-
-
-def _inside(name: str, argument: Any) -> Iterator[set[str]]:
-    if name == "SUBPATTERN":
-        best = _best(list(argument[-1]))
-    elif name == "BRANCH":
-        parts = [_best(list(one)) for one in argument[1]]
-        best = set().union(*(part or set() for part in parts)) if all(parts) else None
-    elif name in ("MAX_REPEAT", "MIN_REPEAT", "POSSESSIVE_REPEAT") and argument[0] >= 1:
-        best = _best(list(argument[2]))
-    elif name == "ATOMIC_GROUP":
-        best = _best(list(argument))
-    else:
-        best = None
-    if best:
-        yield best
+    return found if found and min(map(len, found)) >= RARE else frozenset()
 
 
 def compiled(pattern: str) -> re.Pattern[str]:
