@@ -58,8 +58,9 @@ class Clock:
         return self._moment(found) if found else None
 
     def month_day(self, day: str, clock: str) -> Moment | None:
-        """Return the time of glog: `1121`, `00:32:33.234761164`."""
-        return self._of(self._year(int(day[:2]), int(day[2:])), int(day[:2]), int(day[2:]), clock)
+        """Return the time of glog: `1121` or, as torch writes it, `317`; `00:32:33.234761164`."""
+        month, number = int(day[:-2]), int(day[-2:])
+        return self._of(self._year(month, number), month, number, clock)
 
     def _moment(self, found: re.Match[str]) -> Moment | None:
         said = {name: value for name, value in found.groupdict().items() if value}

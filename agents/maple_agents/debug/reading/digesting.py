@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import lru_cache
 
 from ..values import Digest, LogFile, Place
 from .limits import USUAL, Limits
@@ -22,7 +23,7 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
 
     Nothing is raised for what a file holds or is: see `Stream.wrong`. Files are read once, from beginning to end.
     """
-    search = Search(anchors)
+    search = _search(tuple(anchors))
     if len(logs) > FEW:  # of very many files the ends may be shorter
         limits = limits._replace(
             head=max(60, limits.head * FEW // len(logs)), tail=max(200, limits.tail * FEW // len(logs))
@@ -40,6 +41,12 @@ def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits 
         sum(one.progress for one in stories), _last_progress(stories),
         next((one.ended_well for one in stories if one.ended_well), ""),
     )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _search(anchors: tuple[bytes, ...]) -> Search:
+    """Return the search for *anchors*: built in tens of milliseconds, and the same for every log."""
+    return Search(anchors)
 
 
 def _with_ranks(logs: Sequence[LogFile]) -> Iterator[LogFile]:

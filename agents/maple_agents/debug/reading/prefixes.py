@@ -19,7 +19,7 @@ _BRACKETED = re.compile(
     r"|\[(?:[\w.-]+@)?\d+,(?P<tagged>\d{1,6})\](?:<\w+>)?:"
     r"|\[(?P<numbered>\d{1,6})\]<std\w+>:?"
     r"|\[(?:default|worker|trainer|agent|role|proc|local_rank)[ :_=]?(?P<local>\d{1,4})\](?::|[ ])"
-    r"|\[(?P<glog>[IWEFD])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) (?P<source>[^\]\s]+)\][ ]?"
+    r"|\[(?P<glog>[IWEFD])(?P<day>\d{3,4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) (?P<source>[^\]\s]+)\][ ]?"
     r"|\[(?P<glog_short>[IWEFD]) (?P<origin>[\w./-]+:\d+)\][ ]?"
     rf"|\[(?P<host>{HOST}|localhost):(?P<pid>\d+)(?::\d+)?\][ ]?"
     r"|\[(?:[\w/.-]+\.(?:py|cpp|cc|cu|h|hpp)|[\w.]+):\d+(?::[\w<>.]+)*\][ ]?"
@@ -27,7 +27,7 @@ _BRACKETED = re.compile(
     re.I,
 )
 _GLOG = re.compile(
-    r"(?P<glog>[IWEF])(?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) (?P<source>[^\]\s]+)\][ ]?"
+    r"(?P<glog>[IWEF])(?P<day>\d{3,4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)\s+(?P<pid>\d+) (?P<source>[^\]\s]+)\][ ]?"
 )
 _SPELLED = re.compile(r"\(?rank[ _]?(?P<rank>\d{1,6})(?:\)?:[ ]|\)[ ])", re.I)
 _NCCL = re.compile(rf"(?P<host>{HOST}|localhost):(?P<pid>\d+):\d+ (?:\[(?P<device>\d+)\] )?")

@@ -20,7 +20,7 @@ from .prefixes import Labels, Prefix, labels, node_said, prefix
 from .progress import bar, ended_well, is_progress
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
-from .units import Assembler, Line, Unit
+from .units import ASIDE, Assembler, Line, Unit
 
 HEAD, TAIL = 20, 40
 NOT_UNDERSTOOD = "could not be understood, which is a mistake of Maple's"
@@ -220,8 +220,12 @@ def _tail(lines: Sequence[Line], total: int) -> list[Line]:
 
 
 def _last_words(story: Story, lines: list[Line], total: int) -> str:
-    """Return the line among the last 15 that says that all is done, if no error stands behind it; "" for none."""
+    """Return the line among the last 15 that says that all is done, if no error stands behind it; "" for none.
+
+    What a thread beside the main one raised is none: Python's exit status does not know of it.
+    """
     last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
-    worst = max((unit.lines[-1].number for unit in story.units if unit.severity >= Severity.ERROR), default=0)
+    bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside]
+    worst = max((unit.lines[-1].number for unit in bad if not unit.told.words.startswith(ASIDE)), default=0)
     said = ended_well([line.words for line in last if line.number > worst])
     return next(shown_lines([said])) if said else ""

@@ -26,6 +26,7 @@ _RULER = re.compile(r"\s*([-=*#~_!])\1{19,}\s*$")
 _FIELD = re.compile(r"\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _FAULT = re.compile(r'\s+File "(?P<file>[^"]*)", line (?P<line>\d+) in ')
 AT_MOST, PLAIN, LOOSE, FAR, OPEN = 400, 30, 4, 400, 64
+ASIDE = "Exception in thread "
 
 
 @dataclass(slots=True)
@@ -54,6 +55,7 @@ class Unit:
     at: tuple[float, bool] | None = None
     loose: int = 0
     frames: list[tuple[str, int]] = field(default_factory=list)
+    aside: bool = False  # of a thread beside the main one: a program goes on, and ends well, without it
 
     @property
     def told(self) -> Line:
@@ -135,6 +137,7 @@ class Assembler:
 
     def _open(self, voice: Voice, line: Line, group: bool) -> None:
         unit = Unit([line], self._caught(voice, line), traceback=Traceback())
+        unit.aside = voice.before is not None and voice.before.words.startswith(ASIDE)
         if voice.chains and voice.last is not None:
             unit.chained = voice.last.chained + 1
             if voice.connector is not None:
