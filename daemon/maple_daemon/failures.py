@@ -43,7 +43,8 @@ class Failures:
     async def start(self) -> None:
         """Hold what the store knows, unless it is slow, and go on."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._renew(), START_SECONDS)
+            async with asyncio.timeout(START_SECONDS):
+                await self._renew()
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:

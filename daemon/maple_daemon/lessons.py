@@ -46,7 +46,8 @@ class Lessons:
     async def start(self) -> None:
         """Hold what is known already, unless the store is slow, and go on."""
         with contextlib.suppress(TimeoutError):
-            await asyncio.wait_for(self._renew(), START_SECONDS)
+            async with asyncio.timeout(START_SECONDS):
+                await self._renew()
         self._task = asyncio.create_task(self._work())
 
     async def stop(self) -> None:

@@ -162,14 +162,24 @@ class Looker:
         return brief
 
     async def _ask(self, draft: Draft, wanted: tuple[str, ...] | None = None) -> dict[str, Any] | None:
-        assert self._workers is not None
         decision = learnt.pack(draft.decision) if draft.decision is not None and wanted is None else b""
         question = reader.Question(frames.pack_request(draft.request), decision, wanted)
         with contextlib.suppress(Busy, ValueError):
-            answer = await self._workers.decide(draft.peer.uid, reader.pack(question))
-            told: dict[str, Any] | None = json.loads(answer.learnt) if answer.learnt else None
+            learned = await self._read_by_process(draft.peer.uid, reader.pack(question))
+            told: dict[str, Any] | None = json.loads(learned) if learned else None
             return told
         return None
+
+    async def _read_by_process(self, uid: int, question: bytes) -> bytes:
+        """Return what the process says, b"" for nothing. One that was replaced meanwhile leaves it to the next."""
+        workers = None
+        while workers is not self._workers and self._workers is not None:
+            workers = self._workers
+            asked = workers.decide(uid, question)
+            await asyncio.wait({asked})  # so that its being cancelled, with its process, does not cancel us
+            if not asked.cancelled():
+                return asked.result().learnt
+        return b""
 
     async def _version(self, draft: Draft, told: versions.Told, user: User) -> str:
         """Return the id of the version, written if it is new; only what changed is read."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import queue
 import random
 import threading
@@ -36,7 +37,7 @@ class Keeper:
     def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
         self._open_store, self._complain, self._retry = open_store, complain, retry
         self._held, self._counting = 0, threading.Lock()  # bytes of changes that wait
-        self._line = Line(MOST_WAITING)
+        self._line, self._ending = Line(MOST_WAITING), False
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
         self._thread.start()
 
@@ -81,17 +82,22 @@ class Keeper:
 
         try:
             self._line.put(job)
-            return await asyncio.wait_for(answer, seconds)
-        except (queue.Full, asyncio.TimeoutError):
+            async with asyncio.timeout(seconds):  # `wait_for` of Python 3.11 may lose that it was cancelled
+                return await answer
+        except (queue.Full, TimeoutError):
             return None
 
-    def close(self) -> None:
-        """Do what was asked for, then end. Waits five seconds at most."""
-        try:
-            self._line.end()
-        except queue.Full:
-            return
-        self._thread.join(5)
+    def close(self, seconds: float = 5.0) -> None:
+        """Do what was asked for, then end. Waits so many seconds at most."""
+        self.end()
+        self._thread.join(seconds)
+
+    def end(self) -> None:
+        """Let the thread end behind all that was asked for, without waiting for it."""
+        if not self._ending:
+            self._ending = True
+            with contextlib.suppress(queue.Full):
+                self._line.end()
 
     def _work(self) -> None:
         store, broken = self._opened(), time.monotonic()  # before it is needed, and what is wrong is said at the start

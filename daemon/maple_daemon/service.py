@@ -35,6 +35,8 @@ from .store.protocol import Gone, Store
 from .watching import Watching
 from .workers import Workers
 
+# With a second for answers, two for what is looked at and two for events less than the ten that systemd waits.
+CLOSE_SECONDS = 3.5
 STORE_SECONDS = 0.02  # that an answer may wait for the store
 
 
@@ -122,8 +124,11 @@ class Service:
             await self.lessons.stop()
         if self.failures is not None:
             await self.failures.stop()
+        until = time.monotonic() + CLOSE_SECONDS
         for keeper in self.keepers:
-            keeper.close()
+            keeper.end()  # both work on while one is waited for
+        for keeper in self.keepers:
+            keeper.close(max(0.0, until - time.monotonic()))
         if self._page is not None:
             self._page.close()
 

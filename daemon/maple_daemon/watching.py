@@ -28,7 +28,7 @@ from .store.mounts import on_network
 SCAN = 5.0  # seconds between two looks where nothing wakes us, as on network file systems
 QUIET = 0.02  # seconds after a wake-up, for what comes with it; a long look is followed by a longer rest
 STORE_SECONDS = 20.0
-STOP_SECONDS = 3.0
+STOP_SECONDS = 2.0
 PATIENCE = 120.0  # seconds that the word about a submission waits for its record
 MOST_RECENT = 10_000  # outcomes that are compared with what comes later
 

@@ -123,10 +123,11 @@ class Workers:
         """Have one submission decided; return whether the process can take another."""
         frame, answer = await self._next()
         try:
-            decided = await asyncio.wait_for(_exchange(process, frame), self._seconds)
-        except (OSError, asyncio.IncompleteReadError, asyncio.TimeoutError) as error:
+            async with asyncio.timeout(self._seconds):  # `wait_for` of Python 3.11 may lose that it was cancelled
+                decided = await _exchange(process, frame)
+        except (OSError, asyncio.IncompleteReadError) as error:  # a `TimeoutError` is an `OSError`
             await _end(process)
-            late = isinstance(error, asyncio.TimeoutError) or process.returncode == -signal.SIGALRM
+            late = isinstance(error, TimeoutError) or process.returncode == -signal.SIGALRM
             _settle(answer, Decided(b"", False, late))
             return False
         except asyncio.CancelledError:
