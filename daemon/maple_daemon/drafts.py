@@ -65,8 +65,7 @@ def draft_of(
     seconds: float,
 ) -> Draft:  # fmt: skip
     """Return what was heard."""
-    mode = answers.mode_of(request, in_force.policy, peer.gids)
-    empty = Draft(request, peer, handled.how, handled.key, decision, "", "", "", (), mode, at, seconds)
+    empty = Draft(request, peer, handled.how, handled.key, decision, "", "", "", (), handled.mode, at, seconds)
     made = empty._replace(earlier=handled.earlier, revision=in_force.facts)
     return _answered(made, handled.reply, decision)
 

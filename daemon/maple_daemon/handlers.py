@@ -28,6 +28,7 @@ LEAST_DEADLINE, MOST_DEADLINE = 0.01, 5.0  # seconds; a front that says nothing 
 USUAL_DEADLINE = 0.05
 MOST_FINDINGS = 200  # that a helper may tell of
 AT_ONCE = 64 << 10  # bytes of script and decision that are gone through on the loop: a few milliseconds
+DIRECTIVES_AT_ONCE = 1 << 10  # bytes of a script of nothing but directives of PBS: a few milliseconds, too
 
 
 class Forged(Exception):
@@ -54,13 +55,14 @@ class News(Protocol):
 class Handled(NamedTuple):
     """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off" or "late".
 
-    Where it is late there is no reply. *earlier*: what of earlier jobs the reply was made with.
+    Where it is late there is no reply. *earlier*: what of earlier jobs the reply was made with. *mode*: in force.
     """
 
     reply: Reply | None
     how: str
     key: bytes = b""
     earlier: Earlier | None = None
+    mode: str = ""
 
 
 class Handler:
@@ -85,7 +87,9 @@ class Handler:
         if request.submission.uid != peer.uid:
             raise Forged("uid %d says it is %d" % (peer.uid, request.submission.uid))
         began = time.monotonic()
-        handled, decision = await self._handled(request, frame, peer)
+        mode = await self._mode(request, peer)
+        handled, decision = await self._handled(request, frame, peer, mode)
+        handled = handled._replace(mode=mode)
         seconds = time.monotonic() - began
         self.heard(request, peer, handled, decision, seconds)
         handled = self._telling(request, peer, handled, decision, seconds)
@@ -102,7 +106,7 @@ class Handler:
             return handled
         if not _is_read(request) or seconds * 1000 >= _patience(request):
             return handled
-        if answers.mode_of(request, self.in_force.policy, peer.gids) == "observe":
+        if handled.mode == "observe":
             return handled
         says = handled.reply.say
         return handled._replace(reply=handled.reply._replace(say=self.news.line(peer.uid, says) + says))
@@ -114,8 +118,14 @@ class Handler:
             return handled
         return handled._replace(reply=handled.reply._replace(read=wish.record, read_unless=wish.unless))
 
-    async def _handled(self, request: Request, frame: bytes, peer: Peer) -> tuple[Handled, Decision | None]:
-        mode = answers.mode_of(request, self.in_force.policy, peer.gids)
+    async def _mode(self, request: Request, peer: Peer) -> str:
+        """Return the mode in force. Where it goes by partition, all directives are read: of many not on the loop."""
+        given = request, self.in_force.policy, peer.gids
+        if not self.in_force.policy.partitions or len(request.submission.script or b"") <= DIRECTIVES_AT_ONCE:
+            return answers.mode_of(*given)
+        return await asyncio.get_running_loop().run_in_executor(self._aside, answers.mode_of, *given)
+
+    async def _handled(self, request: Request, frame: bytes, peer: Peer, mode: str) -> tuple[Handled, Decision | None]:
         if mode == "off" or request.submission.script is None:
             return Handled(Reply(request.nonce, request.hash), "off"), None
         key = key_of(request, peer.uid, self.in_force.facts)

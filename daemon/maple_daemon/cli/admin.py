@@ -246,7 +246,7 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool) ->
 
     From the audit lines of an installation: users, verdicts, rules, time taken. From the memory of the service: rules
     and partitions, what was done, and how those jobs ended, in whole days; no user is in it. Without --prefix and
-    --config it is the memory that /etc/maple/daemon.toml names.
+    --config it is the memory that the installation's own daemon.toml names, else /etc/maple/daemon.toml.
     """
     from ..install.report import facts_of, gather, table
     from .memory_admin import report_of_memory
