@@ -16,6 +16,8 @@ from maple_submit_filter import frames
 from maple_submit_filter.frames import Reply, Request
 from maple_submit_filter.submission import Submission
 
+from tests.daemon.leftovers import goes_with_us
+
 WRONG = b"""#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
@@ -46,6 +48,7 @@ class Daemon:
 
     def __init__(self, conf: str = "", **settings: object) -> None:
         self.folder = tempfile.mkdtemp(prefix="maple-daemon-", dir="/tmp")  # the path of a socket has to be short
+        goes_with_us(self.folder)
         self.socket, self.store = self.folder + "/sock", self.folder + "/memory.db"
         self.metrics, self.log = self.folder + "/metrics", self.folder + "/log"
         told: dict[str, object] = {
