@@ -125,12 +125,15 @@ def test_no_question_tells_one_user_of_another(own: Broken) -> None:
     names |= {one[key] for one in theirs for key in ("id", "version", "decision", "job")}
     names = {name for name in names if name}
     assert len(names) >= 8
+    nobodys = {name: hashlib.sha256(name.encode()).hexdigest()[: len(name)] for name in sorted(names)}
+    keys = ("version", "lineage", "record", "decision", "job", "id", "uid", "parent")
     for question in (*queries._QUESTIONS, "reading"):
-        for key in ("version", "lineage", "record", "decision", "job", "id", "uid", "parent"):
-            for name in sorted(names):
-                nobodys = hashlib.sha256(name.encode()).hexdigest()[: len(name)]
-                asked, blind = ({"ask": question, key: one, "scripts": True} for one in (name, nobodys))
-                assert wants(own, BOB, asked) == wants(own, BOB, blind), (question, key)
+        asked = [
+            {"ask": question, key: one, "scripts": True} for key in keys for pair in nobodys.items() for one in pair
+        ]
+        told = as_user(BOB, lambda asked=asked: [ask(own, one) for one in asked])  # one process: to fork is dear here
+        for real, blind, about in zip(told[::2], told[1::2], asked[::2]):
+            assert real == blind, about
         mine = json.dumps(wants(own, BOB, {"ask": question, "uid": ALICE, "limit": 500}))
         assert not any(name in mine for name in names)
     assert wants(own, ALICE, {"ask": "version", "version": versions[0]["id"]})["found"]["script"]
