@@ -13,6 +13,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any, Callable, Optional
 
 import pytest
@@ -168,7 +169,7 @@ def test_it_is_bounded_and_yields_to_everybody(place: Place) -> None:
     assert limits == {"CPU": 2, "AS": 64 << 20, "CORE": 0, "FSIZE": 0, "NPROC": 0, "NOFILE": 64}
     assert told["nice"] == min(19, os.getpriority(os.PRIO_PROCESS, 0) + 10)
     assert 0 < told["alarm"] <= 30
-    ours = {signal.SIGPIPE, signal.SIGXFSZ}  # Python's own
+    ours = {signal.SIGPIPE, signal.SIGXFSZ, 32, 33}  # Python's own, and those that glibc keeps for its threads
     assert told["blocked"] == 0 and not told["ignored"] & ~sum(1 << (number - 1) for number in ours)
     assert told["no_new_privileges"] == "1" and told["umask"] == "0077"
 
@@ -231,9 +232,16 @@ def test_the_caller_s_way_with_ended_children_is_kept(place: Place, how: str) ->
     assert place.children.next() is not None
 
 
+def new_children(known: set[str]) -> set[str]:
+    """Return the children of this process that are not among *known*."""
+    found = Path("/proc/self/task/%d/children" % os.getpid()).read_text("ascii").split()
+    return set(found) - known
+
+
 def test_a_caller_hears_of_one_ended_child(place: Place) -> None:
     """The submission itself; whoever keeps orphans hears of the other."""
     heard: list[int] = []
+    own = new_children(set())  # what other tests of this process have started
     before = signal.signal(signal.SIGCHLD, lambda number, frame: heard.append(number))
     try:
         place.stand.run(True, ["job.sh"])
@@ -243,8 +251,7 @@ def test_a_caller_hears_of_one_ended_child(place: Place) -> None:
     finally:
         signal.signal(signal.SIGCHLD, before)
     assert len(heard) == 1
-    with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+    assert not new_children(own)
 
 
 _NO_IDS = ("../../x", "ABCDEF", "0" * 65, "-c", "a b", "0\0")
