@@ -6,6 +6,7 @@ import os
 import signal
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -23,7 +24,8 @@ time.sleep(600)
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
 def test_daemon_and_folder_go_with_the_process_that_made_them(number: int) -> None:
     """However that ends."""
-    with subprocess.Popen([sys.executable, "-c", RUN], stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as run:
+    own = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "cwd": Path(__file__).parents[2]}
+    with subprocess.Popen([sys.executable, "-c", RUN], **own) as run:
         assert run.stdout is not None
         pid, folder = run.stdout.readline().decode().split()
         assert os.path.exists(folder) and os.path.exists("/proc/" + pid)
