@@ -17,6 +17,7 @@ from maple_submit_filter.records import host
 
 from tests.daemon.serving import Daemon, receive, request
 
+FIRST = 4710  # the next job has the number above
 SALT = "00112233445566778899aabbccddeeff"
 
 
@@ -39,7 +40,7 @@ class Cluster:
         self.daemon = Daemon(
             spool=self.spool, per_user={"rate": 100000, "burst": 100000, "connections": 500}, **settings
         ).start()
-        self.number = 4710
+        self.number = FIRST
 
     def submit(self, script: bytes, may_ask: bool = True, uid: int = os.getuid(), **said: object) -> Job:
         """Submit as a process that becomes sbatch would; *said*: words and paths of the submission that are others."""
