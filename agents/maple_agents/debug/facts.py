@@ -8,9 +8,9 @@ from maple_submit_filter.decide import Decision
 from maple_submit_filter.launch import LaunchPlan
 
 from .knowledge.conditions import Fact
+from .reading.opening import EMPTY
 from .values import Case, Digest, Ended, Severity
 
-EMPTY = "is empty"  # as `reading` says it: a log that was read, and holds nothing
 FEW_LINES = 60  # a log of so few ordinary lines may be one that hung in silence
 _BACKEND = re.compile(rb"""(?:backend[=\s"']+|BACKEND=["']?)(nccl|gloo|mpi|ccl|xccl|hccl)\b""", re.I)
 

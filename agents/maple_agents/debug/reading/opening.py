@@ -17,6 +17,7 @@ from .limits import Limits
 
 GZIP = b"\x1f\x8b"
 BOMS = {codecs.BOM_UTF16_LE: "utf-16-le", codecs.BOM_UTF16_BE: "utf-16-be", codecs.BOM_UTF8: ""}
+EMPTY = "is empty"  # what is said of a log that was read, and holds nothing
 FLAGS = os.O_RDONLY | os.O_NONBLOCK | os.O_NOCTTY | os.O_CLOEXEC
 _KINDS = {stat.S_IFDIR: "is a directory", stat.S_IFIFO: "is a pipe", stat.S_IFSOCK: "is a socket"}
 
@@ -107,7 +108,7 @@ def opened(path: str) -> Opened:
     except (OSError, ValueError) as error:
         return Opened(path, _said(error))
     known = os.fstat(fd)
-    return Opened(path, "" if known.st_size else "is empty", 0, known.st_mtime, known.st_size, fd)
+    return Opened(path, "" if known.st_size else EMPTY, 0, known.st_mtime, known.st_size, fd)
 
 
 def _regular(path: str) -> int:
