@@ -34,7 +34,7 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
         return Diagnosis(case, (_none(digest),), _told(cascade))
     causes = tuple(
         replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
-        for one in _causes(rows, known, given)
+        for one in _causes(rows, known)
     )
     if not causes:
         return Diagnosis(case, (UNKNOWN,), _told(cascade), excerpt=excerpt(digest, found, known))
@@ -72,7 +72,7 @@ def _died(one: Ranked, digest: Digest) -> bool:
     )
 
 
-def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
+def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry]) -> Iterable[Cause]:
     once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
     for place, one in enumerate([one for one in rows if once[one.cause] is one][:MOST_CAUSES]):
         behind = next((other.score for other in rows if other.cause != one.cause), 0.0)
