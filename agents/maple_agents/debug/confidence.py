@@ -10,8 +10,5 @@ STEPS = ((0.0, 0.15), (2.0, 0.35), (4.0, 0.55), (5.0, 0.7), (6.0, 0.85), (8.0, 0
 
 def confidence(score: float, lead: float) -> float:
     """Return the share of answers of this kind that were right; *lead*: how far the next cause's score is behind."""
-    return _at(STEPS, score + min(lead, 2.0) / 2)
-
-
-def _at(steps: tuple[tuple[float, float], ...], value: float) -> float:
-    return steps[max(0, bisect_right([least for least, _ in steps], value) - 1)][1]
+    value = score + min(lead, 2.0) / 2
+    return STEPS[max(0, bisect_right([least for least, _ in STEPS], value) - 1)][1]
