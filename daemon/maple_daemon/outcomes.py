@@ -1,7 +1,7 @@
 """From the scheduler's own words to an `Outcome`: one table for hooks, commands and libraries.
 
 The words are read by the schedulers' adapters (`slurm_jobs.ending`: the states of squeue(1), job state codes;
-`pbs_jobs.ending`: Exit_status and substate of PBS's job attributes); here stands what Maple calls them.
+`pbs_jobs.ending`: Exit_status and substate of PBS's job attributes); what Maple calls them stands in `states`.
 """
 
 from __future__ import annotations
@@ -12,30 +12,11 @@ from collections.abc import Mapping
 
 from maple_agents.schedulers import pbs_jobs, slurm_jobs
 from maple_agents.schedulers.protocol import Ending, EndReason, Job, JobState
+from maple_agents.schedulers.states import GOING_ON, OF_REASON, OF_STATE
 from maple_submit_filter.job_records import Outcome
 
 from .events import Ended
 
-OF_REASON = {
-    EndReason.COMPLETED: "completed",
-    EndReason.EXITED: "failed",
-    EndReason.SIGNALLED: "failed",
-    EndReason.CANCELLED: "cancelled",
-    EndReason.WALLTIME: "timeout",
-    EndReason.MEMORY: "out-of-memory",
-    EndReason.LIMIT: "timeout",  # processor time, or Slurm's --deadline
-    EndReason.NODE: "node-failed",
-    EndReason.PREEMPTED: "preempted",
-    EndReason.NOT_STARTED: "failed",
-    EndReason.UNKNOWN: "unknown",
-}
-OF_STATE = {
-    JobState.QUEUED: "pending",
-    JobState.HELD: "pending",
-    JobState.RUNNING: "running",
-    JobState.EXITING: "running",
-}
-GOING_ON = frozenset(("pending", "running", "requeued"))
 _ENDS_OF_A_KILL = (9, 15)  # signals that scancel, qdel, a limit and a program send: without a state word, who knows
 
 

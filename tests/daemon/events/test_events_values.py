@@ -10,6 +10,7 @@ import subprocess
 
 import pytest
 from maple_agents.schedulers.protocol import Ending, EndReason, Job, JobState
+from maple_agents.schedulers.states import OF_REASON
 from maple_daemon import join, outcomes, polling
 from maple_daemon.events import BadEvent, Ended, Submitted, ended, submitted
 from maple_submit_filter.job_records import STATES, Outcome, Record, Version
@@ -127,7 +128,7 @@ def test_the_schedulers_words_have_one_meaning(event: dict[str, str], state: str
 
 def test_every_reason_has_a_state() -> None:
     """None is left out of the table."""
-    assert set(outcomes.OF_REASON) == set(EndReason) and set(outcomes.OF_REASON.values()) <= set(STATES)
+    assert set(OF_REASON) == set(EndReason) and set(OF_REASON.values()) <= set(STATES)
 
 
 @pytest.mark.parametrize(
