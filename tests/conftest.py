@@ -13,7 +13,8 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:  # `tests.lab` is imported as a package from the checkout
     sys.path.insert(0, ROOT)
 
-from tests.lab import GPU2X2, GPU4, Lab, LabError, Shape  # noqa: E402
+from tests.lab import GPU2X2, GPU4, Lab, Shape  # noqa: E402
+from tests.wanted import up  # noqa: E402
 
 settings.register_profile("maple", deadline=None)  # nothing is timed in an assertion: machines are busy
 settings.load_profile("maple")
@@ -26,7 +27,7 @@ def lab_of() -> Iterator[Callable[[Shape], Lab]]:
 
     def get(shape: Shape) -> Lab:
         if shape not in running:
-            running[shape] = _started(shape)
+            running[shape] = up(Lab(shape))
         return running[shape]
 
     yield get
@@ -44,13 +45,3 @@ def lab(lab_of: Callable[[Shape], Lab]) -> Lab:
 def small_lab(lab_of: Callable[[Shape], Lab]) -> Lab:
     """A lab of two nodes with two GPUs each."""
     return lab_of(GPU2X2)
-
-
-def _started(shape: Shape) -> Lab:
-    """Start a lab. Where it cannot start, tests are skipped on a person's machine and fail in CI."""
-    try:
-        return Lab(shape).start()
-    except LabError as error:
-        if os.environ.get("CI", "").lower() in ("", "0", "false"):
-            pytest.skip(str(error))
-        pytest.fail(str(error), pytrace=False)

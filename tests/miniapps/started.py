@@ -15,6 +15,8 @@ from typing import Any, Iterator, Mapping, NamedTuple, Sequence
 
 import pytest
 
+from tests.wanted import missing
+
 ROOT = Path(__file__).parents[2]
 APPS = ROOT / "miniapps" / "maple_miniapps"
 VENV = Path(os.environ.get("MAPLE_HEAVY_VENV") or ROOT / "build" / "heavy-venv")
@@ -140,7 +142,4 @@ def frameworks() -> Path:
     """Return the folder of torchrun and the others. Where it is missing, skip on a person's machine and fail in CI."""
     if (VENV / "bin" / "torchrun").exists():
         return VENV / "bin"
-    says = f"tests/miniapps/venv.sh makes {VENV}"
-    if os.environ.get("CI", "").lower() in ("", "0", "false"):
-        pytest.skip(says)
-    pytest.fail(says, pytrace=False)
+    missing(f"tests/miniapps/venv.sh makes {VENV}")

@@ -16,7 +16,8 @@ from maple_agents.debug.finding import by_job
 from maple_agents.debug.values import Case
 from maple_submit_filter.decide import decide
 
-from tests.lab import GPU2X2, Lab, LabError
+from tests.lab import GPU2X2, Lab
+from tests.wanted import up
 
 NOBODY = 65534
 TORCHRUN = """#!/bin/bash
@@ -411,13 +412,7 @@ class KillingLab(Lab):
 @pytest.fixture(scope="module")
 def killing() -> Iterator[Lab]:
     """One lab for the tests here."""
-    made = KillingLab(GPU2X2)
-    try:
-        made.start()
-    except LabError as error:
-        if os.environ.get("CI", "").lower() in ("", "0", "false"):
-            pytest.skip(str(error))
-        pytest.fail(str(error), pytrace=False)
+    made = up(KillingLab(GPU2X2))
     yield made
     made.stop()
 

@@ -18,7 +18,8 @@ from maple_submit_filter.job_records import Record
 
 from tests.daemon.serving import WRONG, Daemon
 from tests.doubles.stand import LIB, PYTHON, build
-from tests.lab import GPU2X2, Lab, LabError
+from tests.lab import GPU2X2, Lab
+from tests.wanted import up
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 SLURM = ROOT + "/packaging/slurm/"
@@ -80,13 +81,7 @@ class Site(NamedTuple):
 @pytest.fixture(scope="module")
 def hooked() -> Iterator[HookedLab]:
     """One lab for all tests here."""
-    made = HookedLab(GPU2X2)
-    try:
-        made.start()
-    except LabError as error:
-        if os.environ.get("CI", "").lower() in ("", "0", "false"):
-            pytest.skip(str(error))
-        pytest.fail(str(error), pytrace=False)
+    made = up(HookedLab(GPU2X2))
     yield made
     made.stop()
 

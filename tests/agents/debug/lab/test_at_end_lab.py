@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator, Mapping
 
 import pytest
 
-from tests.lab import GPU2X2, Lab, LabError
+from tests.lab import GPU2X2, Lab
+from tests.wanted import up
 
 ROOT = os.path.abspath(__file__).partition("/tests/")[0]
 USER = 65534  # nobody: in the epilogue's eyes a user as every other; root is none
@@ -57,13 +58,7 @@ class EndingLab(Lab):
 @pytest.fixture(scope="module")
 def lab() -> Iterator[EndingLab]:
     """One for all tests here."""
-    made = EndingLab(GPU2X2)
-    try:
-        made.start()
-    except LabError as error:
-        if os.environ.get("CI", "").lower() in ("", "0", "false"):
-            pytest.skip(str(error))
-        pytest.fail(str(error), pytrace=False)
+    made = up(EndingLab(GPU2X2))
     yield made
     made.stop()
 
