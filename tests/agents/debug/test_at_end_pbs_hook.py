@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 import pwd
 import re
-import sys
 import time
-import types
 from pathlib import Path
 from typing import Any
 
 import pytest
+
+from tests.doubles.pbs_hooks import HookJob, run_hook
 
 HOOK = os.path.abspath(__file__).partition("/tests/")[0] + "/packaging/pbs/maple_job_diagnosis.py"
 NOBODY = pwd.getpwnam("nobody")
@@ -23,16 +23,11 @@ HANGS = "#!/bin/sh\nsleep 100 &\necho $! >%s/seen\nwait\n"
 pytestmark = pytest.mark.skipif(os.getuid() != 0, reason="the hook runs as root")
 
 
-class Job:
-    """A job as `pbs.event().job` has it at execjob_epilogue (recorded facts, OpenPBS 23.06.06)."""
+class Job(HookJob):
+    """A job at execjob_epilogue."""
 
     def __init__(self, **more: Any) -> None:
-        told = {"id": "30.pbs01", "euser": "nobody", "Job_Owner": "nobody@login1", "Exit_status": 3, "primary": True}
-        self.__dict__.update({**told, **more})
-
-    def in_ms_mom(self) -> bool:
-        """Whether this is the primary node."""
-        return bool(self.__dict__["primary"])
+        super().__init__(**{"euser": "nobody", "Job_Owner": "nobody@login1", **more})
 
     def stdout_file(self) -> str:
         """Where its output lies."""
@@ -59,33 +54,11 @@ def run(folder: Path, job: object, python: str = INTERPRETER, seconds: float = 3
     """Run the hook; it accepts the job's end whatever happens. Returns what it logged."""
     (folder / "python").write_text(python % folder)
     (folder / "python").chmod(0o755)
-    accepted: list[bool] = []
-    logged: list[str] = []
-
-    def accept() -> None:
-        accepted.append(True)
-        raise SystemExit(0)
-
-    double: Any = types.ModuleType("pbs")
-    event = types.SimpleNamespace(job=job, accept=accept)
-    double.event, double.LOG_DEBUG = lambda: event, 1
-    double.logmsg = lambda level, text: logged.append(text)
-    text = Path(HOOK).read_text(encoding="utf-8")
-    assert re.search(r'^PYTHON = ""', text, re.MULTILINE), "it is off as it comes"
-    if on:
-        text = re.sub(r"^PYTHON = .*", "PYTHON = %r" % str(folder / "python"), text, flags=re.MULTILINE)
-    text = re.sub(r"^SECONDS = .*", "SECONDS = %r" % seconds, text, flags=re.MULTILINE)
-    kept = sys.modules.get("pbs")
-    sys.modules["pbs"] = double
-    try:
-        with pytest.raises(SystemExit):
-            exec(compile(text, HOOK, "exec"), {"__name__": "hook"})
-    finally:
-        sys.modules.pop("pbs")
-        if kept is not None:
-            sys.modules["pbs"] = kept
-    assert accepted == [True]
-    return logged
+    assert re.search(r'^PYTHON = ""', Path(HOOK).read_text(encoding="utf-8"), re.MULTILINE), "it is off as it comes"
+    switched = {"PYTHON": str(folder / "python")} if on else {}
+    heard = run_hook(HOOK, job, {"SECONDS": seconds, **switched})
+    assert heard.accepted == 1
+    return heard.logged
 
 
 def test_the_process_is_the_owner_s_and_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -6,63 +6,36 @@ import hashlib
 import os
 import re
 import socket
-import sys
 import threading
-import types
 from typing import Any
 
 import pytest
 from maple_daemon import outcomes
 from maple_daemon.events import Ended, ended
 
+from tests.doubles.pbs_hooks import EPILOGUE, OBIT, HookJob, run_hook
+
 HERE = os.path.dirname(os.path.abspath(__file__))
 HOOK = os.path.join(HERE, "..", "..", "..", "packaging", "pbs", "maple_job_end.py")
-OBIT, EPILOGUE = 1 << 20, 1 << 8
 
 
-class Job:
-    """A job as `pbs.event().job` has it at jobobit (recorded facts, OpenPBS 23.06.06)."""
+class Job(HookJob):
+    """A job at jobobit."""
 
     def __init__(self, **more: Any) -> None:
         told: dict[str, Any] = {
-            "id": "30.pbs01", "Job_Name": "train", "Job_Owner": "root@login1", "euser": "root", "Exit_status": 3,
-            "substate": 53, "exec_host": "node1/0*8+node2/0*8", "ctime": 1795330155, "stime": 1795330160,
-            "obittime": 1795330170, "Output_Path": "login1:/w/train.o30", "Error_Path": "login1:/w/train.e30",
-            "Variable_List": {"PBS_O_WORKDIR": "/w", "PBS_O_HOME": "/root"}, "primary": True,
+            "Job_Name": "train", "Job_Owner": "root@login1", "euser": "root", "substate": 53,
+            "exec_host": "node1/0*8+node2/0*8", "ctime": 1795330155, "stime": 1795330160, "obittime": 1795330170,
+            "Output_Path": "login1:/w/train.o30", "Error_Path": "login1:/w/train.e30",
+            "Variable_List": {"PBS_O_WORKDIR": "/w", "PBS_O_HOME": "/root"},
         }  # fmt: skip
-        self.__dict__.update({**told, **more})
-
-    def in_ms_mom(self) -> bool:
-        """Whether this is the node that the script ran on."""
-        return bool(self.__dict__["primary"])
+        super().__init__(**{**told, **more})
 
 
 def run(job: Any, kind: int = OBIT, spool: str = "", sock: str = "") -> tuple[bool, list[str]]:
     """Run the hook; return whether it accepted, and what it logged."""
-    accepted, logged = [], []
-
-    def accept() -> None:
-        accepted.append(True)
-        raise SystemExit(0)
-
-    event = types.SimpleNamespace(type=kind, job=job, accept=accept)
-    double: Any = types.ModuleType("pbs")
-    double.event, double.JOBOBIT, double.LOG_DEBUG = lambda: event, OBIT, 1
-    double.logmsg = lambda level, text: logged.append(text)
-    with open(HOOK, encoding="utf-8") as file:
-        text = file.read()
-    text = re.sub(r"^SOCKET = .*", "SOCKET = %r" % sock, text, flags=re.MULTILINE)
-    text = re.sub(r"^SPOOL = .*", "SPOOL = %r" % spool, text, flags=re.MULTILINE)
-    kept = sys.modules.get("pbs")
-    sys.modules["pbs"] = double
-    try:
-        with pytest.raises(SystemExit):
-            exec(compile(text, HOOK, "exec"), {"__name__": "hook"})
-    finally:
-        sys.modules.pop("pbs")
-        if kept is not None:
-            sys.modules["pbs"] = kept
-    return accepted == [True], logged
+    heard = run_hook(HOOK, job, {"SOCKET": sock, "SPOOL": spool}, kind)
+    return heard.accepted == 1, heard.logged
 
 
 def left(spool: str) -> Ended:
