@@ -36,7 +36,7 @@ def mistakes() -> list[str]:
     unread = [*_unread(), *_read_launches()]
     if unread:
         return unread
-    return [*_phrases(), *_addresses(), *_orphans(), *_sites()]
+    return [*_phrases(), *_addresses(), *_orphans(), *_sites(), *_knowledge()]
 
 
 def _unread() -> Iterator[str]:
@@ -58,6 +58,13 @@ def _wrong(tried: Callable[[], object]) -> list[str]:
     except (ValueError, OSError) as error:
         return str(error).splitlines()
     return []
+
+
+def _knowledge() -> list[str]:
+    """What is known of causes is of another shape: its own loader checks it."""
+    from ..debug import knowledge
+
+    return knowledge.mistakes()
 
 
 def _phrases() -> Iterator[str]:

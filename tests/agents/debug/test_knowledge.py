@@ -11,8 +11,8 @@ from string import Formatter
 import pytest
 from maple_agents.debug.causes import CLASSES
 from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.knowledge.entries import Entry
 from maple_agents.debug.knowledge.literals import SHORTEST, literals
+from maple_agents.debug.knowledge.loading import signs
 
 LONG = 4000  # characters: twice what is searched of a line; what is worse than its square would not end here either
 UNBOUNDED = 1000  # repeats that may go further than this are as good as unbounded
@@ -32,12 +32,7 @@ def test_an_entry_names_only_what_there_is(name):
     """Consequences and signs are ids or classes; an entry is not ruled out or confirmed by its own words."""
     there = {*KNOWN, *CLASSES}
     assert set(KNOWN[name].explains) <= there - {name}
-    assert _signs(KNOWN[name]) <= there - {name, KNOWN[name].cause}
-
-
-def _signs(entry: Entry) -> set[str]:
-    asked = [one.get("signs", []) for one in (entry.needs, *entry.confirms, *entry.excludes)]
-    return {sign for one in asked for sign in (one if isinstance(one, list) else [one])}
+    assert signs(KNOWN[name]) <= there - {name, KNOWN[name].cause}
 
 
 @pytest.mark.parametrize("name", KNOWN)

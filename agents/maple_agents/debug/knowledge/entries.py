@@ -100,9 +100,12 @@ class Entry(Table):
 
 
 class Family(Part):
-    """A file of the knowledge base: entries that belong together, by their ids."""
+    """A file of the knowledge base: entries that belong together, by their ids; lists that entries of any file share,
+    by their names: "@name" stands for one in `match`, `without`, `explains` and in the lists of conditions.
+    """
 
-    entry: dict[str, Entry]
+    entry: dict[str, Entry] = {}
+    groups: dict[str, list[str]] = {}
 
 
 def _compiles(pattern: str) -> None:
