@@ -1,10 +1,16 @@
-"""What every test of the daemon needs: a cache of its own, so that a run leaves nothing in the person's."""
+"""What tests of the daemon need: a cache of their own, so that a run leaves nothing in the person's; a cluster."""
 
 from __future__ import annotations
 
+import os
+import shutil
+import signal
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
+
+from tests.daemon.ending import Cluster
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -13,3 +19,15 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture
+def cluster(tmp_path: Path) -> Iterator[Cluster]:
+    """A daemon with a spool, for a test alone; other users reach both."""
+    made = Cluster(str(tmp_path))
+    for folder in (made.daemon.folder, str(tmp_path)):
+        os.chmod(folder, 0o711)
+    yield made
+    if made.daemon.process is not None and made.daemon.process.poll() is None:
+        made.daemon.stop(signal.SIGKILL)
+    shutil.rmtree(made.daemon.folder)

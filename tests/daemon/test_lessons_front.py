@@ -3,10 +3,7 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -18,16 +15,6 @@ from tests.doubles.stand import LIB, Seen, Stand, build, compiled
 
 HELPER = os.path.join(LIB, "maple_submit_filter", "helper.py")
 SOURCES = WRONG.replace(b"export MASTER", b"source ./where.sh\nexport MASTER")
-
-
-@pytest.fixture
-def cluster(tmp_path: Any) -> Iterator[Cluster]:
-    """A daemon for a test alone."""
-    made = Cluster(str(tmp_path))
-    yield made
-    if made.daemon.process is not None and made.daemon.process.poll() is None:
-        made.daemon.stop(signal.SIGKILL)
-    shutil.rmtree(made.daemon.folder)
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import shutil
 import signal
 import time
 import types
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -25,18 +24,6 @@ from tests.daemon.serving import WRONG, request
 RIGHT = b"#!/bin/bash\n#SBATCH --nodes=1\nsrun python train.py\n"
 UID = os.getuid()
 OTHER = 64321
-
-
-@pytest.fixture
-def cluster(tmp_path: Any) -> Iterator[Cluster]:
-    """A daemon with a spool, for a test alone."""
-    made = Cluster(str(tmp_path))
-    os.chmod(made.daemon.folder, 0o711)
-    os.chmod(str(tmp_path), 0o711)
-    yield made
-    if made.daemon.process is not None and made.daemon.process.poll() is None:
-        made.daemon.stop(signal.SIGKILL)
-    shutil.rmtree(made.daemon.folder)
 
 
 def ended(cluster: Cluster, job: str, state: str = "FAILED", at: float = 0.0, uid: int = UID, **more: object) -> None:

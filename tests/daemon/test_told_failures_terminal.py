@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 import socket
 import subprocess
 import sys
 import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -27,16 +24,6 @@ CALL = "import sys; from maple_agents.cli.main import main; main(sys.argv[1:])"
 FIX = "from maple_agents.cli.fix import main; main()"
 WORD = b"sbatch: a word on stderr\n"  # of the double
 WELL = b"#!/bin/bash\n#SBATCH -N 1\nsrun python train.py\n"
-
-
-@pytest.fixture
-def cluster(tmp_path: Any) -> Iterator[Cluster]:
-    """A daemon for a test alone."""
-    made = Cluster(str(tmp_path))
-    yield made
-    if made.daemon.process is not None and made.daemon.process.poll() is None:
-        made.daemon.stop(signal.SIGKILL)
-    shutil.rmtree(made.daemon.folder)
 
 
 def environment(cluster: Cluster, **more: str) -> dict[str, str]:
