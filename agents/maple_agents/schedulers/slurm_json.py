@@ -78,6 +78,8 @@ def _fields(row: Mapping[str, Any], job_id: str, task: int | None) -> dict[str, 
     fields |= {"id": job_id, "state": _state(row.get("job_state")), "exit_code": _code(row.get("exit_code"))}
     if not number(row.get("job_id")) or not fields["state"]:
         raise ValueError("a job of an unknown form")
+    if isinstance(row.get("batch_flag"), bool):
+        fields["BatchFlag"] = "%d" % row["batch_flag"]  # as scontrol calls it
     return {**fields, **_outputs(row, fields["work_dir"], task)}
 
 

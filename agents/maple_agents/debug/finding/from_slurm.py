@@ -5,15 +5,13 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ...schedulers import slurm_details
 from ...schedulers.protocol import Ending, EndReason, Job, JobState
 from . import numbers
 from .commands import Commands
 from .endings import state_of
 from .told import Told
 
-_WHOLE = ("StdErr", "StdIn", "StdOut", "Command", "WorkDir", "Comment", "AdminComment", "SystemComment", "SubmitLine")
-_FIELD = re.compile(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)")
-_HEAD = re.compile(r"^(?:scontrol: )*JobId=(\d+) ((?:\w+=\S+ )*?)JobName=", re.MULTILINE | re.ASCII)
 _NOTHING = ("", "(null)", "N/A", "None", "Unknown")
 LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
 # States that say more than the word Maple has for them.
@@ -75,42 +73,9 @@ def told(job: Job, commands: Commands) -> Told:
 
 
 def shown(text: str, job_id: str, name: str) -> dict[str, str]:
-    """Return the fields of that job in what `scontrol show job` says.
-
-    A name is any text, line ends included, so it is taken out as a whole first; comments stand behind the fields that
-    are believed here, of which the first counts.
-    """
-    if "\n" in name:
-        text = text.replace("JobName=%s\n   UserId=" % name, "JobName=\n   UserId=")
-    heads = list(_HEAD.finditer(text))
-    ends = [one.start() for one in heads[1:]] + [len(text)]
-    for head, end in zip(heads, ends, strict=True):
-        if _id(head) == job_id or head[1] == job_id:
-            return {"JobId": head[1], **_fields(text[head.end() : end])}
-    return {}
-
-
-def _id(head: re.Match[str]) -> str:
-    fields = dict(word.split("=", 1) for word in head[2].split())
-    if "ArrayJobId" in fields:
-        return "%s_%s" % (fields["ArrayJobId"], fields.get("ArrayTaskId", ""))
-    if "HetJobId" in fields:
-        return "%s+%s" % (fields["HetJobId"], fields.get("HetJobOffset", ""))
-    return head[1]
-
-
-def _fields(record: str) -> dict[str, str]:
-    fields: dict[str, str] = {}
-    for line in record.splitlines()[1:]:
-        name, sign, value = line.strip(" ").partition("=")
-        if not line.startswith("   ") or not sign:
-            continue
-        if name in _WHOLE:
-            fields.setdefault(name, value)
-            continue
-        for found in _FIELD.finditer(line.strip()):
-            fields.setdefault(found[1], found[2])
-    return fields
+    """Return the fields of that job in what `scontrol show job` says; *name*: its own, as squeue told it."""
+    own = [one for one in slurm_details.records(text, (name,)) if job_id in (one.id, one.number)]
+    return {"JobId": own[0].number, **own[0].fields} if own else {}
 
 
 def reason_of(job: Job) -> str:
