@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
-from maple_submit_filter.job_records import STATES
 from maple_submit_filter.reading import read_file
 from maple_submit_filter.scene import Read
 from maple_submit_filter.site import Site
@@ -17,14 +16,14 @@ from maple_submit_filter.submission import Submission
 from ...models.masking import masked
 from ...schedulers.deadlines import Worker
 from ...schedulers.errors import SchedulerError
-from ..values import Case, Ended, LogFile
+from ..values import Case, LogFile
 from . import outputs, places, submitted
 from .from_file import with_script
 from .gathering import Gathered
 from .launch_files import launched
 from .played import Played, play
 from .sought import Facts, redirected
-from .told import Told
+from .told import Told, how_it_ended
 from .walking import Window
 
 SECONDS = 20.0  # for looking through folders: a file server may not answer at all
@@ -44,7 +43,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     played = _played(told, asked, site, gathered, None if owner is not None else read_file)
     _within(gathered, lambda: _gather(gathered, told, others, played))
     return Case(
-        ended=ended(told, places.gpu_memory(told, site)),
+        ended=replace(how_it_ended(told), reason=masked(told.reason), gpus_memory=places.gpu_memory(told, site)),
         scheduler=told.scheduler or site.scheduler,
         site=site,
         asked=asked,
@@ -137,25 +136,3 @@ def _limits(told: Told) -> Told:
         return told
     end = told.ended if told.ended is not None else time.time() if told.state == "running" else None
     return replace(told, elapsed=max(0.0, end - told.started)) if end is not None else told
-
-
-def ended(told: Told, gpus_memory: Optional[int] = None) -> Ended:
-    """Return how the job ended."""
-    return Ended(
-        id=told.id,
-        state=told.state if told.state in STATES else "unknown",
-        exit_code=told.exit_code,
-        signal=told.signal,
-        reason=masked(told.reason),
-        submitted=told.submitted,
-        started=told.started,
-        ended=told.ended,
-        elapsed=told.elapsed,
-        limit=told.limit,
-        memory=told.memory,
-        used_memory=told.used_memory,
-        gpus_memory=gpus_memory,
-        restarts=told.restarts,
-        nodes=told.nodes,
-        failed_steps=told.failed_steps,
-    )

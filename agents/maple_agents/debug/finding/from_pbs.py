@@ -6,13 +6,14 @@ import os
 import re
 import shlex
 from collections.abc import Mapping
+from dataclasses import replace
 
 from maple_submit_filter.qsub_words import read_letters
 
 from ...schedulers.pbs_paths import variable
-from ...schedulers.protocol import Ending, EndReason, Job, JobState
+from ...schedulers.protocol import Job, JobState
 from . import numbers
-from .endings import state_of
+from .from_job import of_job
 from .told import Told
 
 # Exit_status of a job that PBS itself ended (OpenPBS 23.06), in words.
@@ -29,36 +30,17 @@ _NEGATIVE = {
 def told(job: Job) -> Told:
     """Return what PBS tells of a job."""
     attributes = job.attributes
-    ending = job.ending or Ending(EndReason.UNKNOWN)
-    restarts = max(0, _number(attributes.get("run_count")) - 1)
     count = len(job.nodes)
     argv = _argv(job, attributes)
     path, arguments = _script(argv)
-    return Told(
-        by="PBS",
-        scheduler="pbs",
-        id=job.id,
-        name=job.name,
-        state=state_of(job, restarts),
-        exit_code=ending.exit_code,
-        signal=ending.signal,
+    return replace(
+        of_job(job, "PBS", max(0, _number(attributes.get("run_count")) - 1)),
         reason=reason_of(job),
-        submitted=job.submitted,
-        started=job.started,
-        ended=job.ended,
         elapsed=numbers.seconds(attributes.get("resources_used.walltime")),
         limit=numbers.seconds(attributes.get("Resource_List.walltime")),
         memory=_per_node(attributes.get("Resource_List.mem"), count),
         used_memory=numbers.size(attributes.get("resources_used.mem")) if count == 1 else None,  # else: of all nodes
-        restarts=restarts,
-        nodes=job.nodes,
         failed_steps=_subjobs(job),
-        partition=job.queue,
-        array=job.array_id or "",
-        index=job.array_index,
-        work_dir=job.work_dir or "",
-        stdout=job.stdout,
-        stderr=job.stderr,
         interactive=attributes.get("interactive", "").lower() in ("true", "1"),
         path=os.path.join(job.work_dir or "", path) if path and path != "-" else "",
         arguments=arguments,

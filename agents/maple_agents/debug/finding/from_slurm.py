@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 
 from ...schedulers import slurm_details
-from ...schedulers.protocol import Ending, EndReason, Job, JobState
+from ...schedulers.protocol import EndReason, Job, JobState
 from . import numbers
 from .commands import Commands
-from .endings import state_of
+from .from_job import of_job
 from .told import Told
 
 _NOTHING = ("", "(null)", "N/A", "None", "Unknown")
@@ -31,37 +32,21 @@ def told(job: Job, commands: Commands) -> Told:
     """Return what the controller tells of one job or task that it has in memory."""
     said = commands.ask("scontrol", ["show", "job", "-d", job.id])
     fields = shown(said.out, job.id, job.name) if said is not None and not said.code else {}
-    restarts = _number(fields.get("Restarts")) or 0
-    ending = job.ending or Ending(EndReason.UNKNOWN)
     nodes = len(job.nodes) or _number(fields.get("NumNodes")) or 0
     command = fields.get("Command", "") if fields.get("BatchFlag") != "0" else ""
-    return Told(
-        by="Slurm",
-        scheduler="slurm",
-        id=job.id,
-        name=job.name,
-        state=state_of(job, restarts),
-        exit_code=ending.exit_code,
-        signal=ending.signal,
+    base = of_job(job, "Slurm", _number(fields.get("Restarts")) or 0)
+    return replace(
+        base,
         reason=reason_of(job),
-        submitted=job.submitted,
-        started=job.started,
-        ended=job.ended,
         elapsed=numbers.seconds(fields.get("RunTime")),
         limit=numbers.seconds(fields.get("TimeLimit")),
         memory=memory(fields, nodes),
-        restarts=restarts,
-        nodes=job.nodes,
         failed_steps=_derived(fields),
-        partition=job.queue.partition(",")[0],
         qos=_said(fields.get("QOS")),
         constraint=_said(fields.get("Features")),
         number=fields.get("JobId", ""),
-        array=job.array_id or "",
-        index=job.array_index,
-        work_dir=job.work_dir or "",
-        stdout=job.stdout or _said(fields.get("StdOut")) or None,
-        stderr=job.stderr or _said(fields.get("StdErr")) or None,
+        stdout=base.stdout or _said(fields.get("StdOut")) or None,
+        stderr=base.stderr or _said(fields.get("StdErr")) or None,
         interactive=fields.get("BatchFlag") == "0",
         script=script(job.id, commands),
         path=_said(command.partition(" ")[0]),

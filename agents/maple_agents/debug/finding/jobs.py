@@ -18,6 +18,7 @@ from . import from_accounting, from_memory, from_pbs, from_slurm, owners
 from .cases import case_of
 from .commands import Commands
 from .from_folder import logs_of
+from .from_job import of_job
 from .offline import by_files, log_files
 from .told import Told, together
 
@@ -182,9 +183,7 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, chosen.array_index)))
-    others = [Told(scheduler="slurm", id=one.id, owner=owner, name=one.name, array=one.array_id or "",
-                   index=one.array_index, started=one.started, ended=one.ended, nodes=one.nodes, stdout=one.stdout,
-                   stderr=one.stderr, work_dir=one.work_dir or "") for one in tasks[1:MOST_TASKS]]  # fmt: skip
+    others = [replace(of_job(one, "Slurm"), owner=owner) for one in tasks[1:MOST_TASKS]]
     return told, others
 
 

@@ -5,38 +5,27 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, fields, replace
 
+from maple_submit_filter.job_records import STATES
+
+from ..values import Ended
+
 
 @dataclass(frozen=True, slots=True)
-class Told:
-    """A job as one source knows it; None or empty: it does not say.
+class Told(Ended):
+    """A job as one source knows it: how it ended, and what it was; None or empty: the source does not say.
 
-    *state*: a word of `maple_submit_filter.job_records.STATES`. *owner*: a uid. Times: seconds since 1970; *elapsed*,
-    *limit*: seconds; *memory*, *used_memory*: bytes, of one node and of one task. *stdout*, *stderr*: paths or
-    patterns with the scheduler's signs, relative to *work_dir*. *script*: the bytes that were handed over, *before*:
-    those that the user wrote, where Maple changed them; *path*: the file, with its folder as far as it is known.
-    *argv*: the submit command's words, the command first. *shape*: what the scheduler gave, by the long names of
-    sbatch's options. *notes*: what a reader should know. *missing*: what was looked for in vain.
+    *state*: "" where it does not say. *owner*: a uid. *stdout*, *stderr*: paths or patterns with the scheduler's
+    signs, relative to *work_dir*. *script*: the bytes that were handed over, *before*: those that the user wrote, where
+    Maple changed them; *path*: the file, with its folder as far as it is known. *argv*: the submit command's words, the
+    command first. *shape*: what the scheduler gave, by the long names of sbatch's options. *notes*: what a reader
+    should know. *missing*: what was looked for in vain.
     """
 
+    state: str = ""
     by: str = ""
     scheduler: str = ""
-    id: str = ""
     owner: int | None = None
     name: str = ""
-    state: str = ""
-    exit_code: int | None = None
-    signal: int | None = None
-    reason: str = ""
-    submitted: float | None = None
-    started: float | None = None
-    ended: float | None = None
-    elapsed: float | None = None
-    limit: float | None = None
-    memory: int | None = None
-    used_memory: int | None = None
-    restarts: int = 0
-    nodes: tuple[str, ...] = ()
-    failed_steps: tuple[str, ...] = ()
     partition: str = ""
     qos: str = ""
     constraint: str = ""
@@ -93,3 +82,9 @@ def together(told: Iterable[Told]) -> Told:
 
 def _says_nothing(value: object) -> bool:
     return value is None or value in ("", (), 0) or value is False
+
+
+def how_it_ended(told: Told) -> Ended:
+    """Return that part of what is told; a state that nobody said is unknown."""
+    ended = Ended(**{one.name: getattr(told, one.name) for one in fields(Ended)})
+    return ended if ended.state in STATES else replace(ended, state="unknown")
