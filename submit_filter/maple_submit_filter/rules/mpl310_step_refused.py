@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
 from ..edits import Fix, Safety
 from ..findings import Finding
@@ -22,8 +22,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: mpirun --ntasks=4 python train.py (srun's way: no mpirun has that option)
     Wrong: mpiexec -n 8 --ppn 4 -bind-to core python train.py (Hydra's way, where the mpiexec is that of PALS)
     Right: srun --nodes=2 python train.py
-    Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first: it is not known which of the
-           two numbers was meant.
+    Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first, and only where the number of
+           tasks is said elsewhere: then as many ranks run on the job's nodes. Else either number may be meant, and each
+           gives another number of ranks.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -34,10 +35,25 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     option = step.links[0].option("nodes")
     wanted = breach.numbers.get("nodes")
-    edits = change(option, b"%d" % (plan.allocation.nodes or 1), "MPL310") if wanted else None
+    nodes = plan.allocation.nodes if wanted and _tasks_are_said(step, job) else None
+    edits = change(option, b"%d" % nodes, "MPL310") if nodes else None
     fixes = (Fix(tuple(edits), Safety.ASK, "use the nodes of the job"),) if edits else _without(step, breach, job)
     at = (option.value_span if option is not None else None) or step.span
-    return Finding("MPL310", breach.names[0].decode(), at, True, fixes=fixes, help="see the launcher's own help")
+    return Finding("MPL310", breach.names[0].decode(), at, True, fixes=fixes, help=_help(wanted, plan))
+
+
+def _help(wanted: Optional[int], plan: LaunchPlan) -> str:
+    if not wanted or not plan.allocation.nodes:
+        return "see the launcher's own help"
+    return "ask for %d nodes for the job, or let the step ask for %d: as many ranks as nodes then start" % (
+        wanted, plan.allocation.nodes,
+    )  # fmt: skip
+
+
+def _tasks_are_said(step: Step, job: Job) -> bool:
+    """Return whether the step has as many tasks on any number of nodes: its line or the job says how many."""
+    said = step.links[0].option("ntasks") is not None
+    return said or any(name in job.settings for name in ("ntasks", "ntasks-per-node"))
 
 
 def _without(step: Step, breach: Breach, job: Job) -> Tuple[Fix, ...]:

@@ -10,6 +10,7 @@ from maple_submit_filter.launch import Step
 from maple_submit_filter.rank_words import first_node
 
 from ...extraction.script_walk import context, texts
+from .concerned import concerned
 from .given import Given, fix
 
 _SSH = re.compile(r"\b(?:ssh|pdsh)\b")
@@ -26,7 +27,7 @@ def deepspeed_over_srun(given: Given) -> Fix | None:
     nodes = given.plan.allocation.nodes or 0
     if given.case.scheduler != "slurm" or nodes < 2 or not _SSH.search(told):
         return None
-    edits = [one for step in given.plan.steps for one in _of_step(given, step, nodes)]
+    edits = [one for step in concerned(given) for one in _of_step(given, step, nodes)]
     return Fix(tuple(edits), Safety.ASK, "srun starts deepspeed on each node, without ssh") if edits else None
 
 

@@ -21,6 +21,8 @@ def exclude_nodes(given: Given) -> Fix | None:
     node = _failed(given)
     if given.case.scheduler != "slurm" or not _HOST.match(node):
         return None
+    if any(name in given.job.settings for name in ("nodelist", "nodefile")):
+        return None  # a job that asks for this node and excludes it never starts
     setting = given.job.settings.get("exclude")
     before = setting.value.decode("ascii", "replace") if setting is not None else ""
     if node in re.split(r",(?![^\[]*\])", before):

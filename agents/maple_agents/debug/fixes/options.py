@@ -9,6 +9,7 @@ from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.launch import Link
 
+from .concerned import concerned
 from .given import Given, fix
 from .words import PlainWord, plain_words
 
@@ -21,7 +22,7 @@ _BY_VENDOR = {"amd": "rocm"}  # what --nv is on GPUs of another maker
 
 @fix("set-option")
 def set_option(given: Given) -> Fix | None:
-    """Give *launcher*'s *option* the *value* on each of its lines; "" for an option that takes none."""
+    """Give *launcher*'s *option* the *value* on each of its lines that the log can be of; "" where it takes none."""
     name, value, launcher = given.word("option"), given.word("value"), given.word("launcher")
     if not _OPTION.match(name) or not _VALUE.match(value):
         return None
@@ -88,4 +89,4 @@ def drop_option(given: Given) -> Fix | None:
 
 
 def _links(given: Given, launcher: str) -> list[Link]:
-    return [link for step in given.plan.steps for link in step.links if link.name == launcher]
+    return [link for step in concerned(given) for link in step.links if link.name == launcher]

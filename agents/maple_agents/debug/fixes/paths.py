@@ -11,6 +11,11 @@ from .given import Given, fix
 from .near import listed, near_path, nearest
 from .words import plain_words
 
+_WRITES = frozenset((
+    "rm", "rmdir", "mv", "mkdir", "touch", "tee", "cp", "rsync", "scp", "ln", "dd", "install", "truncate", "tar",
+    "unzip", "unlink", "shred", "mktemp", "chmod", "chown", "git", "wget", "curl", "sbcast",
+))  # fmt: skip
+_OUTPUTS = rb"-{1,2}[\w.-]*(?:out|save|dump|export|write|result|log)[\w.-]*"  # options that name what is written
 _OPTION = re.compile(r"(?:--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=")
 
 
@@ -18,10 +23,13 @@ _OPTION = re.compile(r"(?:--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=")
 def path_nearby(given: Given) -> Fix | None:
     """Name the file that is there in every word of the script that names the one that is not.
 
-    Only for one's own job. A folder or a name of an environment is a path, too. A relative one is looked for from where
-    the job began, and from folders that the script goes to by their plain names.
+    Not where the script itself makes, moves or removes that one: the near file would be written over. Only for one's
+    own job. A folder or a name of an environment is a path, too. A relative one is looked for from where the job began,
+    and from folders that the script goes to by their plain names.
     """
     wanted = given.text("what")
+    if _is_made(given, wanted):
+        return None
     if not given.own or not wanted or not wanted.isprintable() or not wanted.isascii():
         return None
     folders = _folders(given)
@@ -44,6 +52,21 @@ def _near(text: str, wanted: str, folders: list[str]) -> str:
         return _environment(text)
     found = {near_path(text, one) for one in meant} - {""}
     return found.pop() if len(found) == 1 else ""
+
+
+def _is_made(given: Given, wanted: str) -> bool:
+    """Return whether a command or redirection of the script may write, move or remove what the log did not find."""
+    name = wanted.rstrip("/").rpartition("/")[2]
+    words = plain_words(given.job.source)
+    writing = {word.command for word in words if word.text.rpartition("/")[2] in _WRITES}
+    if any(word.command in writing and _last(word.text) == name for word in words):
+        return True
+    into = rb"(?:>[>|&]?[ \t]*|(?:%s)[= \t]+)[\"']?[^\s;&|]*%s(?![\w.-])" % (_OUTPUTS, re.escape(name.encode()))
+    return re.search(into, given.job.source) is not None
+
+
+def _last(text: str) -> str:
+    return text.rpartition("=")[2].rstrip("/").rpartition("/")[2]
 
 
 def _folders(given: Given) -> list[str]:

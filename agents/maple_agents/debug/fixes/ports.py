@@ -30,13 +30,25 @@ def port_of_job(given: Given) -> Fix | None:
 
     The port may be written in MASTER_PORT, in a launcher's option, or in a variable that becomes one; where none is
     written, the launcher is told one in place of its own default. Launches that run beside each other, and a port that
-    the log does not speak of, are left alone.
+    the log does not speak of, or that stands where it cannot be changed as well, are left alone.
     """
     if _beside_each_other(given):
         return None
     edits = [*_of_variables(given), *_of_options(given)] or _told(given)
     edits = edits or _of_environment(given)
+    if _stays(given, edits):
+        return None
     return Fix(tuple(dict.fromkeys(edits)), Safety.SAFE, "the port follows from the job's id") if edits else None
+
+
+def _stays(given: Given, edits: list[Edit]) -> bool:
+    """Return whether a number that is changed stands elsewhere as well, where half of the ranks may read it."""
+    source = given.job.source
+    numbers = {found[0] for one in edits for found in re.finditer(rb"\d{2,5}", source[slice(*one.span)])}
+    for found in re.finditer(rb"^[ \t]*(?:#[^\n]*|echo\b[^\n>|]*$)|(?<![\w.])\d{2,5}(?![\w.])", source, re.MULTILINE):
+        if found[0] in numbers and not any(one.span.start <= found.start() < one.span.end for one in edits):
+            return True
+    return False
 
 
 def expression(scheduler: str) -> bytes:

@@ -39,18 +39,24 @@ def _renamed(given: Given) -> Fix | None:
     old = {missing} if missing else {"python2", "python2.7", *(["python"] if _SAYS_TWO.search(told) else [])}
     if not old <= {"python", "python2", "python2.7"}:
         return None
-    programs = {span for step in given.plan.steps for span in step.program_spans[:1] if span}
-    programs |= {link.name_span for step in given.plan.steps for link in step.links if link.name_span}
+    programs = _programs(given)
     edits = [
         Edit(word.span, b"python3", "replace-python")
         for word in plain_words(given.job.source)
-        if word.text in old and (word.nth == 0 or any(one.start == word.span.start for one in programs))
+        if word.text in old and (word.nth == 0 or word.span.start in programs)
     ]
     return (
         Fix(tuple(edits), Safety.ASK, "python3 in place of %s" % " and ".join(_replaced(given, edits)))
         if edits
         else None
     )
+
+
+def _programs(given: Given) -> set[int]:
+    """Return where the words stand that launch lines start, and the launchers'."""
+    spans = [span for step in given.plan.steps for span in step.program_spans[:1]]
+    spans += [link.name_span for step in given.plan.steps for link in step.links]
+    return {span.start for span in spans if span is not None}
 
 
 def _replaced(given: Given, edits: list[Edit]) -> list[str]:
@@ -77,11 +83,17 @@ def _activated(given: Given, module: str) -> Fix | None:
 
 
 def _of_environment(given: Given) -> Fix | None:
-    """Start the Python of the environment that the script activates, where it names the system's by its path."""
+    """Start the Python of the environment that the script activates, where it names the system's by its path.
+
+    Only what it starts behind that line: what makes the environment stands before it.
+    """
+    active = _ACTIVATES.search(given.job.source)
+    programs = _programs(given)
     edits = [
         Edit(word.span, b"python", "replace-python")
         for word in plain_words(given.job.source)
-        if _OF_SYSTEM.match(word.text)
+        if active is not None and word.span.start > active.end()
+        if _OF_SYSTEM.match(word.text) and (word.nth == 0 or word.span.start in programs)
     ]
     return Fix(tuple(edits), Safety.ASK, "the python of the environment that is active") if edits else None
 

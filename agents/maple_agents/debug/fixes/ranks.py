@@ -8,6 +8,7 @@ from maple_submit_filter.launch import Step
 from maple_submit_filter.rank_words import RankWords, rank_words
 
 from ...extraction.script_walk import context, texts
+from .concerned import concerned
 from .given import Given, fix
 from .inserting import line
 from .masters import MEETING, words
@@ -21,11 +22,12 @@ def ranks_of_tasks(given: Given) -> Fix | None:
     """Let each task of a Python program export RANK, WORLD_SIZE and LOCAL_RANK from its launcher's own variables.
 
     Where the log says that one of them is missing, and the tasks are started by nothing but the scheduler's launcher.
-    The meeting place is set as well, where nothing tells it. Steps of one task are left alone.
+    The meeting place is set as well, where nothing tells it. Steps of one task are left alone,
+    and those whose program the log does not name, where it names another's.
     """
     if given.caught("variable") not in TOLD:
         return None
-    edits = [one for step in given.plan.steps for one in _of_step(given, step)]
+    edits = [one for step in concerned(given) for one in _of_step(given, step)]
     if edits and _unmet(given):
         said = b" ".join(name.encode() + b"=" + words(given)[name] for name in MEETING)
         met = line(given, b"export " + said, "ranks-of-tasks")

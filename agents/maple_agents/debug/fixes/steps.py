@@ -6,6 +6,7 @@ from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety
 from maple_submit_filter.launch import Allocation, Step
 
+from .concerned import concerned
 from .given import Given, fix
 
 
@@ -17,7 +18,7 @@ def step_of_whole_allocation(given: Given) -> Fix | None:
     """
     edits: list[Edit] = []
     told: list[str] = []
-    for step in given.plan.steps:
+    for step in concerned(given):
         for name, most in _most(given.plan.allocation, step).items():
             for link in (one for one in step.links if one.name == "srun"):
                 option = link.option(name)

@@ -8,6 +8,7 @@ from fnmatch import fnmatchcase
 
 from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
+from maple_submit_filter.launch import Step
 
 from .given import Given, fix
 from .inserting import is_name, line, place
@@ -15,6 +16,7 @@ from .site_files import whole
 
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]*\Z")
 _UNDER = re.compile(r"\$([A-Z][A-Z0-9_]*)(?=/|\Z)")  # a value may begin with a variable: `$SCRATCH/hf`
+_DOWNLOADS = re.compile(rb"\b(?:huggingface-cli|hf)[ \t]+download\b|snapshot_download|HF_HUB_OFFLINE=0")
 _GOOD = ("recommended", "default", "optional")
 
 
@@ -95,8 +97,8 @@ def _of_site(given: Given, variable: str) -> str:
 
 @fix("offline-hub")
 def offline_hub(given: Given) -> Fix | None:
-    """Have Hugging Face's libraries take what is in their caches and ask nobody."""
-    if b"HF_HUB_OFFLINE=1" in given.job.source:
+    """Have Hugging Face's libraries take what is in their caches and ask nobody; not in a job that fills them."""
+    if b"HF_HUB_OFFLINE=1" in given.job.source or _DOWNLOADS.search(given.job.source):
         return None
     edit = line(given, b"export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 HF_DATASETS_OFFLINE=1", "offline-hub")
     says = "the hub is not asked: models and data come from the cache"
@@ -105,13 +107,25 @@ def offline_hub(given: Given) -> Fix | None:
 
 @fix("cpus-for-srun")
 def cpus_for_srun(given: Given) -> Fix | None:
-    """Give steps the CPUs that the job has for each task: since 22.05 srun does not take --cpus-per-task from it."""
+    """Give steps the CPUs that the job has for each task: since 22.05 srun does not take --cpus-per-task from it.
+
+    Not where a step of more tasks than the job has on a node would then ask for more CPUs than there are.
+    """
     if b"SRUN_CPUS_PER_TASK" in given.job.source or "cpus-per-task" not in given.job.settings:
         return None
-    if not any(link.name == "srun" for step in given.plan.steps for link in step.links):
+    steps = [step for step in given.plan.steps if any(link.name == "srun" for link in step.links)]
+    if not steps or any(_crowded(given, step) for step in steps):
         return None
     edit = line(given, b"export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", "cpus-for-srun")
     return Fix((edit,), Safety.ASK, "steps get the CPUs for each task that the job asked for") if edit else None
+
+
+def _crowded(given: Given, step: Step) -> bool:
+    """Return whether a step may have more tasks on a node than the job has there."""
+    tasks = given.plan.allocation.tasks_per_node
+    if any(link.option("cpus-per-task") is not None for link in step.links):
+        return False
+    return tasks is None or step.tasks_per_node is None or step.tasks_per_node > tasks
 
 
 @fix("export-variable")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 from pathlib import Path
 
@@ -22,7 +21,6 @@ def main() -> int:
         for one in table.outcomes(lab, [one for one in chosen if not one.needs or Path(one.needs).exists()], folder):
             seen.append(one)
             print(table.row(one), flush=True)
-            (one.folder / "answer.json").write_text(json.dumps(one.asked.told, indent=1) + one.asked.err)
     print(table.totals(seen))
     return 0
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
@@ -22,7 +23,9 @@ def outcomes(
     def one(failure: Failure) -> Outcome:
         place = folder / failure.name
         place.mkdir(mode=0o755)
-        return Provoked(lab, failure, place).outcome(cure)
+        made = Provoked(lab, failure, place).outcome(cure)
+        (place / "answer.json").write_text(json.dumps(made.asked.told, indent=1) + made.asked.err)
+        return made
 
     with ThreadPoolExecutor(at_once) as pool:
         for ended in as_completed([pool.submit(one, failure) for failure in ordered]):
