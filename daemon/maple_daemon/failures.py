@@ -7,13 +7,13 @@ of it again. Those look every few seconds: between the two a user who submits on
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable, Iterable
 
 from maple_agents.memory.failed_jobs import STATES, Failure, failure_of, said, whole
 from maple_submit_filter.job_records import Outcome
 
+from .background import Background
 from .log import cause, log
 from .remembering import Keeper
 
@@ -24,7 +24,7 @@ LATE = 3600.0  # seconds that a hook on another host may be late
 SKEW = 300.0  # seconds that the clocks of two hosts may be apart
 MOST_USERS, MOST_OF_USER = 10_000, 50
 MOST_READ = 5_000  # ends that are read at once, the newest
-START_SECONDS, ASK_SECONDS = 1.0, 10.0
+ASK_SECONDS = 10.0
 
 
 class Failures:
@@ -34,24 +34,17 @@ class Failures:
         self._read, self._write, self._clock = read, write, clock
         self._waiting: dict[int, dict[str, Failure]] = {}
         self._told: dict[tuple[str, int], float] = {}
-        self._swept, self._since = (
-            0.0,
-            0.0,
-        )  # by the clock: when ends were read, and until when it is known who was told
-        self._task: asyncio.Task[None] | None = None
+        self._swept = 0.0  # by the clock: when ends were read
+        self._since = 0.0  # by the clock: until when it is known who was told
+        self._background = Background(self._renew, self._work)
 
     async def start(self) -> None:
         """Hold what the store knows, unless it is slow, and go on."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(START_SECONDS):
-                await self._renew()
-        self._task = asyncio.create_task(self._work())
+        await self._background.start()
 
     async def stop(self) -> None:
         """End it."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._background.stop()
 
     def heard(self, ends: Iterable[Outcome]) -> None:
         """Jobs have ended, or what is known of their end is another thing now."""

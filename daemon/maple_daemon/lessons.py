@@ -9,12 +9,12 @@ that nobody has to be named; the store knows the others' still.
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import time
 from collections.abc import Callable
 
 from maple_submit_filter.job_records import Record
 
+from .background import Background
 from .learned import MOST_VERSIONS, Learned
 from .learning import MADE, Standing, Trial, after, trial_of
 from .log import cause, log
@@ -24,7 +24,6 @@ from .store.protocol import Due, Known, Store
 EVERY = 2.0  # seconds between two looks at what others have learnt or purged
 SWEEP = 60.0  # seconds between two looks at ends that nobody told of
 ASK_SECONDS = 10.0
-START_SECONDS = 1.0  # that the service's start may wait for it
 SKEW = 300.0  # seconds that the clocks of two hosts may be apart
 BATCH = 1000
 TRIES = 5  # to change what somebody else changes at the same time
@@ -41,20 +40,15 @@ class Lessons:
         self._purges: int | None = None
         self._since = 0.0
         self._swept = -SWEEP
-        self._task: asyncio.Task[None] | None = None
+        self._background = Background(self._renew, self._work)
 
     async def start(self) -> None:
         """Hold what is known already, unless the store is slow, and go on."""
-        with contextlib.suppress(TimeoutError):
-            async with asyncio.timeout(START_SECONDS):
-                await self._renew()
-        self._task = asyncio.create_task(self._work())
+        await self._background.start()
 
     async def stop(self) -> None:
         """End it; what was not learnt is due still."""
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+        await self._background.stop()
 
     def soon(self) -> None:
         """A job may have ended, or become known."""
