@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NoReturn, Optional, Tuple
+from typing import TYPE_CHECKING, Dict, NoReturn, Optional, Tuple
 
 import click
 from maple_submit_filter.job_records import STATES
@@ -39,6 +39,7 @@ if TYPE_CHECKING:
 @click.option("--anew", is_flag=True, help="Read the logs again, where a diagnosis was made at the job's end.")
 @click.option("--model", metavar="NAME", help="Ask this language model as well: off, a folder, or a server's address.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+@click.option("--json-schema", "shape", is_flag=True, help="Print the JSON schema of that answer, and do nothing else.")
 def fix(
     job: Optional[str],
     words: Tuple[str, ...],
@@ -54,63 +55,140 @@ def fix(
     anew: bool,
     model: Optional[str],
     as_json: bool,
+    shape: bool,
 ) -> int:
     """Say why a job failed: the first cause, the line of the log that proves it, and what would cure it.
 
-    Without JOBID, on a terminal: your last job that failed, where the service remembers one.
+    Without JOBID, on a terminal: your last job that failed. Of an array 4711_3 is a task, and 4711 the one that failed.
 
     Nothing is written without --apply, and nothing submitted without --submit. WORDS stand before the script on the
     command line of sbatch or qsub. `maple fix` is the same command.
 
     \b
     Examples:
-      maple-fix 4711
-      maple-fix 4711_3 --apply
-      maple-fix 4711 --rounds 5
-      maple-fix 4711 --was shm_too_small
+      maple-fix                                     why did my last job fail?
+      maple-fix 4711                                why did this one fail?
+      maple-fix 4711_3 --apply                      write the fixed copy, train.maple.sh, beside train.sh
+      maple-fix 4711 --submit                       write it and submit it
+      maple-fix 4711 --rounds 5                     fix, run and read again, until it runs
+      maple-fix 4711 --log out/rank0.txt            read this file as well
       maple-fix --log slurm-4711.out --script train.sh --site ncsa-delta
       maple-fix --log err.txt --log out.txt --state timeout --json
+      maple-fix 4711 --was shm_too_small            remember what it was, for the next one that ends so
 
-    Exit code: 0 the cause is known, or the job succeeded; 1 it is not known; 2 usage, or nothing can be read.
+    The JSON has a version, and its shape is told by --json-schema: within a version keys and names of classes may come,
+    none goes or changes its meaning. What is printed for people may change. Secrets are masked in both.
+
+    With --json standard output holds one document, or nothing and standard error one line.
+
+    Exit code: 0 the cause is known, or the job succeeded; 1 it is not known; 2 usage, or nothing can be read; 130
+    interrupted.
     """
-    from ..debug import explaining
-    from .progress import reading
+    from .fix_stopped import interruptible, printing, spoken
 
-    if job is None and not logs and script is None:
+    with interruptible():
+        spoken()
+        if shape:
+            return _schema()
+        job = _job(job, words, files=bool(logs or script is not None), acts=bool(write or submit or rounds or was))
+        asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
+        if job is not None and not asked and not anew:
+            from .fix_kept import shown
+
+            with printing():
+                code = shown(job, as_json)
+            if code is not None:
+                return code
+        told = _explained(job, logs, script, site_id, words, state, exit_code, model)
+        if not as_json:
+            _shown(told, acts=bool(write or submit or rounds or was), hint=not (write or submit or rounds))
+        if was is not None:
+            _confirmed(told, was, as_json)
+        if rounds is not None:
+            return _rounds(told, rounds, model, submit, as_json)
+        _applied(told, write or submit, submit, as_json)
+        return 1 if told.causes[0].cause == "unknown" else 0
+
+
+def _schema() -> int:
+    from importlib import resources
+
+    from .fix_stopped import printing
+
+    with printing():
+        click.echo(resources.files(__package__).joinpath("fix.schema.json").read_text("utf-8"), nl=False)
+    return 0
+
+
+def _job(job: Optional[str], words: Tuple[str, ...], files: bool, acts: bool) -> Optional[str]:
+    """Return the job that is asked about, None where only *files* are. Raises `Complaint`."""
+    if job is None and not files:
         from .fix_last import last_failed
 
-        job = last_failed()
-    if job is None and not logs and script is None:
-        raise Complaint("name a job, or files", "maple-fix JOBID, or maple-fix --log FILE --script FILE --site ID")
-    if job is not None and words and script is None:
+        return last_failed(acts)
+    if job is not None and not job.strip():
+        raise Complaint("the job id is empty", "is the variable set that it stands in? maple-fix JOBID")
+    if job is not None and words and not files:
         raise Complaint(f"{words[0]}: one job at a time", "words of sbatch or qsub come with --script")
-    asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
-    if job is not None and not asked and not anew:
-        from .fix_kept import shown
+    return job
 
-        code = shown(job, as_json)
-        if code is not None:
-            return code
+
+def _explained(
+    job: Optional[str],
+    logs: Tuple[str, ...],
+    script: Optional[str],
+    site_id: Optional[str],
+    words: Tuple[str, ...],
+    state: Optional[str],
+    exit_code: Optional[int],
+    model: Optional[str],
+) -> "Diagnosis":
+    """Return why the job failed. Raises `Complaint`, also where what Maple knows of causes cannot be read."""
+    from ..debug import explaining, knowledge
+    from .progress import reading
+
+    try:
+        knowledge.entries()
+    except ValueError as error:
+        wrong = str(error).split("\n")[0]
+        raise Complaint(f"what Maple knows of causes cannot be read: {wrong}", "maple templates lint") from error
     found = explaining.case_of(job, logs, script, site_id, words, state, exit_code)
     with reading(found):
-        told = explaining.explained(found, model)
-    if as_json and rounds is None:
-        from .fix_told import told as as_object
+        return explaining.explained(found, model)
 
-        click.echo(json.dumps(as_object(told), indent=2))
-    elif not as_json:
-        from .fix_shown import show
 
-        show(told, hint=not (write or submit or rounds))
-    if was is not None:
-        _confirmed(told, was, as_json)
-    if rounds is not None:
-        return _rounds(told, rounds, model, submit, as_json)
-    if write or submit:
-        from .fix_applied import applied
+def _shown(told: "Diagnosis", acts: bool, hint: bool) -> None:
+    """Print the page. *acts*: there is more to do, also where its reader has gone."""
+    from .fix_shown import show
+    from .fix_stopped import printing
 
-        applied(told, submit, quiet=as_json)
-    return 1 if told.causes[0].cause == "unknown" else 0
+    with printing(goes_on=acts):
+        show(told, hint)
+
+
+def _applied(told: "Diagnosis", write: bool, submit: bool, as_json: bool) -> None:
+    """Take the fix where that was asked for; the JSON tells what was done, and is whole where nothing could be."""
+    from .fix_applied import Applied, applied
+
+    done: Optional[Applied] = None
+    try:
+        done = applied(told, submit, quiet=as_json) if write else None
+    finally:
+        if as_json:
+            _as_json({**_object(told), **(done or Applied())._asdict()} if write else _object(told))
+
+
+def _object(told: "Diagnosis") -> Dict[str, object]:
+    from .fix_told import told as as_object
+
+    return as_object(told)
+
+
+def _as_json(answer: Dict[str, object]) -> None:
+    from .fix_stopped import printing
+
+    with printing():
+        click.echo(json.dumps(answer, indent=2))
 
 
 def _confirmed(told: "Diagnosis", was: str, quiet: bool) -> None:
@@ -130,15 +208,17 @@ def _rounds(told: "Diagnosis", rounds: int, model: Optional[str], submit: bool, 
 
     if not as_json:
         return run(told, rounds, model, submit)
-    from .fix_told import told as as_object
-
-    return run(told, rounds, model, submit, lambda more: click.echo(json.dumps({**as_object(told), **more}, indent=2)))
+    return run(told, rounds, model, submit, lambda more: _as_json({**_object(told), **more}))
 
 
 def main() -> NoReturn:
-    """Run `maple-fix`, and exit with its code."""
+    """Run `maple-fix`, and exit with its code; who interrupts it before it began gets the same exit code."""
     import sys
 
-    from .main import run
+    try:
+        from .main import run
 
-    sys.exit(run(None, fix, "maple-fix"))
+        code = run(None, fix, "maple-fix")
+    except KeyboardInterrupt:
+        code = 130
+    sys.exit(code)

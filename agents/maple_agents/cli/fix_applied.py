@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import stat
 import subprocess
+from typing import NamedTuple
 
 import click
 from maple_submit_filter import qsub_words, sbatch_words
@@ -15,17 +17,30 @@ from maple_submit_filter.submission import Submission
 from ..debug.values import Cure, Diagnosis
 from .complaint import Complaint
 from .fix_safe import safe_words
+from .fix_stopped import Interrupted
 from .new_output import put
+
+_QUEUES = {"slurm": "squeue --me", "pbs": "qstat -u $USER"}
 
 # Of the first submission's variables these are not given again: they tell where one is now, not what was asked for.
 _OF_NOW = (b"PWD", b"HOSTNAME", b"HOME", b"USER", b"LOGNAME", b"SHELL", b"TMPDIR", b"XDG_RUNTIME_DIR")
 
 
-def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> None:
+class Applied(NamedTuple):
+    """What was done: the copy's path, None where there is none, and what the submit command said, None where it is
+    not kept or did not run.
+    """
+
+    written: str | None = None
+    submitted: str | None = None
+
+
+def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> Applied:
     """Write the first cure that changes the script as NAME.maple.sh; submit it where *submit* says so.
 
-    A cure of the submit command's words alone needs no copy. Raises `Complaint` where no cure changes anything, the job
-    is another user's, or a file of that name is there.
+    A cure of the submit command's words alone needs no copy, and one that lies there already is taken as it is.
+    *quiet*: say nothing, and keep what the submit command says. Raises `Complaint` where no cure changes anything, the
+    job is another user's, or another file has that name.
     """
     asked = diagnosis.case.asked
     cure = next((one for one in diagnosis.cures if _changes(one)), None)
@@ -33,14 +48,14 @@ def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> None:
         raise Complaint("no fix of this job changes its script", "nothing was written")
     if asked.uid != os.getuid():
         raise Complaint("the job is another user's", "its owner can say maple-fix --apply; nothing was written")
-    path = "" if cure.script is None and _is_there(asked) else written(cure, diagnosis)
-    if path and not quiet:
-        click.echo("written: " + printable(path), err=True)
+    path = "" if cure.script is None and _is_there(asked) else written(cure, diagnosis, quiet)
     if submit:
-        submitted(cure, diagnosis, path)
-    elif not path and not quiet:
-        shown = " ".join(safe_words([os.fsencode(word) for word in words(cure, diagnosis, path)]))
-        click.echo("nothing to write, the script stays as it is; submit it so: " + shown, err=True)
+        return Applied(path or None, submitted(cure, diagnosis, path, quiet))
+    if not quiet:
+        shown = shlex.join(safe_words([os.fsencode(word) for word in words(cure, diagnosis, path)]))
+        lead = "" if path else "nothing to write, the script stays as it is; "
+        click.echo(lead + "submit it so: " + shown, err=True)
+    return Applied(path or None)
 
 
 def _changes(cure: Cure) -> bool:
@@ -67,14 +82,48 @@ def beside(script: str, cwd: str) -> str:
     return os.path.join(folder if os.path.isdir(folder) else cwd, stem + ".maple.sh")
 
 
-def written(cure: Cure, diagnosis: Diagnosis) -> str:
-    """Write the copy with the mode of the script, and return its path. Raises `Complaint`."""
+def written(cure: Cure, diagnosis: Diagnosis, quiet: bool = False) -> str:
+    """Write the copy with the mode of the script, and return its path. Raises `Complaint`.
+
+    The very same bytes may lie there from the last time: then there is nothing to write.
+    """
     asked = diagnosis.case.asked
     assert asked is not None
     script, cwd = os.fsdecode(asked.path), os.fsdecode(asked.cwd)
     path = beside(script, cwd)
-    put(cure.script if cure.script is not None else asked.script or b"", path, _mode(os.path.join(cwd, script)))
+    whole = cure.script if cure.script is not None else asked.script or b""
+    there = os.path.lexists(path)
+    if there and not _holds(path, whole):
+        raise Complaint("%s: is there already, and is not this fix" % path, "Maple overwrites nothing; move it away")
+    if not there:
+        _put(whole, path, _mode(os.path.join(cwd, script)))
+    if not quiet:
+        click.echo(("is there already: " if there else "written: ") + printable(path), err=True)
     return path
+
+
+def _put(script: bytes, path: str, mode: int | None) -> None:
+    """Write the copy. Raises `Complaint`, which tells a way round where the folder takes no file."""
+    try:
+        put(script, path, mode)
+    except Complaint as error:
+        raise Complaint(error.message, "nothing was written; the diff can be taken with patch elsewhere") from error
+
+
+def _holds(path: str, script: bytes) -> bool:
+    """Return whether a file of one's own at *path* holds *script*; links are not followed, pipes not waited for."""
+    try:
+        found = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:  # gone, a link, or not to be read
+        return False
+    try:
+        facts = os.fstat(found)
+        same = stat.S_ISREG(facts.st_mode) and facts.st_uid == os.getuid() and facts.st_size == len(script)
+        return same and os.read(found, len(script) + 1) == script
+    except OSError:
+        return False
+    finally:
+        os.close(found)
 
 
 def _mode(script: str) -> int | None:
@@ -86,8 +135,11 @@ def _mode(script: str) -> int | None:
     return facts.st_mode & 0o777 | 0o600 if stat.S_ISREG(facts.st_mode) else None
 
 
-def submitted(cure: Cure, diagnosis: Diagnosis, path: str) -> None:
-    """Submit the copy as the first one was: its words, its variables, its work dir; the output is the user's."""
+def submitted(cure: Cure, diagnosis: Diagnosis, path: str, quiet: bool = False) -> str | None:
+    """Submit the copy as the first one was: its words, its variables, its work dir. Raises `Complaint`.
+
+    The output is the user's; *quiet*: it is returned instead.
+    """
     asked = diagnosis.case.asked
     assert asked is not None
     argv, cwd = words(cure, diagnosis, path), os.fsdecode(asked.cwd)
@@ -96,14 +148,23 @@ def submitted(cure: Cure, diagnosis: Diagnosis, path: str) -> None:
     if command is None:
         raise Complaint("%s is not on PATH" % argv[0], "submit %s yourself" % told)
     try:
-        code = subprocess.run([command, *argv[1:]], cwd=cwd, env=environment(asked), check=False).returncode
+        done = subprocess.run(
+            [command, *argv[1:]], cwd=cwd, env=environment(asked), check=False,
+            stdout=subprocess.PIPE if quiet else None,
+        )  # fmt: skip
     except OSError as error:
         raise Complaint(
             "%s: %s" % (cwd, (error.strerror or str(error)).lower()), "submit %s yourself" % told
         ) from error
+    except KeyboardInterrupt:
+        raise Interrupted(
+            "interrupted while %s ran" % argv[0], "%s shows whether it took the job" % _QUEUES[asked.scheduler]
+        ) from None
+    code = done.returncode
     if code != 0:
         how = "exited with %d" % code if code > 0 else "was ended by signal %d" % -code
         raise Complaint("%s %s" % (argv[0], how), "nothing is known of a job; the fixed script is %s" % told)
+    return done.stdout.decode("utf-8", "replace").strip() if quiet else None
 
 
 def environment(asked: Submission) -> dict[bytes, bytes]:

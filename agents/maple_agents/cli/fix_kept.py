@@ -10,6 +10,7 @@ import click
 from maple_submit_filter.report import printable
 
 from ..debug.at_end import kept
+from .fix_told import VERSION
 
 
 def shown(job: str, as_json: bool) -> Optional[int]:
@@ -19,6 +20,8 @@ def shown(job: str, as_json: bool) -> Optional[int]:
         if told is None:
             return None
         found, text, at = told["told"], str(told["shown"]), float(told["at"])
+        if found["version"] != VERSION:
+            return None
         unknown = found["cause"]["class"] == "unknown"
     except (KeyError, TypeError, ValueError):
         return None

@@ -1,38 +1,45 @@
-"""The job that is meant where none is named: the caller's last one that failed, where the service remembers one."""
+"""The job that is meant where none is named: the caller's last one that failed."""
 
 from __future__ import annotations
 
 import sys
-from typing import Optional
+import time
 
 import click
-from maple_submit_filter.job_records import Record
 from maple_submit_filter.report import printable
 
-MOST = 200  # submissions that are looked through
+from .complaint import Complaint
+
+FILES = "or name files: maple-fix --log FILE --script FILE --site ID"
 
 
-def last_failed() -> Optional[str]:
-    """Return the id of the job of one's own that failed last, and say on stderr which it is; None for none.
+def last_failed(acts: bool) -> str:
+    """Return the id of the job of one's own that failed last, and say on stderr which it is. Raises `Complaint`.
 
-    Only on a terminal: a program names the job that it means.
+    Only on a terminal: a program names the job that it means. *acts*: something is to be submitted or remembered; for
+    that the job is named, because another may have failed since the user looked.
     """
     if not (sys.stdout.isatty() and sys.stderr.isatty()):
-        return None
-    found = max(_failed(), key=lambda one: (one.outcome.ended if one.outcome else None) or one.at, default=None)
+        raise Complaint("name a job, or files", "maple-fix JOBID, or maple-fix --log FILE --script FILE --site ID")
+    from ..debug.finding.last import last_failed as found_last
+
+    found = found_last()
     if found is None:
-        return None
-    click.echo("maple: job %s is the last of yours that failed" % printable(found.job), err=True)
+        raise Complaint("no job of yours that failed is known", "name one: maple-fix JOBID, " + FILES)
+    name = " (%s)" % found.name if found.name else ""
+    said = "job %s%s, %s%s" % (found.job, name, found.state, _when(found.ended, time.time()))
+    if acts:
+        raise Complaint("name the job that is meant", "the last of yours that failed is %s" % said)
+    click.echo(printable("maple: %s, is the last of yours that failed" % said), err=True)
     return found.job
 
 
-def _failed() -> list[Record]:
-    from ..memory.asking import NoService, Refused
-    from ..memory.failed_jobs import failure_of
-    from ..memory.remembered import records
-
-    try:
-        known = records(limit=MOST)
-    except (NoService, Refused, OSError, LookupError, TypeError, ValueError):
-        return []
-    return [one for one in known if one.job and one.outcome is not None and failure_of(one.outcome) is not None]
+def _when(ended: float | None, now: float) -> str:
+    """Return when it was, as people say it; "" where nobody knows."""
+    if ended is None or not 0 < ended <= now + 60:
+        return ""
+    minutes = max(0, int(now - ended) // 60)
+    if minutes < 120:
+        return " %d minute%s ago" % (minutes, "" if minutes == 1 else "s")
+    local = time.localtime(ended)
+    return time.strftime(" at %H:%M" if now - ended < 20 * 3600 else " on %d %B, %H:%M", local)

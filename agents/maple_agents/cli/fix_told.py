@@ -1,4 +1,4 @@
-"""What `maple-fix --json` prints. The shape is stable: other programs read it."""
+"""What `maple-fix --json` prints. The shape is stable, and written down in `fix_schema.py`: other programs read it."""
 
 from __future__ import annotations
 
@@ -6,8 +6,11 @@ from collections.abc import Iterable
 
 from ..debug.values import Cause, Cure, Diagnosis, Evidence
 from .difference import unified
+from .fix_here import here
+from .fix_next import steps
 from .fix_safe import safe_lines, safe_object, safe_script, safe_words
 
+VERSION = 1  # of the shape; a key that is added does not change it
 Object = dict[str, object]
 
 
@@ -21,7 +24,9 @@ def told(diagnosis: Diagnosis) -> Object:
 def _told(diagnosis: Diagnosis) -> Object:
     first, ended = diagnosis.causes[0], diagnosis.case.ended
     return {
+        "version": VERSION,
         "job": ended.id or None,
+        "site": diagnosis.case.site.id,
         "state": None if ended.state == "unknown" else ended.state,
         "exit_code": ended.exit_code,
         "cause": _cause(first),
@@ -35,6 +40,8 @@ def _told(diagnosis: Diagnosis) -> Object:
             {"file": one.file, "line": one.line, "heading": one.heading, "text": one.text} for one in diagnosis.cited
         ],
         "advice": diagnosis.advice or None,
+        "here": list(here(diagnosis)),
+        "next": list(steps(diagnosis)),
         "missing": list(diagnosis.case.missing),
         "notes": list(diagnosis.case.notes),
     }

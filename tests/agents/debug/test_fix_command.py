@@ -5,15 +5,19 @@ from __future__ import annotations
 import os
 import subprocess
 from pathlib import Path
-from typing import Any, Literal, Optional
+from typing import Any
 
 import pytest
+from maple_agents.cli import fix_schema
 from maple_agents.cli.asked import site_of
-from maple_agents.cli.fix_shown import _cut_up, show
+from maple_agents.cli.fix_rows import cut_up
+from maple_agents.cli.fix_schema import Answer
+from maple_agents.cli.fix_shown import show
+from maple_agents.cli.fix_told import told as as_object
 from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
 from maple_submit_filter.report import columns
 from maple_submit_filter.submission import Submission
-from pydantic import BaseModel, ConfigDict
+from pydantic import ValidationError
 
 from tests.agents.debug.fix_called import COMMAND, LOG, SCRIPT, SECONDS, case, environment, fix
 
@@ -67,63 +71,47 @@ def test_what_is_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
 def test_rows_fit_the_screen_and_lose_nothing() -> None:
     """Wide characters count twice; what has room is whole, what has none ends in an ellipsis."""
     for text in ("word " * 30, "x" * 200, "日本語" * 40, "a", ""):
-        rows = list(_cut_up(text, 40, 100))
+        rows = list(cut_up(text, 40, 100))
         assert all(columns(row) <= 40 for row in rows)
         assert "".join(rows).replace(" ", "") == text.replace(" ", "")
-        short = list(_cut_up(text, 40, 2))
+        short = list(cut_up(text, 40, 2))
         assert len(short) <= 2 and all(columns(row) <= 40 for row in short)
         assert (short[-1][-1:] == "…") == (len(rows) > 2)
-
-
-class Shape(BaseModel):
-    model_config = ConfigDict(extra="forbid", strict=True)
-
-
-Class = dict[str, Any]
-
-
-class Line(Shape):
-    file: str
-    line: int
-    text: str
-
-
-class Fix(Shape):
-    kind: str
-    says: str
-    safety: Literal["safe", "ask", "tell"]
-    diff: Optional[str]
-    argv: Optional[list[str]]
-    steps: list[str]
-    held_back: Optional[str]
-
-
-class Answer(BaseModel):
-    """What programs may rely on; keys may be added."""
-
-    job: Optional[str]
-    state: Optional[str]
-    exit_code: Optional[int]
-    cause: Class
-    evidence: list[Line]
-    cascade: list[Line]
-    fixes: list[Fix]
-    by: Literal["rule", "case", "model"]
-    others: list[Class]
-    excerpt: list[Line]
-    missing: list[str]
-    notes: list[str]
 
 
 @pytest.mark.parametrize(
     "log", [LOG, "nothing to see\n", "Training complete\n"], ids=["known", "unknown", "ended well"]
 )
 def test_json_has_its_shape(tmp_path: Path, log: str) -> None:
-    """Every key is there, of its kind, whatever was found."""
+    """Every key is there, of its kind, whatever was found, and none that the shape does not name."""
     told = fix(*case(tmp_path, log), "--json", cwd=tmp_path).json
-    Answer.model_validate(told, strict=True)
-    for one in (told["cause"], *told["others"]):
-        assert isinstance(one["class"], str) and isinstance(one["says"], str) and 0.0 <= one["confidence"] <= 1.0
+    Answer.model_validate(told)
+    assert set(told) <= set(Answer.model_fields)
+
+
+@pytest.mark.parametrize("name", DIAGNOSES)
+def test_every_answer_has_the_shape(name: str) -> None:
+    """Also those of a model, and those whose change is held back."""
+    told = as_object(DIAGNOSES[name])
+    Answer.model_validate(told)
+    assert set(told) == {name for name, field in Answer.model_fields.items() if field.is_required()}
+
+
+def test_what_has_not_the_shape_is_seen() -> None:
+    """The shape is no sieve without a bottom."""
+    told = as_object(DIAGNOSES["unknown"])
+    for key, value in (("version", 2), ("cause", {"class": "gpu_oom"}), ("fixes", [{}]), ("exit_code", "1")):
+        with pytest.raises(ValidationError):
+            Answer.model_validate({**told, key: value})
+
+
+def test_the_published_schema_is_current(tmp_path: Path) -> None:
+    """MAPLE_SHOWN=write writes it anew after a change of the shape: a key that is gone wants another version."""
+    path = Path(fix_schema.__file__).with_name(fix_schema.FILE)
+    if os.environ.get("MAPLE_SHOWN") == "write":
+        path.write_text(fix_schema.text())
+    assert path.read_text() == fix_schema.text()
+    assert fix("--json-schema", cwd=tmp_path).out == fix_schema.text()
 
 
 def test_exit_codes(tmp_path: Path) -> None:

@@ -1,0 +1,51 @@
+"""What one can do where the log does not tell the cause: show more of the job, look it up, ask people, say it later."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ..debug.fixes.site_files import whole
+from ..debug.values import Case, Diagnosis
+from .asked import GENERIC
+from .fix_safe import safe_script
+
+_LOUD = (
+    "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "TORCH_DISTRIBUTED_DEBUG=DETAIL", "NCCL_DEBUG=INFO",
+)  # fmt: skip
+
+
+def steps(diagnosis: Diagnosis) -> Iterator[str]:
+    """Yield what to do next, the cheapest first; nothing where the cause is known."""
+    if diagnosis.causes[0].cause != "unknown":
+        return
+    case = diagnosis.case
+    call = "maple-fix %s" % case.ended.id if case.ended.id else "maple-fix"
+    yield from _more(case, call)
+    yield "run it again with more said: %s" % louder(case)
+    yield "ask %s, and send them this page, secrets are masked in it%s" % (
+        _people(case), ": %s > %s.txt" % (call, case.ended.id) if case.ended.id else ""
+    )  # fmt: skip
+    if case.ended.id:
+        yield "once you know the cause: %s --was CLASS, and the next job that ends so is told" % call
+
+
+def _more(case: Case, call: str) -> Iterator[str]:
+    if not case.logs or case.missing:
+        yield "if it wrote elsewhere, name the file: %s --log FILE" % call
+    if case.asked is None:
+        yield "name its script as well, so that its launch lines are checked: --script FILE"
+
+
+def louder(case: Case) -> str:
+    """Return the lines that make a job tell more and that its script does not hold; no trace where it has secrets."""
+    script = (case.asked.script if case.asked is not None else None) or b""
+    names = [one for one in _LOUD if one.partition("=")[0].encode() not in script]
+    told = ["export " + " ".join(names)] if names else []
+    if script and b"set -x" not in script and safe_script(script) == script:
+        told.append("set -x")
+    return "; ".join(told) or "on one node, where it may be seen sooner"
+
+
+def _people(case: Case) -> str:
+    site = whole(case.site) if case.site.id not in GENERIC else None
+    return "the help desk of %s" % (site.center or site.name) if site is not None else "your cluster's help desk"
