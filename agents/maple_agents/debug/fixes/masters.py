@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import re
 
-from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.rank_words import first_node
 
 from .given import Given, fix
 from .inserting import line
 from .ports import expression
-from .variables import exported
+from .variables import exported, exporting
 
 _LIST = rb"\$\{?(?:SLURM_(?:JOB_|STEP_)?NODELIST|PBS_NODEFILE)\}?"
 _WRITTEN = re.compile(rb"MASTER_ADDR=(\"?(?:%s)\"?|[\"']?[A-Za-z0-9][\w.-]*[\"']?)(?=[\s;&|)]|\Z)" % _LIST)
@@ -38,7 +37,7 @@ def master_of_job(given: Given) -> Fix | None:
     unset = [name for name in MEETING if name.encode() not in given.plan.assigned]
     for name in MEETING:
         if name not in unset and not exported(given, name):
-            edits += fixes.exported(given.plan, [name.encode()], "master-of-job") or []
+            edits += exporting(given, name, "master-of-job")
     if missing in unset:
         said = b" ".join(name.encode() + b"=" + words(given)[name] for name in unset)
         new = line(given, b"export " + said, "master-of-job")

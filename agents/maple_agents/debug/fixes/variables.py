@@ -10,6 +10,8 @@ from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.launch import Step
 
+from ...extraction.script_walk import found
+from ...extraction.script_walk import given as assignments
 from .given import Given, fix
 from .inserting import is_name, line, place
 from .site_files import whole
@@ -134,8 +136,23 @@ def export_variable(given: Given) -> Fix | None:
     name = given.word("name")
     if not is_name(name) or exported(given, name):
         return None
-    edits = fixes.exported(given.plan, [name.encode()], "export-variable")
+    edits = exporting(given, name, "export-variable")
     return Fix(tuple(edits), Safety.ASK, "%s is exported" % name) if edits else None
+
+
+def exporting(given: Given, name: str, because: str) -> list[Edit]:
+    """Return the edits that put `export` in front of every assignment of *name*; [] where one is for one command.
+
+    `NAME=value command` gives that command the variable, and behind `export` it would not run.
+    """
+    spans = given.plan.assigned.get(name.encode(), ())
+    source = given.job.source
+    alone = {
+        each.span for each in assignments(source, found(source)) if each.command and not each.command.command.words
+    }
+    if not set(spans) <= alone:
+        return []
+    return fixes.exported(given.plan, [name.encode()], because) or []
 
 
 def exported(given: Given, name: str) -> bool:

@@ -14,7 +14,7 @@ from pathlib import Path
 from tests.agents.debug.lab.cluster import FailingLab
 from tests.agents.debug.lab.failing import Failure
 
-_LISTENER = "import socket,time,sys\ns=socket.socket()\ns.bind(('',int(sys.argv[1])))\ns.listen()\ntime.sleep(600)"
+LISTENER = "import socket,time,sys\ns=socket.socket()\ns.bind(('',int(sys.argv[1])))\ns.listen()\ntime.sleep(600)"
 
 
 @contextlib.contextmanager
@@ -23,7 +23,7 @@ def listeners(lab: FailingLab, failure: Failure) -> Iterator[None]:
     ports = [one.does.removeprefix("listen-") for one in failure.during if one.does.startswith("listen-")]
     held = [
         subprocess.Popen(
-            ["nsenter", "--target", str(lab.node_pid(number)), "--net", "/usr/bin/python3", "-c", _LISTENER, port],
+            ["nsenter", "--target", str(lab.node_pid(number)), "--net", "/usr/bin/python3", "-c", LISTENER, port],
             stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
         )
         for port in ports
