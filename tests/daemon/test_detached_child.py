@@ -384,6 +384,17 @@ def as_uid(uid: int, site: Site, question: object, kind: bytes = b"MPH1") -> Any
     return json.loads(done.stdout[8:])
 
 
+def versions_with(value: str, uid: int, site: Site) -> list[dict[str, Any]]:
+    """A user's versions, as soon as the newest has that value."""
+    end = time.monotonic() + 60
+    while True:
+        versions: list[dict[str, Any]] = as_uid(uid, site, {"ask": "versions"})["found"]
+        if versions and any(one["name"] == value for one in versions[0]["values"]):
+            return versions
+        assert time.monotonic() < end, "only %r; %s" % (versions, site.daemon.said)
+        time.sleep(0.05)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="becomes another user")
 def test_a_user_s_files_are_read_as_the_user(double: str) -> None:
     """By a daemon that could read more: what the user may not read is not read, and nobody else has the values."""
@@ -403,10 +414,7 @@ def test_a_user_s_files_are_read_as_the_user(double: str) -> None:
     try:
         site.submit(preexec_fn=before, environment={"RECORD": "/dev/null"})
         until(site, "reading", 1)
-        versions = as_uid(12345, site, {"ask": "versions"})["found"]
-        while not any(one["name"] == "learning_rate" for one in versions[0]["values"]):
-            time.sleep(0.05)
-            versions = as_uid(12345, site, {"ask": "versions"})["found"]
+        versions = versions_with("learning_rate", 12345, site)
         assert [one["name"] for one in versions[0]["parts"] if one["name"]] == ["train.py", "model.py"]
         assert found(site.daemon, ask="versions") == []
         none_left(site)
