@@ -12,7 +12,7 @@ import signal
 import time
 from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from . import private_copy, qsub_words, sbatch_words, script_source
+from . import own_folders, private_copy, qsub_words, sbatch_words, script_source
 from .frames import REPLY, Change, Reply, Request, pack_reply, send, size_of, unpack_reply
 from .sbatch_words import Words
 from .script_source import Source
@@ -157,7 +157,7 @@ def _carry_out(
 
 def _keep(line: bytes, environment: Mapping[bytes, bytes], conf: Mapping[str, str]) -> None:
     """Append the audit line to the user's file and to the site's spool."""
-    own = private_copy.own_folder(b"XDG_STATE_HOME", environment, (b".local", b"state"))
+    own = own_folders.made(own_folders.STATE, environment)
     spool = os.fsencode(conf.get("audit", ""))
     places: Tuple[Tuple[Optional[bytes], bytes], ...] = (
         (own, b"audit.jsonl"),

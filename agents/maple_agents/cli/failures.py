@@ -8,6 +8,8 @@ import traceback
 from pathlib import Path
 from typing import Mapping, Optional
 
+from maple_submit_filter import own_folders
+
 MOST = 256 * 1024  # bytes; a log that has grown larger is begun anew
 
 
@@ -16,17 +18,15 @@ def written(error: BaseException, environ: Mapping[str, str] = os.environ) -> Op
     from ..models.masking import masked  # what failed may have had a script or a log in its hands
 
     try:
-        log = _folder(environ) / "failures.log"
+        folder = own_folders.state(environ)
+        if folder is None:
+            return None
+        log = Path(folder) / "failures.log"
         log.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         mode = "w" if log.exists() and log.stat().st_size > MOST else "a"
         with log.open(mode, encoding="utf-8", errors="backslashreplace") as file:
             file.write(time.strftime("%Y-%m-%dT%H:%M:%S%z\n"))
             file.write(masked("".join(traceback.format_exception(error))))
         return log
-    except (OSError, RuntimeError):  # RuntimeError: there is no home
+    except OSError:
         return None
-
-
-def _folder(environ: Mapping[str, str]) -> Path:
-    state = environ.get("XDG_STATE_HOME", "")
-    return (Path(state) if state.startswith("/") else Path.home() / ".local/state") / "maple"

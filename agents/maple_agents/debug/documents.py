@@ -12,7 +12,7 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from maple_submit_filter import places
+from maple_submit_filter import own_folders, places
 
 from ..verify.state import get, names, put
 from .documents_parsed import Piece
@@ -38,10 +38,8 @@ class Document:
 
 def own(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the user's folder of documents, which may not be there yet; None where there is no home."""
-    state, home = environ.get("XDG_STATE_HOME", ""), environ.get("HOME", "")
-    if not state.startswith("/"):
-        state = os.path.join(home, ".local", "state") if home.startswith("/") else ""
-    return os.path.join(state, "maple", FOLDER) if state else None
+    folder = own_folders.state(environ)
+    return os.path.join(folder, FOLDER) if folder else None
 
 
 def of_site(environ: Mapping[str, str] = os.environ) -> str:

@@ -12,6 +12,8 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
+from maple_submit_filter import own_folders
+
 from ..retrieval.embedder import Unavailable
 from ..retrieval.fts import Words, words
 from ..retrieval.passages import Passage, digest
@@ -136,11 +138,9 @@ def _cited(document: Document, piece: Piece) -> Cited:
 
 
 def _words_file(found: Sequence[tuple[Document, Piece]]) -> str | None:
-    cache, home = os.environ.get("XDG_CACHE_HOME", ""), os.environ.get("HOME", "")
-    if not cache.startswith("/"):
-        cache = os.path.join(home, ".cache") if home.startswith("/") else ""
+    cache = own_folders.cache()
     name = digest("\n".join(dict.fromkeys(document.kept for document, _ in found))).hex()[:16]
-    return os.path.join(cache, "maple", "documents-%s.sqlite" % name) if cache else None
+    return os.path.join(cache, "documents-%s.sqlite" % name) if cache else None
 
 
 def nearest(diagnosis: Diagnosis, known: Mapping[str, Entry]) -> tuple[str, ...]:

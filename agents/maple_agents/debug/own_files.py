@@ -7,7 +7,7 @@ import os
 import stat
 from collections.abc import Iterator, Mapping
 
-from maple_submit_filter import private_copy
+from maple_submit_filter import own_folders
 
 _FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
 _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
@@ -16,7 +16,7 @@ _FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
 @contextlib.contextmanager
 def opened(name: str = "", make: bool = True, environ: Mapping[bytes, bytes] = os.environb) -> Iterator[int]:
     """Yield the user's folder `maple`, or *name* in it, made with mode 0700 if *make* says so. Raises `OSError`."""
-    path = private_copy.own_folder(b"XDG_STATE_HOME", environ, (b".local", b"state")) if make else _path(environ)
+    path = (own_folders.made if make else own_folders.path)(own_folders.STATE, environ)
     if path is None:
         raise OSError("there is no folder of one's own")
     folder = _checked(os.open(path, _FOLDER))
@@ -64,14 +64,6 @@ def write(folder: int, name: str, data: bytes) -> None:
         with contextlib.suppress(OSError):
             os.unlink(new, dir_fd=folder)
         raise
-
-
-def _path(environ: Mapping[bytes, bytes]) -> bytes | None:
-    """Return where the folder is, if it is there."""
-    state, home = environ.get(b"XDG_STATE_HOME", b""), environ.get(b"HOME", b"")
-    if not state.startswith(b"/"):
-        state = os.path.join(home, b".local", b"state")
-    return os.path.join(state, b"maple") if state.startswith(b"/") else None
 
 
 def _checked(folder: int) -> int:

@@ -14,6 +14,8 @@ import zlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from maple_submit_filter import own_folders
+
 from .passages import digest
 
 if TYPE_CHECKING:
@@ -89,11 +91,8 @@ def path_of(embedder: Embedder, environ: Mapping[str, str] = os.environ) -> str 
 
 def cache_folder(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the user's own folder for what retrieval keeps, which may not be there yet; None without a home."""
-    cache = environ.get("XDG_CACHE_HOME", "")
-    home = environ.get("HOME", "")
-    if not cache.startswith("/"):
-        cache = os.path.join(home, ".cache") if home.startswith("/") else ""
-    return os.path.join(cache, "maple", "retrieval") if cache else None
+    cache = own_folders.cache(environ)
+    return os.path.join(cache, "retrieval") if cache else None
 
 
 def nearest(rows: Floats, one: Floats, k: int) -> list[tuple[int, float]]:

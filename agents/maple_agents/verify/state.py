@@ -7,18 +7,15 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from maple_submit_filter import places
+from maple_submit_filter import own_folders, places
 
 SITE_FOLDER = "verified"  # below /etc/maple: records that an administrator has put there for everybody
 
 
 def own(environ: Mapping[str, str] = os.environ) -> str | None:
     """Return the user's folder for verifications, which may not be there yet; None where there is no home."""
-    state = environ.get("XDG_STATE_HOME", "")
-    home = environ.get("HOME", "")
-    if not state.startswith("/"):
-        state = os.path.join(home, ".local", "state") if home.startswith("/") else ""
-    return os.path.join(state, "maple", "verify") if state else None
+    state = own_folders.state(environ)
+    return os.path.join(state, "verify") if state else None
 
 
 def of_templates(environ: Mapping[str, str] = os.environ) -> list[str]:

@@ -1,0 +1,84 @@
+"""Where the user's own state and cache lie: the folder `maple` in XDG's folder, or in the usual one below the home.
+
+A variable that holds no absolute path counts as not set (XDG Base Directory Specification). `front/copy.c` and
+`front/terminal.c` have the same folders.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+from typing import Mapping, NamedTuple, Optional, Tuple
+
+
+class Kind(NamedTuple):
+    """A variable that names a folder, and where the folder lies below the home without it."""
+
+    variable: bytes
+    below_home: Tuple[bytes, ...]
+
+
+STATE = Kind(b"XDG_STATE_HOME", (b".local", b"state"))
+CACHE = Kind(b"XDG_CACHE_HOME", (b".cache",))
+
+
+def path(kind: Kind, environment: Mapping[bytes, bytes]) -> Optional[bytes]:
+    """Return the folder, which may not be there yet; None where there is no home."""
+    root, below = _root(kind, environment)
+    return os.path.join(root, *below, b"maple") if root else None
+
+
+def state(environ: Mapping[str, str] = os.environ) -> Optional[str]:
+    """Return the folder of the user's own state, which may not be there yet; None where there is no home."""
+    return _text(STATE, environ)
+
+
+def cache(environ: Mapping[str, str] = os.environ) -> Optional[str]:
+    """Return the folder of the user's own cache, which may not be there yet; None where there is no home."""
+    return _text(CACHE, environ)
+
+
+def made(kind: Kind, environment: Mapping[bytes, bytes]) -> Optional[bytes]:
+    """Return the folder, created with mode 0700 and checked; None where it is not safe, or there is no home.
+
+    Raises `OSError` where it cannot be made.
+    """
+    root, below = _root(kind, environment)
+    for name in below if root else ():
+        root = os.path.join(root, name)
+        _make(root)
+    folder = os.path.join(root, b"maple")
+    return folder if root and private(folder) else None
+
+
+def private(folder: bytes) -> bool:
+    """Return whether a folder is the user's own and closed to others; it is made, or closed, where it is not yet."""
+    _make(folder)
+    found = os.lstat(folder)
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.geteuid():
+        return False
+    if stat.S_IMODE(found.st_mode) != 0o700:
+        os.chmod(folder, 0o700)
+    return True
+
+
+def _root(kind: Kind, environment: Mapping[bytes, bytes]) -> Tuple[bytes, Tuple[bytes, ...]]:
+    """Return the folder that is there, b"" for none, and the names below it."""
+    named, home = environment.get(kind.variable, b""), environment.get(b"HOME", b"")
+    if named.startswith(b"/"):
+        return named, ()
+    return (home, kind.below_home) if home.startswith(b"/") else (b"", ())
+
+
+def _make(folder: bytes) -> None:
+    if not os.path.lexists(folder):
+        try:
+            os.mkdir(folder, 0o700)
+        except FileExistsError:  # another submission was faster
+            return
+
+
+def _text(kind: Kind, environ: Mapping[str, str]) -> Optional[str]:
+    names = (os.fsdecode(kind.variable), "HOME")
+    found = path(kind, {os.fsencode(name): os.fsencode(environ[name]) for name in names if name in environ})
+    return os.fsdecode(found) if found else None
