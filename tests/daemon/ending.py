@@ -19,6 +19,13 @@ from tests.daemon.serving import Daemon, receive, request
 
 FIRST = 4710  # the next job has the number above
 SALT = "00112233445566778899aabbccddeeff"
+ASKED = b"""#!/bin/bash
+#SBATCH --nodes=2
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=4
+export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py --lr 0.1
+"""
 
 
 class Job(NamedTuple):
@@ -100,9 +107,17 @@ class Cluster:
             assert time.monotonic() < end, self.daemon.said
             time.sleep(0.05)
 
+    def until_all_is_learnt(self) -> None:
+        """Wait until what the ends so far came to is held in memory: a later end shows in an answer."""
+        others = b"".join(b"export V%d_%d=1\n" % (self.number, one) for one in range(40))
+        job = b"#SBATCH --job-name=later-%d\n#SBATCH --nodes" % self.number
+        later = ASKED.replace(b"#SBATCH --nodes", job, 1).replace(b"export HEAD", others + b"export HEAD")
+        self.end(self.submit(later), "COMPLETED", 500, accepted=True)
+        self.until_answered(later, "known-good")
+
     def until_answered(self, script: bytes, verdict: str, uid: int = os.getuid()) -> Job:
         """Submit until the answer is of that kind: what was learnt is held within a moment."""
-        end = time.monotonic() + 30
+        end = time.monotonic() + 60
         while True:
             job = self.submit(script, uid=uid)
             if verdict_of(job) == verdict:

@@ -3,38 +3,14 @@
 from __future__ import annotations
 
 import os
-import shutil
-import signal
-import time
-from collections.abc import Iterator
 
 import pytest
 from maple_daemon.store.opening import open_store
 from maple_submit_filter.frames import Reply
 
 from tests.daemon.asking import found, written
-from tests.daemon.ending import FIRST, Cluster, verdict_of
+from tests.daemon.ending import ASKED, FIRST, Cluster, verdict_of
 from tests.daemon.serving import WRONG
-
-ASKED = b"""#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --ntasks-per-node=1
-#SBATCH --gpus-per-node=4
-export HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-srun torchrun --nnodes=2 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py --lr 0.1
-"""
-
-
-@pytest.fixture
-def cluster(tmp_path: object) -> Iterator[Cluster]:
-    """One for a test alone."""
-    made = Cluster(str(tmp_path))
-    os.chmod(made.daemon.folder, 0o711)
-    os.chmod(str(tmp_path), 0o711)
-    yield made
-    if made.daemon.process is not None and made.daemon.process.poll() is None:
-        made.daemon.stop(signal.SIGKILL)
-    shutil.rmtree(made.daemon.folder)
 
 
 def test_what_the_user_said_yes_to_and_ran_is_made_unasked(cluster: Cluster) -> None:
@@ -58,7 +34,7 @@ def test_what_was_refused_or_not_seen_to_run_is_asked_about_again(cluster: Clust
     """The job ran as it was written; or failed later, which says nothing."""
     cluster.end(cluster.submit(ASKED), "COMPLETED", 500)
     cluster.end(cluster.submit(ASKED), "FAILED", 1000, accepted=True)
-    time.sleep(2.5)
+    cluster.until_all_is_learnt()
     assert verdict_of(cluster.submit(ASKED)) == "offered"
 
 
@@ -75,10 +51,10 @@ def test_what_failed_at_once_is_taken_back_until_the_bare_script_fails_too(
     said = b"maple: job.sh: MPL304's change was taken back: job 4711 failed at once with it; maple-fix 4711\n"
     assert bare.reply.say == said
     cluster.end(bare, end, 20)
-    time.sleep(2.5)
+    cluster.until_all_is_learnt()
     after = cluster.until_answered(WRONG, then)
     cluster.end(after, "FAILED", 20)
-    time.sleep(2.5)
+    cluster.until_all_is_learnt()
     assert verdict_of(cluster.submit(WRONG)) == then  # for good
 
 
