@@ -61,7 +61,7 @@ class PySlurm(SlurmCommands):
             return super()._jobs_now(which, all_states)
         asked = [job for job in _picked(found, which[0], which[1]) if all_states or not job.over]
         unsure = [dict(job.attributes) for job in asked if job.over and not job.attributes.get("exit_code")]
-        detailed = {job.id: job for job in self._with_details(unsure)} if unsure else {}
+        detailed = {job.id: job for job in self._queue.with_details(unsure)} if unsure else {}
         return [detailed.get(job.id, job) for job in asked]
 
     def _from_child(self) -> list[Job] | None:

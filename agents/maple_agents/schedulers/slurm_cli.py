@@ -6,32 +6,16 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from . import slurm_details, slurm_json, slurm_tables
+from . import slurm_tables
 from .commands import Said, quiet_environment, run
 from .errors import SchedulerError
 from .protocol import Job, JobState, Node, Queue, Server
 from .slurm_accounting import Accounting
 from .slurm_errors import is_gone, slurm_refusal
-from .slurm_ids import ID, is_id, meant
-from .slurm_jobs import job_of
+from .slurm_ids import is_id, meant
 from .slurm_places import nodes_of, queue_of, server_of
+from .slurm_queue import SlurmQueue
 
-_JOB = {
-    "%i": "id",
-    "%j": "name",
-    "%u": "user",
-    "%T": "state",
-    "%r": "reason",
-    "%P": "partition",
-    "%a": "account",
-    "%N": "nodes",
-    "%Z": "work_dir",
-    "%V": "submitted",
-    "%S": "started",
-    "%e": "ended",
-    "%o": "command",
-    "%k": "comment",
-}
 _NODE = {
     "%N": "name",
     "%P": "partition",
@@ -42,19 +26,14 @@ _NODE = {
     "%f": "features",
     "%E": "reason",
 }
-_DETAILS_AT_MOST = 32  # jobs; each costs the controller one request, and sites limit those
-_KEPT_AT_MOST = 4096  # jobs whose details are remembered
 _AT_ONCE = 1000  # ids on one command line
-_JSON_SINCE = (23, 2)  # before, `squeue --json` gives all jobs, whichever are asked for
 
 
 class SlurmCommands:
     """The `Scheduler` of a Slurm cluster, through its commands.
 
     *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it.
-    *as_json*: whether squeue is asked for JSON, which tells all of a job at once; None: where its release gives only
-    the jobs that are asked for. Where it cannot be read a table is asked for, from then on; then exit codes and output
-    paths come from scontrol, for at most 32 new states of jobs in a question, those over first.
+    *as_json*: as `SlurmQueue` has it.
     """
 
     name = "slurm"
@@ -71,13 +50,12 @@ class SlurmCommands:
         as_json: bool | None = None,
     ) -> None:
         self._folder = folder
-        self._as_json = as_json
         self._sbatch = sbatch or self._command("sbatch")
         self._environ = environ
         self._timeout = timeout
         self._submit_timeout = submit_timeout
         self._accounting = Accounting(self._run)
-        self._shown: dict[tuple[str, str, int | None], dict[str, str]] = {}
+        self._queue = SlurmQueue(self._run, as_json)
 
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
@@ -148,7 +126,7 @@ class SlurmCommands:
             raise ValueError("%r cannot be changed" % wrong[0])
         if not is_id(job_id):
             return False
-        self._shown = {}  # what was changed may be among it
+        self._queue.forget()
         words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
         said = self._run("scontrol", words)
         if said.code and is_gone(said.err):
@@ -165,60 +143,7 @@ class SlurmCommands:
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
         """Return the jobs that the controller has in memory, each task of an array on its own."""
-        if self._as_json is None:
-            self._as_json = _release(self._run("squeue", ["--version"]).out) >= _JSON_SINCE
-        if self._as_json:
-            found = self._json(which, all_states)
-            if found is not None:
-                return found
-        jobs = self._with_details(self._queue(which, all_states))
-        self._as_json = False  # the table was read, and the JSON was not
-        return jobs
-
-    def _json(self, which: Sequence[str], all_states: bool) -> list[Job] | None:
-        """Return what squeue says as JSON, maybe of more jobs; None where it says none that can be read."""
-        try:
-            said = self._run("squeue", ["-a", *_states(all_states), *which, "--json"])
-            return [] if said.code and is_gone(said.err) else None if said.code else slurm_json.jobs(said.out)
-        except SchedulerError as error:
-            if error.transient:
-                raise
-        except (ValueError, RecursionError):
-            pass
-        return None
-
-    def _queue(self, which: Sequence[str], all_states: bool) -> list[dict[str, str]]:
-        """Return rows of squeue, each task of an array on its own."""
-        separator = slurm_tables.mark()
-        words = ["-h", "-a", "-r", *_states(all_states), *which, "-o", slurm_tables.form(list(_JOB), separator)]
-        said = self._run("squeue", words)
-        if said.code and is_gone(said.err):
-            return []
-        if said.code:
-            raise slurm_refusal("asking squeue", said)
-        return slurm_tables.rows(said.out, list(_JOB.values()), separator)
-
-    def _with_details(self, rows: list[dict[str, str]]) -> list[Job]:
-        """Return the jobs of *rows* with their details, which are asked for once while a job's state stays."""
-        jobs = {row["id"]: job_of(row, {}) for row in rows}
-        newest = sorted(jobs.values(), key=lambda job: (job.over, job.submitted or 0), reverse=True)
-        unknown = [job for job in newest if ID.fullmatch(job.id) and _as_it_is(job) not in self._shown]
-        if unknown:
-            self._show(unknown[:_DETAILS_AT_MOST], {job.id: job.name for job in newest})
-        return [job_of(row, self._shown.get(_as_it_is(jobs[row["id"]]), {})) for row in rows]
-
-    def _show(self, jobs: Sequence[Job], names: Mapping[str, str]) -> None:
-        """Ask scontrol; for one that has gone meanwhile it exits with 1, and the others are there."""
-        said = run(
-            [self._command("scontrol")],
-            timeout=self._timeout,
-            env=self._quiet(),
-            stdin=slurm_details.questions(job.id for job in jobs),
-        )
-        found = slurm_details.answers(said.out, names)
-        if len(self._shown) > _KEPT_AT_MOST:
-            self._shown = {}
-        self._shown.update((_as_it_is(job), found[job.id]) for job in jobs if job.id in found)
+        return self._queue.jobs(which, all_states)
 
     def _scancel(self, job_id: str, options: Sequence[str]) -> bool:
         """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
@@ -237,8 +162,8 @@ class SlurmCommands:
             raise slurm_refusal("asking %s" % command, said)
         return said
 
-    def _run(self, command: str, words: Sequence[str]) -> Said:
-        return run([self._command(command), *words], timeout=self._timeout, env=self._quiet())
+    def _run(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Said:
+        return run([self._command(command), *words], timeout=self._timeout, env=self._quiet(), stdin=stdin)
 
     def _base(self) -> Mapping[str, str]:
         return os.environ if self._environ is None else self._environ
@@ -248,18 +173,3 @@ class SlurmCommands:
 
     def _command(self, name: str) -> str:
         return os.path.join(self._folder, name) if self._folder else name
-
-
-def _states(all_of_them: bool) -> list[str]:
-    return ["-t", "all"] if all_of_them else []
-
-
-def _release(text: str) -> tuple[int, ...]:
-    """Return the release of `slurm-wlm 22.05.8`: 22 and 5; nothing where none is said."""
-    found = re.search(r" (\d{2})\.(\d{2})\b", text, re.ASCII)
-    return (int(found[1]), int(found[2])) if found else ()
-
-
-def _as_it_is(job: Job) -> tuple[str, str, int | None]:
-    """Return what changes when anything that scontrol tells of a job may have changed."""
-    return job.id, job.raw_state, job.started
