@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
-from typing import TYPE_CHECKING, Dict, NoReturn, Optional, Tuple
+try:
+    import json
+    from typing import TYPE_CHECKING, Dict, NoReturn, Optional, Tuple
 
-import click
-from maple_submit_filter.job_records import STATES
+    import click
+    from maple_submit_filter.job_records import STATES
 
-from ..debug.causes import CLASSES
-from .complaint import Complaint
+    from ..debug.causes import CLASSES
+    from .complaint import Complaint
+except KeyboardInterrupt:  # half of the start is spent here, and nothing was begun yet
+    raise SystemExit(130) from None
 
 NAMED = tuple(one for one in CLASSES if one not in ("none", "unknown"))
 

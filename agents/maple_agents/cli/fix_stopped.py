@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import errno
+import io
 import os
 import sys
 from collections.abc import Iterator
@@ -27,9 +28,14 @@ def interruptible() -> Iterator[None]:
 
 
 def spoken() -> None:
-    """Raise `Complaint` where standard output is closed: whatever is opened next would get its number."""
+    """Make sure that an answer can be given, in whatever letters the terminal has.
+
+    Raises `Complaint` where standard output is closed: whatever is opened next would get its number.
+    """
     if sys.stdout is None:
         raise Complaint("standard output is closed", "nobody would see the answer; send it to a file or to /dev/null")
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace")  # a log's letters may be none of Latin-1
 
 
 @contextlib.contextmanager
