@@ -460,4 +460,4 @@ def test_cleaning_is_safe_and_done_once(line: bytes) -> None:
 )
 def test_search_without_library_finds_the_same(small: bytes) -> None:
     """The regular expression that stands in for the automaton finds what it finds."""
-    assert list(Search([b"Anchor"])(small)) == list(Search([b"Anchor"], automaton=False)(small))
+    assert list(Search([b"Anchor"])(small)) == list(Search([b"Anchor"], fast=False)(small))

@@ -46,14 +46,14 @@ OPENERS = (
 class Search:
     """Finds the usual words and the *anchors* in bytes of small letters."""
 
-    def __init__(self, anchors: Iterable[bytes] = (), automaton: bool = True) -> None:
+    def __init__(self, anchors: Iterable[bytes] = (), fast: bool = True) -> None:
         sorts: dict[bytes, Sort] = dict.fromkeys(WORDS, Sort.WORD)
         sorts.update(dict.fromkeys(FRAMES, Sort.FRAME))
         sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip().lower() not in sorts), Sort.ANCHOR))
         sorts.update(dict.fromkeys(OPENERS, Sort.OPENS))
         self.sorts = tuple(sorts.values())
         self._literals = tuple(sorts)
-        self._build = _automaton if automaton else _expression
+        self._build = automaton if fast else expression
         self._find = self._build(self._literals)
 
     def is_short(self, number: int) -> bool:
@@ -84,11 +84,12 @@ class Search:
         return max((self.sorts[number] for number, _, _ in found), default=None)
 
 
-def _automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+def automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+    """Return what finds *literals* in bytes, one behind the other."""
     try:
         from ahocorasick_rs import BytesAhoCorasick, MatchKind
     except ImportError:
-        return _expression(literals)
+        return expression(literals)
     # the longest: where one literal begins another, the longer one says more
     find: Callable[[bytes], Found] = BytesAhoCorasick(
         literals, matchkind=MatchKind.LeftmostLongest
@@ -96,7 +97,7 @@ def _automaton(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
     return find
 
 
-def _expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
+def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
     numbers = {literal: number for number, literal in enumerate(literals)}
     ordered = sorted(literals, key=len, reverse=True)
     pattern = re.compile(b"|".join(re.escape(one) for one in ordered))

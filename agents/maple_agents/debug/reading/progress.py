@@ -5,7 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-_PROGRESS = re.compile(
+from .screening import Screened
+
+_PROGRESS = Screened(
     r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|global_step|update|consumed samples)\b[\"']?[\s:=#\[(/|]*\d"
     r"|\b(?:\w+_)?loss\b[\"']?[^A-Za-z]{0,6}\d"
     r"|\d(?:it|steps?|samples?|tok(?:en)?s?|ex(?:amples)?|img|images|batch(?:es)?)/s(?:ec)?\b|\ds/(?:it|step)\b"

@@ -267,7 +267,7 @@ class Chosen:
         more.count += len(members)
         more.last = here.first + members[-1]
         if self._speaker is not None:
-            more.ranks |= ranks((here.lines[row] for row in members), self._speaker)
+            more.ranks |= ranks([here.lines[row] for row in members], self._speaker)
         late = len(here) - self.limits.tail
         self._recent[-1][1].update((here.first + row, key) for row in members if row >= late)
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from ..values import Severity
+from .screening import Screened
 
-_FATAL = re.compile(
+_FATAL = Screened(
     r"\bKilled\b|\bAborted\b|[Ss]egmentation fault|\bSIGSEGV\b|\bBus error|\bcore dumped\b"
     r"|\bIllegal instruction\b|oom[-_ ]?kill"
     r"|[Oo]ut [Oo]f [Mm]emory:? [Kk]ill|OUT_OF_MEMORY|Floating point exception|terminate called|Fatal Python error"
@@ -18,7 +19,7 @@ _FATAL = re.compile(
     r"|KILLED BY SIGNAL|EXIT CODE: [1-9]"
     r"|returned non-zero exit status|exits? with return code = -?[1-9]|non-zero exit (?:code|status)",
 )
-_ERROR = re.compile(
+_ERROR = Screened(
     r"\b[A-Za-z_.]*(?:Error|Exception|Interrupt|ERROR|Failure)\b|\b[Ee]rrors?\b"
     r"|\b[Ff]ail(?:ed|ure|ures|s|ing)?\b|\bFAIL(?:ED|URE)?\b"
     r"|\b[Cc]annot\b|\b[Cc]an't\b|\b[Cc]ould(?: not|n't)\b|\b[Uu]nable to\b|\b[Nn]o such\b|\bnot found\b"
@@ -34,7 +35,7 @@ _ERROR = re.compile(
     r"|\[Errno -?\d|\bnot compatible\b|\bviolates\b|unbound variable|temporarily unavailable|\bnot linked\b"
     r"|\bcontains cr, lf|\b[Ll]oss (?:is|was|became) (?:nan|inf)\b"
 )
-_WARNING = re.compile(
+_WARNING = Screened(
     r"\b[Ww]arn(?:ing|ings|ed)?\b|WARN|Warning\b|[Dd]eprecat|[Tt]ime-?out|[Rr]etry|[Mm]issing|[Mm]ismatch"
     r"|[Uu]nknown|[Uu]nexpected"
     r"|not supported|not available|not set\b|[Ii]gnor(?:ed|ing)|[Ii]ncompatible|[Cc]onflict|must be\b"
@@ -43,7 +44,7 @@ _WARNING = re.compile(
     r"|SIG(?:TERM|KILL|HUP|ABRT|BUS)|terminat|[Cc]ancel"
 )
 # words that sound bad and are none: a metric, a count of none, an option or a name
-_HARMLESS = re.compile(
+_HARMLESS = Screened(
     r"\b(?:no|0|zero|without(?: any)?) (?:errors?|failures?|warnings?|exceptions?|failed)\b"
     r"|\b(?:errors?|failed|failures?|exceptions?)\s*[:=]\s*0\b"
     r"|\b(?:mean|squared|absolute|val(?:idation)?|test|train(?:ing)?|relative|rms|reconstruction|prediction"
@@ -61,7 +62,7 @@ _SAID = re.compile(
     r"|panic)(?:\[\w+\])? ?: ",
     re.I,
 )
-_KEYED = re.compile(r"""["']?\blevel(?:name)?["']?\s*[:=]\s*["']?(?P<word>[A-Za-z]+)""")
+_KEYED = Screened(r"""["']?\blevel(?:name)?["']?\s*[:=]\s*["']?(?P<word>[A-Za-z]+)""")
 _SPREAD = re.compile(
     r"[\[|(<:] ?(?P<word>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL) ?[\]|)>:]"
     r"|\s-\s(?P<dashed>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s-\s"
@@ -93,7 +94,7 @@ def by_words(words: str) -> Severity:
     if _FATAL.search(words):
         return Severity.FATAL
     if _HARMLESS.search(words):
-        words = _HARMLESS.sub(" ", words)
+        words = _HARMLESS.expression.sub(" ", words)
     if _ERROR.search(words):
         return Severity.ERROR
     return Severity.WARNING if _WARNING.search(words) else Severity.NOTE
