@@ -19,7 +19,7 @@ def last_failed(acts: bool) -> str:
     Only on a terminal: a program names the job that it means. *acts*: something is to be submitted or remembered; for
     that the job is named, because another may have failed since the user looked.
     """
-    if not (sys.stdout.isatty() and sys.stderr.isatty()):
+    if not _is_seen():
         raise Complaint("name a job, or files", "maple-fix JOBID, or maple-fix --log FILE --script FILE --site ID")
     from ..debug.finding.last import last_failed as found_last
 
@@ -32,6 +32,10 @@ def last_failed(acts: bool) -> str:
         raise Complaint("name the job that is meant", "the last of yours that failed is %s" % said)
     click.echo(printable("maple: %s, is the last of yours that failed" % said), err=True)
     return found.job
+
+
+def _is_seen() -> bool:
+    return sys.stdout.isatty() and sys.stderr.isatty()
 
 
 def _when(ended: float | None, now: float) -> str:
