@@ -8,6 +8,7 @@ from dataclasses import replace
 from maple_submit_filter.decide import Decision
 
 from .confidence import confidence
+from .doubts import unread
 from .excerpts import excerpt
 from .facts import facts
 from .knowledge.conditions import Fact
@@ -36,9 +37,10 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
         replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
         for one in _causes(rows, known)
     )
-    if not causes:
-        return Diagnosis(case, (UNKNOWN,), _told(cascade), excerpt=excerpt(digest, found, known))
-    return Diagnosis(case, causes, _told(cascade))
+    if not causes or unread(rows[0], found, known, given, digest):
+        causes = (UNKNOWN, *(replace(one, confidence=0.0) for one in causes))
+    shown = excerpt(digest, found, known) if causes[0] is UNKNOWN else ()
+    return Diagnosis(case, causes, _told(cascade), excerpt=shown)
 
 
 UNKNOWN = Cause("", "unknown", "the cause is not in what could be read", 0.0, 0.0)
@@ -82,7 +84,7 @@ def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry]) -> Iterable[Caus
             one.cause,
             said(known[one.entry].says, values),
             one.score,
-            confidence(one.score, max(0.0, one.score - behind)) if place == 0 else 0.0,
+            confidence(one.score, max(0.0, one.score - behind)) if place == 0 and one.cause != "unknown" else 0.0,
             tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
             values,
         )

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from .knowledge.conditions import Fact, holds
 from .knowledge.entries import Entry
 from .matching import Match
+from .signs import ENDINGS
 from .values import Digest, Event, Place, Severity
 
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
@@ -64,9 +65,14 @@ def _shown(one: Ranked, by_entry: Mapping[str, Sequence[Match]], known: Mapping[
     """
     if one.matches or known[one.entry].match:
         return one
-    same = [match for name, rows in by_entry.items() if known[name].cause == one.cause for match in rows]
+    same = [match for name, rows in by_entry.items() if _says_it(known[name], one) for match in rows]
     last = sorted(same, key=lambda match: -match.order)
     return replace(one, matches=tuple(replace(match, values={}) for match in last[:3]))
+
+
+def _says_it(entry: Entry, one: Ranked) -> bool:
+    """Return whether *entry*'s words may stand for a cause that has none of its own; for "unknown": how it ended."""
+    return entry.cause in ENDINGS if one.cause == "unknown" else entry.cause == one.cause
 
 
 def _candidate(

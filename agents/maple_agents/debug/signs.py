@@ -22,12 +22,12 @@ def with_signs(
     An entry whose own needs do not hold is no sign. A log is silent that holds nothing of the job but harmless words
     and what the scheduler said when it ended it.
     """
-    kept = [one for one in found if _stands(known[one.entry], given)]
+    kept = [one for one in found if stands(known[one.entry], given)]
     signs = {one.entry for one in kept} | {known[one.entry].cause for one in kept}
-    return {**given, "signs": tuple(sorted(signs)), "log.silent": _silent(given, kept, known, digest)}
+    return {**given, "signs": tuple(sorted(signs)), "log.silent": _silent(given, found, known, digest)}
 
 
-def _stands(entry: Entry, given: Mapping[str, Fact]) -> bool:
+def stands(entry: Entry, given: Mapping[str, Fact]) -> bool:
     """Return whether an entry may be a sign; one that waits for other signs is not asked about those."""
     if entry.role == "harmless":
         return False
@@ -36,16 +36,20 @@ def _stands(entry: Entry, given: Mapping[str, Fact]) -> bool:
     return own and (not needs or holds(needs, given) is True)
 
 
-def _silent(given: Mapping[str, Fact], kept: Sequence[Match], known: Mapping[str, Entry], digest: Digest) -> Fact:
+def _silent(given: Mapping[str, Fact], found: Sequence[Match], known: Mapping[str, Entry], digest: Digest) -> Fact:
     if given.get("log.silent") is not False or digest.progress or digest.ended_well:
         return given.get("log.silent")
-    ended = {
-        one.event.place for one in kept if known[one.entry].cause in ENDINGS or known[one.entry].role == "follows"
-    } - {one.event.place for one in kept if _speaks(known[one.entry])}
-    loud = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in ended]
+    quiet = {one.event.place for one in found if _quiet(known[one.entry])}
+    quiet -= {one.event.place for one in found if _speaks(known[one.entry]) and stands(known[one.entry], given)}
+    loud = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in quiet]
     few = isinstance(ordinary := given.get("log.ordinary"), int) and ordinary <= FEW_LINES
     return few and not loud
 
 
+def _quiet(entry: Entry) -> bool:
+    return entry.cause in ENDINGS or entry.role in ("follows", "harmless")
+
+
 def _speaks(entry: Entry) -> bool:
-    return entry.role in ("cause", "symptom") and entry.cause not in ENDINGS
+    """Return whether the words are the log's own: what a rule proves of the script it takes from a scheduler's word."""
+    return entry.role in ("cause", "symptom") and entry.cause not in ENDINGS and "findings" not in entry.needs

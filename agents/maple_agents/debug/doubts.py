@@ -1,0 +1,80 @@
+"""Whether the likeliest cause may only follow from something that no entry knows: then it is better not claimed.
+
+A missing module after a module system's complaint, a transport's failure after a line of its library: what other
+causes are known to bring about may have another reason here as well. An error before it, which nobody can read, is
+such a reason as long as nothing says otherwise.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from .knowledge.conditions import Fact
+from .knowledge.entries import Entry
+from .matching import Match
+from .ranking import Ranked, survived
+from .signs import stands
+from .values import Digest, Event, Severity
+
+NEAR = 12  # lines between two sentences of one telling
+# Whose line it is: a source file of a library, else the program before the first colon.
+_SPEAKER = re.compile(
+    r"(?P<file>[\w-]+\.(?:cc?|cpp|cu|cxx|hpp|h|py)):\d+|^(?:\S+: )??(?P<program>[\w./-]+): (?:error|fatal)", re.I
+)
+# Words that only announce what comes: a heading, the frame of a traceback, the step of a build that failed.
+_HEADING = re.compile(r"(?::|\.\.\.|…)\s*$|Traceback \(most recent call last\)|^\W*FAILED: \S+\s*$")
+
+
+def unread(
+    first: Ranked, found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
+) -> Event | None:
+    """Return the error before *first* that no entry knows, where *first* is of a kind that may follow from another."""
+    if not first.matches or not may_follow(first.entry, known):
+        return None
+    told = {one.event.place for one in found if stands(known[one.entry], facts) or known[one.entry].role == "harmless"}
+    claimed = first.matches[0]
+    for event in digest.events[: claimed.order]:
+        if event.severity >= Severity.ERROR and event.place not in told and _doubtful(event, claimed.event, digest):
+            return event
+    return None
+
+
+def may_follow(name: str, known: Mapping[str, Entry]) -> bool:
+    """Return whether an entry is known as what another cause brings about, or does not say its cause for sure.
+
+    What the rules prove of a script explains much; that is no word for how surely a log's own words are the first.
+    """
+    entry = known[name]
+    if entry.role == "symptom" or entry.weight != "strong":
+        return True
+    return any(
+        other.cause != entry.cause and "findings" not in other.needs and {name, entry.cause} & {*other.explains}
+        for other in known.values()
+    )
+
+
+def _doubtful(event: Event, claimed: Event, digest: Digest) -> bool:
+    if _HEADING.search(event.text) or survived(event, digest):
+        return False
+    return _ordered(event, claimed) and not _kin(event, claimed)
+
+
+def _ordered(event: Event, claimed: Event) -> bool:
+    """Return whether it is sure which of the two came first."""
+    return event.place.file == claimed.place.file or event.at is not None and claimed.at is not None
+
+
+def _kin(event: Event, claimed: Event) -> bool:
+    """Return whether both are sentences of one telling: of one chain of exceptions, or of one speaker."""
+    if event.place.file != claimed.place.file:
+        return False
+    if event.exception and claimed.exception:
+        return claimed.chained > 0 and event.rank == claimed.rank
+    mine, other = _speaker(event.text), _speaker(claimed.text)
+    return bool(mine) and mine == other and abs(claimed.place.line - event.place.line) <= NEAR
+
+
+def _speaker(text: str) -> str:
+    found = _SPEAKER.search(text)
+    return found["file"] or found["program"] if found else ""

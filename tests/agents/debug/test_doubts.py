@@ -1,0 +1,83 @@
+"""A cause that may only follow from another is not claimed where an error before it is one that nobody knows."""
+
+from __future__ import annotations
+
+import pytest
+from maple_agents.debug.diagnosing import diagnose
+from maple_agents.debug.knowledge import entries
+from maple_agents.debug.values import Event, Place, Severity
+
+from tests.agents.debug.test_ranking import KNOWN, LOG, case, classes, digest, entry, event
+
+STRANGE = event(2, "the frobnicator is out of glue", behind=3)
+SYMPTOM = event(9, "watchdog")
+
+
+def test_what_may_follow_gives_way_to_an_error_that_nobody_knows():
+    """The answer is unknown, the log is shown where it complains first, and the symptom is told second, unsure."""
+    found = diagnose(case(), digest(STRANGE, SYMPTOM), None, KNOWN)
+    assert [one.cause for one in found.causes] == ["unknown", "nccl_timeout_due_to_straggler_or_crash_elsewhere"]
+    assert [one.confidence for one in found.causes] == [0.0, 0.0]
+    assert found.excerpt[-1].text == STRANGE.text
+
+
+def test_words_that_say_a_cause_for_sure_do_not_give_way():
+    """Whatever came before it, a full disk is a full disk."""
+    assert classes(STRANGE, event(9, "disk full"))[0] == "disk_quota_or_full"
+
+
+@pytest.mark.parametrize("explains", [["full"], ["disk_quota_or_full"]])
+def test_what_another_cause_is_known_to_bring_about_gives_way(explains):
+    """Its consequences are named in the knowledge base; what a rule proves of a script is no such word."""
+    known = {**KNOWN, "boom": entry("boom", explains=explains)}
+    assert classes(STRANGE, event(9, "disk full"), known=known)[0] == "unknown"
+    known["boom"] = entry("boom", explains=explains, needs={"findings": "MPL301"})
+    assert classes(STRANGE, event(9, "disk full"), known=known)[0] == "disk_quota_or_full"
+
+
+@pytest.mark.parametrize(
+    "before",
+    [
+        event(2, "closed by peer"),
+        event(2, "deprecated"),
+        event(2, "the frobnicator is out of glue", behind=90),
+        event(2, "the frobnicator is out of glue", severity=Severity.WARNING),
+        event(2, "-- Process 0 terminated with the following error:"),
+        event(2, "printing what is left of it ..."),
+        event(2, "Traceback (most recent call last) ────╮"),
+        event(2, "the frobnicator is out of glue", place=Place("/x/other.log", 2)),
+    ],
+    ids=["follows", "harmless", "survived", "warning", "heading", "announced", "frame", "another file"],
+)
+def test_what_is_no_reason_does_not_count(before: Event):
+    """Consequences, noise, what was lived on after, headings, and what may as well have been said later."""
+    assert classes(before, SYMPTOM)[0] == "nccl_timeout_due_to_straggler_or_crash_elsewhere"
+
+
+def test_sentences_of_one_telling_do_not_doubt_each_other():
+    """One speaker explains itself in several lines; exceptions of a chain are one telling."""
+    known = {**KNOWN, "slow": entry("watchdog", role="symptom", says="late")}
+    for first, second in (("srun: error: a thing", "srun: error: watchdog"), ("[W a.cpp:7] x", "[E a.cpp:9] watchdog")):
+        assert classes(event(2, first), event(3, second), known=known)[0] == "code_error"
+        assert classes(event(2, first), event(80, second), known=known)[0] == "unknown"
+    chain = event(2, "OSError: a thing", exception="OSError"), event(9, "X: watchdog", exception="X", chained=1)
+    assert classes(*chain, known=known)[0] == "code_error"
+    assert classes(chain[0], event(9, "X: watchdog", exception="X"), known=known)[0] == "unknown"
+
+
+def test_of_two_files_the_times_must_be_known():
+    """Else nobody knows which was first."""
+    other = {"place": Place("/x/other.log", 2), "behind": 3}
+    assert LOG.path != "/x/other.log"
+    timed = event(9, "watchdog", at=20.0)
+    assert classes(event(2, "the frobnicator", at=10.0, **other), timed)[0] == "unknown"
+
+
+def test_the_entries_in_force_know_what_may_follow():
+    """Symptoms, unsure words, and what conda, modules and the like bring about."""
+    from maple_agents.debug.doubts import may_follow
+
+    known = entries()
+    may = {name for name, one in known.items() if one.role in ("cause", "symptom") and may_follow(name, known)}
+    assert {"module-missing", "no-cuda-device", "launcher-missing", "code-error-builtin", "nccl-system-error"} <= may
+    assert not {"slurm-oom-kill", "gpu-ecc", "port-in-use"} & may
