@@ -6,22 +6,32 @@ out, and a site that nobody described says nothing.
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Callable, Iterator
 
 from ..debug.fixes.site_files import whole
-from ..debug.values import Diagnosis
+from ..debug.values import Cause, Diagnosis
+from ..sites.facts import seconds
 from ..sites.model import PartitionTable, SiteFile
 
 Says = Callable[[SiteFile], Iterator[str]]
 FEW = 2  # ways to load a framework
 MOST = 8  # names in a list
+_OF_TORCH = ("torch", "torchvision", "torchaudio", "torchrun", "python", "python3")
 
 
 def here(diagnosis: Diagnosis) -> tuple[str, ...]:
     """Return what the site's file says about the first cause, a sentence each; () for nothing."""
-    told = _OF_CAUSE.get(diagnosis.causes[0].cause, ())
+    told = [one for one in _OF_CAUSE.get(diagnosis.causes[0].cause, ()) if _fits(one, diagnosis.causes[0])]
     site = whole(diagnosis.case.site) if told else None
     return tuple(dict.fromkeys(line for one in told for line in one(site))) if site is not None else ()
+
+
+def _fits(says: Says, cause: Cause) -> bool:
+    """Return whether it helps: how PyTorch is loaded does not where another package or command is missing."""
+    named = {value.partition(".")[0] for value in cause.values.values()}
+    missing = cause.cause in ("missing_python_module", "launcher_not_found", "module_not_found")
+    return says is not _pytorch or not missing or not named.isdisjoint(_OF_TORCH)
 
 
 def _pytorch(site: SiteFile) -> Iterator[str]:
@@ -41,23 +51,24 @@ def _modules(site: SiteFile) -> Iterator[str]:
 
 
 def _tables(site: SiteFile) -> list[tuple[str, PartitionTable]]:
-    return list((site.queue if site.scheduler.type == "pbs" else site.partition).items())
+    """Return the partitions or queues that one may ask for; a queue that only takes over from another is none."""
+    rows = site.queue if site.scheduler.type == "pbs" else site.partition
+    return [(name, one) for name, one in rows.items() if one.kind != "execution-only"]
 
 
 def _partitions(site: SiteFile) -> Iterator[str]:
-    """Those that one may ask for; a queue that only takes over from another is none."""
-    names = [name for name, one in _tables(site) if one.kind != "execution-only"]
-    if names:
+    if _tables(site):
         what = "queues" if site.scheduler.type == "pbs" else "partitions"
-        yield "%s: %s" % (what, _list(names))
+        yield "%s: %s" % (what, _list([name for name, _ in _tables(site)]))
     if site.qos:
         yield "QOS: %s" % _list(list(site.qos))
 
 
 def _longest(site: SiteFile) -> Iterator[str]:
-    told = ["%s %s" % (name, one.max_walltime) for name, one in _tables(site) if one.max_walltime]
-    if told:
-        yield "longest times: %s" % _list(told)
+    rows = [(one.max_walltime, name) for name, one in _tables(site) if one.max_walltime]
+    rows.sort(key=lambda one: -(seconds(one[0]) or 0))
+    if rows:
+        yield "longest times: %s" % _list(["%s %s" % (name, time) for time, name in rows])
 
 
 def _gpu_memory(site: SiteFile) -> Iterator[str]:
@@ -71,8 +82,8 @@ def _gpu_memory(site: SiteFile) -> Iterator[str]:
 
 
 def _behind(site: SiteFile, kind: str) -> str:
-    names = [name for name, one in _tables(site) if one.node_kinds == [kind]]
-    return "/".join(names[:2]) or kind
+    """Return the partition that gives nodes of that kind and no others, else the kind's own name."""
+    return next((name for name, one in _tables(site) if one.node_kinds == [kind]), kind)
 
 
 def _host_memory(site: SiteFile) -> Iterator[str]:
@@ -85,25 +96,31 @@ def _host_memory(site: SiteFile) -> Iterator[str]:
 def _interface(site: SiteFile) -> Iterator[str]:
     if site.network and site.network.interface:
         yield "the fast network is %s: export GLOO_SOCKET_IFNAME=%s" % ((site.network.interface,) * 2)
-    for one in site.network.variables if site.network else ():
-        if one.status in ("recommended", "avoid") and (one.value or one.status == "avoid"):
-            yield "leave %s unset" % one.name if one.status == "avoid" else "export %s=%s" % (one.name, one.value)
+
+
+def _transport(site: SiteFile) -> Iterator[str]:
+    """What holds for every job here; what depends on something is for the site's documents to explain."""
+    rows = [one for one in site.network.variables if not one.when] if site.network else []
+    wanted = ["%s=%s" % (one.name, shlex.quote(one.value)) for one in rows if one.status == "recommended" and one.value]
+    unset = [one.name for one in rows if one.status == "avoid"]
+    if wanted:
+        yield "export " + " ".join(wanted)
+    if unset:
+        yield "leave unset: " + ", ".join(unset)
 
 
 def _proxy(site: SiteFile) -> Iterator[str]:
-    if site.proxy and (site.proxy.https or site.proxy.http or site.proxy.all):
-        address = site.proxy.https or site.proxy.http or site.proxy.all
+    address = (site.proxy.https or site.proxy.http or site.proxy.all) if site.proxy else ""
+    if address:
         yield "compute nodes reach the internet by a proxy: export https_proxy=%s http_proxy=%s" % (address, address)
     elif site.proxy and site.proxy.module:
         yield "compute nodes reach the internet after: module load %s" % site.proxy.module
-    elif site.proxy and site.proxy.says:
-        yield site.proxy.says
 
 
 def _places(site: SiteFile) -> Iterator[str]:
-    told = ["%s (%s)" % (one.name, one.value) if one.value else one.name for one in site.path if "/" in one.name]
-    if told:
-        yield "places: %s" % _list(told)
+    rows = [one for one in site.path if "/" in one.name + one.value and "NODEFILE" not in one.name]
+    if rows:
+        yield "places: %s" % _list(["%s (%s)" % (one.name, one.value) if one.value else one.name for one in rows])
 
 
 def _launchers(site: SiteFile) -> Iterator[str]:
@@ -114,8 +131,8 @@ def _launchers(site: SiteFile) -> Iterator[str]:
 
 def _containers(site: SiteFile) -> Iterator[str]:
     if site.containers:
-        yield "containers: %s" % "; ".join(filter(None, [site.containers.runtime, site.containers.load,
-                                                         site.containers.usage]))  # fmt: skip
+        told = [site.containers.runtime, site.containers.load, site.containers.usage]
+        yield "containers: %s" % "; ".join(filter(None, told))
 
 
 def _list(names: list[str]) -> str:
@@ -128,7 +145,7 @@ _OF_CAUSE: dict[str, tuple[Says, ...]] = {
     "package_version_conflict": (_environment,),
     "cuda_driver_mismatch": (_pytorch,),
     "cuda_arch_unsupported": (_pytorch,),
-    "missing_shared_library": (_pytorch, _modules),
+    "missing_shared_library": (_modules,),
     "compiler_or_cuda_home_missing": (_modules,),
     "module_not_found": (_modules, _pytorch),
     "launcher_not_found": (_launchers, _pytorch),
@@ -139,9 +156,9 @@ _OF_CAUSE: dict[str, tuple[Says, ...]] = {
     "gpu_oom": (_gpu_memory,),
     "host_oom": (_host_memory,),
     "wrong_network_interface": (_interface,),
-    "nccl_init_or_transport": (_interface,),
+    "nccl_init_or_transport": (_interface, _transport),
     "hostname_resolution": (_interface,),
-    "ccl_fabric_provider": (_interface,),
+    "ccl_fabric_provider": (_interface, _transport),
     "hub_offline_or_gated": (_proxy,),
     "disk_quota_or_full": (_places,),
     "container_error": (_containers,),

@@ -7,8 +7,10 @@ from collections.abc import Iterator
 from ..debug.fixes.site_files import whole
 from ..debug.values import Case, Diagnosis
 from .asked import GENERIC
+from .fix_rows import short
 from .fix_safe import safe_script
 
+GOING_ON = ("pending", "running")
 _LOUD = (
     "PYTHONUNBUFFERED=1", "PYTHONFAULTHANDLER=1", "TORCH_DISTRIBUTED_DEBUG=DETAIL", "NCCL_DEBUG=INFO",
 )  # fmt: skip
@@ -20,6 +22,9 @@ def steps(diagnosis: Diagnosis) -> Iterator[str]:
         return
     case = diagnosis.case
     call = "maple-fix %s" % case.ended.id if case.ended.id else "maple-fix"
+    if case.ended.state in GOING_ON:
+        yield from _waiting(case, call)
+        return
     yield from _more(case, call)
     yield "run it again with more said: %s" % louder(case)
     yield "ask %s, and send them this page, secrets are masked in it%s" % (
@@ -27,6 +32,18 @@ def steps(diagnosis: Diagnosis) -> Iterator[str]:
     )  # fmt: skip
     if case.ended.id:
         yield "once you know the cause: %s --was CLASS, and the next job that ends so is told" % call
+
+
+def _waiting(case: Case, call: str) -> Iterator[str]:
+    """What there is to see of a job that has not ended: nothing of it has failed yet."""
+    job, slurm = case.ended.id, case.scheduler != "pbs"
+    if case.ended.state == "pending":
+        yield "it waits still; why, and when it may start: %s" % (
+            "squeue --start -j %s" % job if slurm else "qstat -f %s | grep comment" % job
+        )
+    else:
+        yield from ("it runs still; see what it says: tail -f %s" % short(one.path) for one in case.logs[:1])
+    yield "ask again when it has ended: %s" % call
 
 
 def _more(case: Case, call: str) -> Iterator[str]:

@@ -58,7 +58,7 @@ def _how(ended: Ended) -> str:
     told = [] if ended.state == "unknown" else [ended.state]
     told += ["exit code %d" % ended.exit_code] if ended.exit_code else []
     told += ["signal %d" % ended.signal] if ended.signal else []
-    told += ["after %s" % _clock(ended.elapsed)] if ended.elapsed is not None else []
+    told += ["after %s" % _clock(ended.elapsed)] if ended.elapsed is not None and ended.state != "pending" else []
     told += [ended.reason] if ended.reason not in SAID else []
     return ": " + ", ".join(told) if told else ""
 

@@ -1,0 +1,139 @@
+"""What stands below a diagnosis: the names of the site, and what to do where no cause is known."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import pytest
+from maple_agents import sites
+from maple_agents.cli.asked import GENERIC
+from maple_agents.cli.fix_here import _OF_CAUSE, here
+from maple_agents.cli.fix_next import louder, steps
+from maple_agents.cli.fix_rows import step
+from maple_agents.debug.causes import CLASSES
+from maple_agents.debug.values import Case, Cause, Diagnosis, Ended, LogFile
+from maple_submit_filter.report import printable
+from maple_submit_filter.site import GENERIC_SLURM, Site
+from maple_submit_filter.submission import Submission
+
+SITES = sorted(set(sites.ids()) - set(GENERIC))
+
+
+def diagnosis(cause: str, site: Site = GENERIC_SLURM, **more: Any) -> Diagnosis:
+    """Return one of a job on *site*. *more*: of the case, `script` of its submission, `values` of the cause."""
+    script, values = more.pop("script", None), more.pop("values", {})
+    asked = Submission("slurm", (b"sbatch",), script, "stdin", b"", b"/", os.getuid(), {}) if script else None
+    made = Case(more.pop("ended", Ended("7", "failed", 1)), site.scheduler, site, asked, **more)
+    return Diagnosis(made, (Cause("", cause, "", 1.0, 0.5, values=values),))
+
+
+def test_every_class_that_is_spoken_of_exists() -> None:
+    """A class that is called otherwise would be passed over in silence."""
+    assert set(_OF_CAUSE) <= set(CLASSES)
+
+
+@pytest.mark.parametrize("site_id", SITES)
+def test_what_a_site_says_can_be_shown(site_id: str) -> None:
+    """A sentence each, in one line, and of no more than a few rows; every site says something."""
+    site = sites.load(site_id)
+    told = [line for cause in _OF_CAUSE for line in here(diagnosis(cause, site))]
+    assert told
+    for line in told:
+        assert line == printable(line).strip() and len(line) < 400 and not line.endswith(":")
+
+
+SAID = [
+    ("ncsa-delta", "invalid_partition_account_qos", "partitions: gpuA100x4, "),
+    ("alcf-polaris", "invalid_partition_account_qos", "queues: debug, debug-scaling, prod, "),
+    ("ncsa-delta", "missing_python_module", "PyTorch comes with: module load pytorch-conda"),
+    ("tacc-lonestar6", "gpu_oom", "GPU memory: 80 GiB on gpu-h100, 40 GiB on "),
+    ("alcf-aurora", "hub_offline_or_gated", "https_proxy=http://proxy.alcf.anl.gov:3128"),
+    ("alcf-aurora", "nccl_init_or_transport", "GLOO_SOCKET_IFNAME=hsn0"),
+    ("alcf-polaris", "nccl_init_or_transport", "NCCL_CROSS_NIC=1"),
+    ("alcf-polaris", "time_limit", "longest times: "),
+    ("tacc-vista", "launcher_not_found", "launchers: ibrun"),
+]
+
+
+@pytest.mark.parametrize(("site_id", "cause", "said"), SAID)
+def test_the_sites_own_names(site_id: str, cause: str, said: str) -> None:
+    """Where general advice says PARTITION or MODULE, this site's stand."""
+    found = here(diagnosis(cause, sites.load(site_id), values={"name": "torch"}))
+    assert any(said in line for line in found), found
+
+
+def test_queues_that_one_cannot_ask_for_are_not_named() -> None:
+    """PBS routes into them by itself, and refuses them to people."""
+    (line, *_) = here(diagnosis("time_limit", sites.load("alcf-polaris")))
+    assert " small " not in line and " prod " in line
+
+
+@pytest.mark.parametrize(("name", "told"), [("torch", True), ("torchvision.ops", True), ("wandb", False)])
+def test_pytorch_is_spoken_of_where_it_is_missing(name: str, told: bool) -> None:
+    """Another package does not come with it."""
+    found = here(diagnosis("missing_python_module", sites.load("ncsa-delta"), values={"name": name}))
+    assert any("PyTorch comes" in line for line in found) is told
+
+
+@pytest.mark.parametrize("site_id", sorted(GENERIC))
+def test_a_site_that_nobody_described_says_nothing(site_id: str) -> None:
+    """Nothing is known of it, and nothing made up."""
+    assert all(here(diagnosis(cause, GENERIC[site_id])) == () for cause in CLASSES)
+
+
+def test_where_the_cause_is_known_there_is_no_other_way() -> None:
+    """Its fixes say what to do."""
+    assert list(steps(diagnosis("gpu_oom"))) == list(steps(diagnosis("none"))) == []
+
+
+def test_what_to_do_where_it_is_not() -> None:
+    """The files first, then more words, then people, who get a page without secrets."""
+    log = LogFile("/x/slurm-7.out", "both")
+    told = list(steps(diagnosis("unknown", sites.load("ncsa-delta"), script=b"srun x\n", missing=("a: gone",))))
+    assert told[0] == "if it wrote elsewhere, name the file: maple-fix 7 --log FILE"
+    assert told[1].startswith("run it again with more said: export PYTHONUNBUFFERED=1 ") and "set -x" in told[1]
+    assert told[2].startswith("ask the help desk of NCSA,") and told[2].endswith(": maple-fix 7 > 7.txt")
+    assert told[3].startswith("once you know the cause: maple-fix 7 --was CLASS")
+    (script, *_) = steps(diagnosis("unknown", logs=(log,), ended=Ended("", "failed")))
+    assert script == "name its script as well, so that its launch lines are checked: --script FILE"
+
+
+@pytest.mark.parametrize(
+    ("state", "site", "said"),
+    [
+        ("pending", GENERIC_SLURM, "squeue --start -j 7"),
+        ("pending", GENERIC["generic-pbs"], "qstat -f 7 | grep comment"),
+        ("running", GENERIC_SLURM, "tail -f /x/7.out"),
+    ],
+)
+def test_a_job_that_goes_on_has_no_cause_yet(state: str, site: Site, said: str) -> None:
+    """It is told where to look, and to ask again; no help desk is bothered."""
+    log = LogFile("/x/7.out", "both")
+    told = list(steps(diagnosis("unknown", site, ended=Ended("7", state), logs=(log,))))
+    assert [one.rpartition(": ")[2] for one in told] == [said, "maple-fix 7"]
+
+
+@pytest.mark.parametrize(
+    ("script", "said"),
+    [
+        (b"export NCCL_DEBUG=INFO PYTHONUNBUFFERED=1\nset -x\n",
+         "export PYTHONFAULTHANDLER=1 TORCH_DISTRIBUTED_DEBUG=DETAIL"),
+        (b"export PYTHONUNBUFFERED=1 PYTHONFAULTHANDLER=1 TORCH_DISTRIBUTED_DEBUG=DETAIL NCCL_DEBUG=INFO\n", "set -x"),
+        (b"export HF_TOKEN=hf_abcdefghijklmnopqrstuvwxyz0123456789\nPYTHONUNBUFFERED=1 NCCL_DEBUG=INFO\n",
+         "export PYTHONFAULTHANDLER=1 TORCH_DISTRIBUTED_DEBUG=DETAIL"),
+    ],
+    ids=["some", "all but the trace", "a secret"],
+)  # fmt: skip
+def test_what_makes_a_job_say_more(script: bytes, said: str) -> None:
+    """What the script says already is not told again, and no trace is asked for that would tell a secret."""
+    assert louder(diagnosis("unknown", script=script).case) == said
+
+
+def test_a_step_with_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """It is copied by hand: a line break of ours would end the command; a sentence is folded."""
+    monkeypatch.setattr("maple_agents.cli.fix_rows._room", lambda: 40)
+    step("  - ", "srun bash -c 'accelerate launch --machine_rank $SLURM_NODEID \"$@\"' bash train.py")
+    step("  - ", "ask the people who look after the cluster whether that node is known to be broken")
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0].endswith("bash train.py") and len(lines) == 4 and all(len(one) <= 44 for one in lines[1:])
