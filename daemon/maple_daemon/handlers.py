@@ -56,6 +56,7 @@ class Handled(NamedTuple):
     """*how*: "memory", "decided", "helper" (only the caller's helper can), "unread" (too long), "off" or "late".
 
     Where it is late there is no reply. *earlier*: what of earlier jobs the reply was made with. *mode*: in force.
+    *decision*: what the reply was made of, None where only the helper can say it. *seconds*: that it took.
     """
 
     reply: Reply | None
@@ -63,6 +64,8 @@ class Handled(NamedTuple):
     key: bytes = b""
     earlier: Earlier | None = None
     mode: str = ""
+    decision: Decision | None = None
+    seconds: float = 0.0
 
 
 class Handler:
@@ -74,7 +77,7 @@ class Handler:
         self._working: dict[bytes, asyncio.Future[Known]] = {}  # asked for right now, so that it is decided once
         self.kept: Callable[[bytes, int], Awaitable[bytes | None]] = _no_store
         self.keep: Callable[[bytes, int, bytes], None] = lambda key, uid, data: None
-        self.heard: Callable[[Request, Peer, Handled, Decision | None, float], None] = _nobody
+        self.heard: Callable[[Request, Peer, Handled], None] = _nobody
         self.earlier: Callable[[Request, int], Earlier | None] = lambda request, uid: None
         self.wish: Callable[[Request, Peer, bytes], Wish | None] = lambda request, peer, key: None
         self.news: News | None = None
@@ -83,28 +86,27 @@ class Handler:
         )  # a conversation, and what it taught
 
     async def answer(self, request: Request, frame: bytes, peer: Peer) -> Handled:
-        """Return the reply, or None when it would come too late. Raises `Forged`, `Busy` and `ValueError`."""
+        """Return the reply, or None when it would come too late. Raises `Forged`, `Busy` and `ValueError`.
+
+        Whoever sends it says afterwards that it was `heard`: nobody waits for what is written down.
+        """
         if request.submission.uid != peer.uid:
             raise Forged("uid %d says it is %d" % (peer.uid, request.submission.uid))
         began = time.monotonic()
         mode = await self._mode(request, peer)
         handled, decision = await self._handled(request, frame, peer, mode)
-        handled = handled._replace(mode=mode)
-        seconds = time.monotonic() - began
-        self.heard(request, peer, handled, decision, seconds)
-        handled = self._telling(request, peer, handled, decision, seconds)
+        handled = handled._replace(mode=mode, decision=decision, seconds=time.monotonic() - began)
+        handled = self._telling(request, peer, handled)
         return self._wishing(request, peer, handled)
 
-    def _telling(
-        self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float
-    ) -> Handled:
+    def _telling(self, request: Request, peer: Peer, handled: Handled) -> Handled:
         """Return the same with what else the user is to be told, where this reply will be shown on a terminal.
 
         Where the helper is asked, its word is shown in place of ours; a front that has waited long enough is gone.
         """
-        if self.news is None or not self.news.waits(peer.uid) or decision is None or handled.reply is None:
+        if self.news is None or not self.news.waits(peer.uid) or handled.decision is None or handled.reply is None:
             return handled
-        if not _is_read(request) or seconds * 1000 >= _patience(request):
+        if not _is_read(request) or handled.seconds * 1000 >= _patience(request):
             return handled
         if handled.mode == "observe":
             return handled
@@ -214,7 +216,7 @@ async def _no_store(key: bytes, uid: int) -> bytes | None:
     return None
 
 
-def _nobody(request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
+def _nobody(request: Request, peer: Peer, handled: Handled) -> None:
     """Nobody listens."""
 
 

@@ -102,10 +102,12 @@ class Server:
             handled = await self._handler.answer(request, frame, peer)
             del frame
         if handled.reply is None:
+            self._handler.heard(request, peer, handled)
             return handled.how
         taught = b""
         try:
             writer.write(frames.pack_reply(handled.reply))
+            self._handler.heard(request, peer, handled)  # before anybody else can say more about it
             async with asyncio.timeout(SEND_SECONDS):
                 await writer.drain()
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):

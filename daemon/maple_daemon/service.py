@@ -10,7 +10,6 @@ import socket
 import time
 from typing import Any
 
-from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
 
 from . import descriptors, metrics, rules_in_force, sockets
@@ -201,10 +200,11 @@ class Service:
         self.readings.on = bool(self.keepers and admission.read_files and self.handler.in_force.child)
         self.readings.forget()
 
-    def _heard(self, request: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
-        self.metrics.seconds.labels(handled.how).observe(seconds)
+    def _heard(self, request: Request, peer: Peer, handled: Handled) -> None:
+        decision = handled.decision
+        self.metrics.seconds.labels(handled.how).observe(handled.seconds)
         if self.recorder is not None:
-            self.recorder.heard(request, peer, handled, decision, seconds)
+            self.recorder.heard(request, peer, handled, decision, handled.seconds)
         if decision is None:
             return
         self.metrics.changed.labels(decision.verdict).inc()

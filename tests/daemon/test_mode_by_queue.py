@@ -9,10 +9,9 @@ from typing import Any, cast
 import pytest
 from maple_daemon import drafts, handlers, rules_in_force
 from maple_daemon.exact import Memory
-from maple_daemon.handlers import Handled, Handler
+from maple_daemon.handlers import Handler
 from maple_daemon.peers import Peer
 from maple_submit_filter import answer
-from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
 from maple_submit_filter.modes import Policy
 
@@ -44,13 +43,9 @@ def test_directives_are_read_once_and_of_a_long_script_beside_the_loop(
     monkeypatch.setattr(answer, "mode_of", mode_of)
     in_force = rules_in_force.generic()._replace(policy=OFF)
     handler = Handler(in_force, Memory(1 << 20), cast(Any, None))
-    recorded: list[str] = []
-
-    def heard(asked: Request, peer: Peer, handled: Handled, decision: Decision | None, seconds: float) -> None:
-        recorded.append(drafts.draft_of(asked, peer, handled, decision, in_force, 0.0, seconds).mode)
-
-    handler.heard = heard
-    handled = asyncio.run(handler.answer(of_pbs(script), b"", ME))
-    assert (handled.how, handled.mode, recorded) == ("off", "off", ["off"])
+    asked = of_pbs(script)
+    handled = asyncio.run(handler.answer(asked, b"", ME))
+    recorded = drafts.draft_of(asked, ME, handled, handled.decision, in_force, 0.0, handled.seconds).mode
+    assert (handled.how, handled.mode, recorded) == ("off", "off", "off")
     assert seen == [on_loop]
     assert (len(script) <= handlers.DIRECTIVES_AT_ONCE) == on_loop
