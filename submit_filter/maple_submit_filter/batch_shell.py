@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import posixpath
 from typing import Dict, Sequence
 
+from . import working_folder
 from .launch import Allocation
 from .schedulers.allocation import WHOLE_NODE, allocate, batch_environment
 from .settings import Settings
@@ -58,11 +60,12 @@ def _slurm(submission: Submission, settings: Settings, given: Allocation, site: 
         name, equals, value = item.partition(b"=")
         if equals:
             shell.set(name, plain(value), exported=True)
-    for name, text in batch_environment(settings, given).items():
+    for name, text in batch_environment(submission, settings, given).items():
         if name == b"CUDA_VISIBLE_DEVICES" and _keeps_devices(site, given, name in shell.variables):
             continue
         shell.variables[name] = Variable(text, None, text is not None)
-    shell.cwd = plain(settings.value("chdir") or submission.cwd)
+    folder = settings.value("chdir")
+    working_folder.start(shell, posixpath.join(submission.cwd, folder) if folder else submission.cwd)
     return shell
 
 
@@ -83,6 +86,5 @@ def _pbs(submission: Submission, settings: Settings, given: Allocation, site: Si
         shell.variables.setdefault(b"CUDA_VISIBLE_DEVICES", Variable(pbs.HOOKS_DEVICES, None, True))
     for name, text in pbs.batch_environment(submission, settings, given).items():
         shell.variables[name] = Variable(text, None, text is not None)
-    home = submission.environment.get(b"HOME")
-    shell.cwd = plain(home) if home else None
+    working_folder.start(shell, submission.environment.get(b"HOME"))
     return shell

@@ -6,6 +6,7 @@ import contextlib
 import re
 from typing import Callable, Iterable, List, Optional, Sequence, Union
 
+from . import working_folder
 from .conditions import negate, test
 from .expand import arith, derive, matches, word
 from .questions import asks, assigned, file_written, first, only_open, only_prints, reads_apart, takes_input
@@ -175,13 +176,14 @@ class Compound(Values):
             shell.set(variable, shell.mix(b"loop" + variable))
             self._once(loop, shell, trail._replace(maybe=trail.maybe or loop.kind == b"for" and only_open(loop)))
             return None
-        before = len(self.scene.starts)
+        before, here = len(self.scene.starts), working_folder.here(shell)
         for index, value in enumerate(values[:MOST_ROUNDS]):
             shell.set(variable, value)
             if not self._round(loop, shell, trail._replace(key=trail.key + (b"round", index))):
                 return None
         if len(values) > MOST_ROUNDS:
             forget(loop.body, shell)
+            working_folder.perhaps_from(shell, here)
             self._more_rounds(before)
         return None
 
@@ -195,7 +197,7 @@ class Compound(Values):
 
         Where the round may have been left early, nothing that it may have set is known afterwards.
         """
-        goes_on = True
+        goes_on, folder = True, working_folder.here(shell)
         try:
             self._body(loop, shell, trail)
         except Leave as leave:
@@ -206,6 +208,7 @@ class Compound(Values):
             goes_on = leave.loop == b"continue"
         if shell.skips:
             forget(loop.body, shell)
+            working_folder.perhaps_from(shell, folder)
         shell.skips = b"" if shell.skips == b"continue" else shell.skips
         return goes_on
 
@@ -220,11 +223,12 @@ class Compound(Values):
             self.program(loop.body, shell, trail)
 
     def _once(self, loop: Loop, shell: Shell, trail: Trail) -> None:
-        before = len(self.scene.starts)
+        before, folder = len(self.scene.starts), working_folder.here(shell)
         forget(loop.body, shell)
         with contextlib.suppress(Leave):
             self.program(loop.body, shell, trail)
         forget(loop.body, shell)
+        working_folder.perhaps_from(shell, folder)
         self._more_rounds(before)
 
     def _lines_written(self, loop: Loop, shell: Shell) -> bool:
@@ -356,5 +360,7 @@ def merge(shell: Shell, ends: List[Shell]) -> None:
     shell.skips = next((end.skips for end in ends if end.skips), shell.skips)
     shell.lost = next((end.lost for end in ends if end.lost), b"")
     shell.functions = {**first.functions, **{k: v for end in ends for k, v in end.functions.items()}}
-    if any((end.cwd.raw if end.cwd else None) != (first.cwd.raw if first.cwd else None) for end in ends):
-        shell.cwd = derive(b"cwd", ())
+    folders = [end.cwd for end in ends]
+    agree = len({one.raw if one is not None else None for one in folders}) == 1
+    shell.cwd = first.cwd if agree else derive(b"cwd", [one for one in folders if one is not None])
+    shell.folders = first.folders if all(end.folders == first.folders for end in ends) else None

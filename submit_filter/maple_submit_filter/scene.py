@@ -87,7 +87,9 @@ class Scene:
         self.depends: List[bytes] = []
         self.commands = 0
         self.phase = 0
-        self.assigned: Dict[bytes, List[Span]] = {}  # where the script assigns a name, as far as that stands in it
+        self.assigned: Dict[
+            bytes, Dict[Span, None]
+        ] = {}  # where the script assigns a name, as far as that stands in it
         self.other_jobs = False  # other jobs (of an array) may be part of the same world
         self.shares_gpus = False  # several processes may share a GPU (MPS)
         self.login: Mapping[bytes, Variable] = {}  # what a fresh login on a node of the job has
@@ -116,7 +118,7 @@ class Scene:
         if self.read_file is None or not path.literal or len(raw) > 4096:
             return None
         full = _beside(raw, cwd)
-        if b"\0" in full:
+        if b"\0" in full or (cwd is None and full[:1] != b"/"):
             return None
         data = self.read_file(full)
         if data is None or b"\0" in data:

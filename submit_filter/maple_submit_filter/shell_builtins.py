@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Callable, Dict, List, Optional
 
-from . import arithmetic, outputs
+from . import arithmetic, outputs, working_folder
 from .compound import Leave
 from .conditions import test
-from .expand import derive, matches, split, word
+from .expand import matches, split, word
 from .scene import Trail
 from .shell import Simple
 from .shell_state import Shell, Variable, bounded, joined, open_value
@@ -61,10 +61,17 @@ def _unset(
 ) -> Optional[int]:
     for text in argv[1:]:
         if text.raw[:1] != b"-":
-            for name in [n for n in shell.variables if matches(n, text.raw)] or [text.raw]:
+            for name in _matched(text.raw, shell):
                 shell.unset(name)
             shell.functions.pop(text.raw, None)
     return 0
+
+
+def _matched(pattern: bytes, shell: Shell) -> List[bytes]:
+    """Return the variables that a word names: a pattern stands for what `${!SLURM_@}` becomes."""
+    if not any(one in pattern for one in b"*?["):
+        return [pattern]
+    return [name for name in shell.variables if matches(name, pattern)] or [pattern]
 
 
 def _set(
@@ -156,15 +163,22 @@ def _break(
 def _cd(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
-    if len(argv) == 2 and argv[1].raw[:1] == b"/":
-        shell.cwd = argv[1]
-    elif len(argv) == 2 and argv[1].raw == b"\0submitdir\0":
-        pass
-    elif len(argv) == 2 and shell.cwd is not None:
-        shell.cwd = join([shell.cwd, plain(b"/"), argv[1]])
-    else:
-        shell.cwd = derive(b"cd", argv)
-    shell.set(b"PWD", shell.cwd if shell.cwd is not None else shell.mix(b"cd"))
+    """It is not known whether the folder is there."""
+    working_folder.cd(shell, argv)
+    return None
+
+
+def _pushd(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    working_folder.pushd(shell, argv)
+    return None
+
+
+def _popd(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    working_folder.popd(shell, argv)
     return None
 
 
@@ -283,7 +297,7 @@ BUILTINS: Dict[bytes, Builtin] = {
     b"export": _declare, b"declare": _declare, b"typeset": _declare, b"local": _declare, b"readonly": _declare,
     b"unset": _unset, b"set": _set, b"source": _source, b".": _source, b"eval": _eval,
     b"exit": _exit, b"return": _return,
-    b"cd": _cd, b"pushd": _cd, b"popd": _nothing, b"read": _read, b"mapfile": _mapfile, b"readarray": _mapfile,
+    b"cd": _cd, b"pushd": _pushd, b"popd": _popd, b"read": _read, b"mapfile": _mapfile, b"readarray": _mapfile,
     b"printf": _printf, b"echo": _echo, b"[": _test, b"test": _test, b"let": _let, b"shift": _shift, b"wait": _wait,
     b"true": _true, b":": _true, b"false": _false, b"trap": _true, b"ulimit": _true, b"umask": _true, b"shopt": _true,
     b"hash": _nothing, b"type": _nothing, b"alias": _nothing, b"unalias": _nothing, b"jobs": _true, b"disown": _true,

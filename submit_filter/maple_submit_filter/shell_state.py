@@ -8,9 +8,10 @@ from .shell import Command
 from .shell_variables import Layer  # whose home that is
 from .shell_variables import Variable as Variable
 from .submission import is_watched, travels
-from .text import EMPTY, Text, join, plain, token, unknown
+from .text import EMPTY, Piece, Text, join, plain, token, unknown
 
 MOST_ELEMENTS = 4096
+MOST_PIECES = 256  # of which it is remembered where in the script each stands
 MOST_BYTES = 64 * 1024  # of one value; a longer one is taken for unknown, so that no script can fill the memory
 
 
@@ -33,7 +34,7 @@ class Shell:
     """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
-                 "mentioned", "shared", "options", "parents", "scopes", "skips")  # fmt: skip
+                 "mentioned", "shared", "options", "parents", "scopes", "skips", "folders")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: MutableMapping[bytes, Variable] = {}
@@ -50,6 +51,7 @@ class Shell:
         self.options: set[bytes] = set()
         self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
+        self.folders: Optional[Tuple[Optional[Text], ...]] = ()  # that `popd` goes back to; None: not known
         self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
 
     def fork(self, place: Optional[Place] = None) -> "Shell":
@@ -59,7 +61,7 @@ class Shell:
         other.functions = dict(self.functions)
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
-        other.shared, other.skips = self.shared, self.skips
+        other.shared, other.skips, other.folders = self.shared, self.skips, self.folders
         other.options = set(self.options)
         other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]
@@ -71,7 +73,7 @@ class Shell:
         other.variables = Layer(self.variables, spawned=True)
         other.parents += (self.variables,)
         other.functions = {name: one for name, one in self.functions.items() if name in self.shared}
-        other.positional = []
+        other.positional, other.folders = [], ()
         return other
 
     @property
@@ -100,6 +102,8 @@ class Shell:
     def set(self, name: bytes, value: Text, exported: bool = False) -> None:
         """Assign a scalar; an export mark once given stays."""
         before = self.variables.get(name)
+        if len(value.pieces) > MOST_PIECES:  # one that grows in each of a thousand lines
+            value = Text((Piece(value.raw),), value.open)
         if sum(len(piece.text) for piece in value.pieces) > MOST_BYTES:
             value = open_value(b"long." + name)
         self.variables[name] = Variable(

@@ -238,10 +238,8 @@ class Values:
         """Note where a name is assigned, so that an edit can find the place."""
         start = shell.base.span(span.start, span.start)
         if start is not None:
-            spans = self.scene.assigned.setdefault(name, [])
             here = Span(start.start, start.start + span.end - span.start)
-            if here not in spans:
-                spans.append(here)
+            self.scene.assigned.setdefault(name, {})[here] = None
 
     def _assign_element(self, assignment: Assignment, value: Text, shell: Shell) -> None:
         texts = list(shell.get(assignment.name).texts())

@@ -11,6 +11,7 @@ from typing import Dict, Optional, Tuple
 from ..launch import Allocation
 from ..settings import Settings
 from ..site import NodeKind, Site
+from ..submission import Submission
 from ..text import EMPTY, Text, host, plain, token, unknown
 
 WHOLE_NODE = "whole-node"
@@ -157,7 +158,7 @@ def allocate(settings: Settings, site: Site) -> Allocation:
     )
 
 
-def batch_environment(settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
+def batch_environment(submission: Submission, settings: Settings, given: Allocation) -> Dict[bytes, Optional[Text]]:
     """Return the variables Slurm sets in the batch shell; None means it surely does not set that one."""
     _, _, said = _tasks(settings, given.nodes)
     nodes = _number(given.nodes, b"SLURM_NNODES")
@@ -169,7 +170,8 @@ def batch_environment(settings: Settings, given: Allocation) -> Dict[bytes, Opti
         b"SLURM_JOB_ID": job, b"SLURM_JOBID": job, b"SLURM_JOB_NODELIST": nodelist, b"SLURM_NODELIST": nodelist,
         b"SLURM_NNODES": nodes, b"SLURM_JOB_NUM_NODES": nodes, b"SLURM_NTASKS": tasks, b"SLURM_NPROCS": tasks,
         b"SLURM_NODEID": first, b"SLURM_PROCID": first, b"SLURM_LOCALID": first, b"SLURMD_NODENAME": plain(host(0)),
-        b"SLURM_SUBMIT_DIR": unknown(b"submitdir"), b"SLURM_SUBMIT_HOST": unknown(b"submithost"),
+        b"SLURM_SUBMIT_DIR": plain(submission.cwd) if submission.cwd else unknown(b"submitdir"),
+        b"SLURM_SUBMIT_HOST": unknown(b"submithost"),
         b"SLURM_TASKS_PER_NODE": _layout(given), b"SLURM_STEP_NUM_TASKS": None, b"SLURM_STEP_NUM_NODES": None,
         b"SLURM_EXPORT_ENV": _said(settings, "export"),
         b"SLURM_JOB_CPUS_PER_NODE": unknown(b"cpuspernode"), b"SLURM_CPUS_ON_NODE": unknown(b"cpusonnode"),

@@ -8,7 +8,7 @@ on the next.
 
 from __future__ import annotations
 
-from typing import List, NamedTuple, Tuple
+from typing import Dict, List, NamedTuple, Tuple
 
 from ..edits import Span
 from ..script import Directive
@@ -107,7 +107,7 @@ def _value_span(words: Tuple[DirectiveWord, ...], said: Said) -> "Span | None":
 
 def directives(lines: Tuple[DirectiveLine, ...], settings: Tuple[Setting, ...]) -> Tuple[Directive, ...]:
     """Return the lines with the settings that stand on each."""
-    return tuple(
-        Directive(line.span, line.line, line.prefix, tuple(one for one in settings if one.origin.line == line.line))
-        for line in lines
-    )
+    on: Dict[int, List[Setting]] = {}
+    for one in settings:
+        on.setdefault(one.origin.line, []).append(one)
+    return tuple(Directive(line.span, line.line, line.prefix, tuple(on.get(line.line, ()))) for line in lines)
