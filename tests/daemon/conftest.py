@@ -11,6 +11,8 @@ from pathlib import Path
 import pytest
 
 from tests.daemon.ending import Cluster
+from tests.daemon.ready import Ready
+from tests.daemon.serving import Daemon
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -19,6 +21,16 @@ def own_cache(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("XDG_CACHE_HOME", str(tmp_path_factory.mktemp("cache")))
         yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def ready() -> Iterator[None]:
+    """Let daemons be forked from a process that has imported what they import; those that are broken start anew."""
+    made = Ready()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Daemon, "ready", made)
+        yield
+    made.end()
 
 
 @pytest.fixture

@@ -10,13 +10,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from typing import Optional
+from typing import ClassVar, Optional, Union
 
 from maple_submit_filter import frames
 from maple_submit_filter.frames import Reply, Request
 from maple_submit_filter.submission import Submission
 
 from tests.daemon.leftovers import goes_with_us
+from tests.daemon.ready import Forked, Ready
 
 WRONG = b"""#!/bin/bash
 #SBATCH --nodes=2
@@ -44,7 +45,9 @@ def request(script: bytes = WRONG, uid: Optional[int] = None, deadline: int = 10
 
 
 class Daemon:
-    """`maple-daemon` with settings of its own; ended by its process id."""
+    """`maple-daemon` with settings of its own; ended by its process id. *ready*: what forks it, None: nobody."""
+
+    ready: ClassVar[Optional[Ready]] = None
 
     def __init__(self, conf: str = "", **settings: object) -> None:
         self.folder = tempfile.mkdtemp(prefix="maple-daemon-", dir="/tmp")  # the path of a socket has to be short
@@ -58,15 +61,17 @@ class Daemon:
         with open(self.folder + "/daemon.toml", "w", encoding="utf-8") as file:
             for name, value in told.items():
                 file.write("%s = %s\n" % (name, _toml(value)))
-        self.process: Optional[subprocess.Popen[bytes]] = None
+        self.process: Union[subprocess.Popen[bytes], Forked, None] = None
 
     def start(self, wait: bool = True) -> "Daemon":
         """Start it, and wait until it listens."""
         program = "from maple_daemon.cli.daemon import main; main()"
+        words = ["--config", self.folder + "/daemon.toml"]
         with open(self.log, "wb") as log:
-            self.process = subprocess.Popen(
-                [sys.executable, "-c", program, "--config", self.folder + "/daemon.toml"], stdout=log, stderr=log
-            )
+            if self.ready is not None:
+                self.process = self.ready.daemon(words, log.fileno())
+            else:
+                self.process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=log, stderr=log)
         while wait and "listening" not in self.said:
             if self.process.poll() is not None:
                 raise AssertionError("the daemon ended: " + self.said)

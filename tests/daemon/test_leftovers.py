@@ -14,18 +14,21 @@ from tests.daemon.breaking import until
 
 RUN = """
 import time
+from tests.daemon.ready import Ready
 from tests.daemon.serving import Daemon
+Daemon.ready = %s
 daemon = Daemon(store="").start()
 print(daemon.process.pid, daemon.folder, flush=True)
 time.sleep(600)
 """
 
 
+@pytest.mark.parametrize("ready", ["None", "Ready()"])
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
-def test_daemon_and_folder_go_with_the_process_that_made_them(number: int) -> None:
-    """However that ends."""
+def test_daemon_and_folder_go_with_the_process_that_made_them(number: int, ready: str) -> None:
+    """However that ends, and whether it started the daemon or had it forked."""
     own = {"stdout": subprocess.PIPE, "stderr": subprocess.DEVNULL, "cwd": Path(__file__).parents[2]}
-    with subprocess.Popen([sys.executable, "-c", RUN], **own) as run:
+    with subprocess.Popen([sys.executable, "-c", RUN % ready], **own) as run:
         assert run.stdout is not None
         pid, folder = run.stdout.readline().decode().split()
         assert os.path.exists(folder) and os.path.exists("/proc/" + pid)
