@@ -56,6 +56,13 @@ CASES = {
     "a group": ("{ module list; srun python t.py; } > group.log 2>&1", {"group.log": ("both",)}),
     "tee": ("srun python t.py 2>&1 | tee -a one.log two.log", {"one.log": ("both",), "two.log": ("both",)}),
     "tee of errors": ("srun python t.py |& tee err.log", {"err.log": ("both",)}),
+    "a filter at the end of a pipe": (
+        "srun python t.py 2>&1 | grep -v Warning > kept.log 2> /dev/null", {"kept.log": ("both",)}
+    ),
+    "processes behind tee and exec": (
+        "exec > >(sed 's/^/x /' | tee -a job.log)\nsrun python t.py 2>&1 | tee >(cat > copy.log) | tee end.log",
+        {"job.log": ("stdout",), "copy.log": ("both",), "end.log": ("both",)},
+    ),
     "exec": ("exec > all.log 2>&1\nsrun python t.py", {"all.log": ("both",)}),
     "exec and tee": (
         "exec > >(tee job.log) 2> >(tee job.err >&2)\nsrun x", {"job.log": ("stdout",), "job.err": ("stderr",)}
@@ -83,6 +90,14 @@ CASES = {
     "srun's own": ("srun -o %x-%j-%2t.out -e %N.err python t.py",
         {"job-4711-03.out": ("stdout", 3), "gpu02.err": ("stderr", None, "gpu02")}),
     "srun's output alone": ("srun --output=o/%t.txt python t.py", {"o/1.txt": ("rank", 1)}),
+    "a step's number and a node, both with the same marks between": (
+        "srun -o s-%J-%N-%s-%t.out python t.py", {"s-4711.0-gpu02-0-3.out": ("rank", 3, "gpu02")}
+    ),
+    "another job's step is not meant": ("srun -o s.%J python t.py", {"s.4711.0": ("both",)}),
+    "srun's folder counts for what tasks open": (
+        "cd a\nsrun -D b -o in-%t.out -e one.err python t.py", {"a/b/in-1.out": ("stdout", 1), "a/one.err": ("stderr",)}
+    ),
+    "srun's folder from the root": ("srun -D $PWD/b -o %N.out python t.py", {"b/gpu01.out": ("both", None, "gpu01")}),
     "srun in a wrapper": ("time srun -o s.%J.%t python t.py", {"s.4711.0.2": ("rank", 2)}),
     "torchrun": (
         "srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=2 --log-dir L --redirects 3 t.py",
@@ -107,12 +122,16 @@ CASES = {
         "srun python t.py --output_dir=runs/a --lr 1",
         {"runs/a/train.log": ("both",), "runs/a/x/worker.err": ("stderr",)},
     ),
+    "a file that the program is told": (
+        "srun python t.py --log-file=a.txt --log_path b.txt", {"a.txt": ("both",), "b.txt": ("both",)}
+    ),
     "another script": ("bash inner.sh", {"inner.log": ("both",)}),
 }  # fmt: skip
 NOT_LOGS = {
     "a host file": "scontrol show hostnames $SLURM_JOB_NODELIST > hostfile",
     "a printed file": "echo a > a.json; printf b > b; cat > c <<EOF\nx\nEOF",
     "a command of nodes": "srun hostname > hosts; srun -N2 --ntasks-per-node=1 hostname -s | sort -u > hosts2",
+    "what is filtered of a list": "scontrol show hostnames | grep gpu > hostfile; python t.py | sort > hosts",
     "the environment": "env > env.txt; module list 2> /dev/null; nvidia-smi > smi.txt",
     "a loop of echoes": "for h in a b; do echo $h slots=2 >> hostfile; done",
     "srun to the job's output": "srun -o none -e 0 python t.py",
@@ -124,7 +143,7 @@ def test_what_a_script_writes_to_is_found(name: str, tmp_path: Path) -> None:
     """With the stream, the rank and the node that the name tells."""
     line, expected = CASES[name]
     (tmp_path / "inner.sh").write_text("#!/bin/bash\nsrun python t.py > inner.log 2>&1\n")
-    files(tmp_path, *expected, "gpu09.err", "log_gpu09", "other.log", "train.txt")
+    files(tmp_path, *expected, "gpu09.err", "log_gpu09", "other.log", "train.txt", "s.47.0")
     made = gathered(tmp_path, HEAD + line + "\n")
     found = {os.path.relpath(one.path, tmp_path): (one.role, one.rank, one.node) for one in made.logs}
     assert found == {name: (*told, None, "")[:3] if len(told) < 3 else told for name, told in _filled(expected)}
@@ -148,6 +167,16 @@ def test_what_a_node_keeps_for_itself_is_said(tmp_path: Path) -> None:
     """torchrun's temporary folder is gone with the job."""
     line = "srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=2 -r 3 t.py\n"
     assert "writes to /tmp of each node" in gathered(tmp_path, HEAD + line).missing[0]
+
+
+def test_what_libraries_write_unasked_counts_only_where_nothing_else_is_there(tmp_path: Path) -> None:
+    """Other jobs of the same folder may write to its like at the same time."""
+    run = "outputs/2026-11-22/12-00-01/train.log", "multirun/2026-11-22/12-00-01/3/train.log"
+    files(tmp_path, *run, "wandb/run-20261122_1-x/files/output.log", "outputs/best/x/train.log", "seen.log")
+    found = {os.path.relpath(one.path, tmp_path) for one in gathered(tmp_path, HEAD + "srun python t.py\n").logs}
+    assert found == {*run, "wandb/run-20261122_1-x/files/output.log"}
+    (only,) = gathered(tmp_path, HEAD + "srun python t.py > seen.log\n").logs
+    assert only.path == str(tmp_path / "seen.log")
 
 
 def test_a_pbs_script_is_played_as_well(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import pickle
 import shutil
@@ -20,6 +21,7 @@ from tests.lab import GPU2X2, Lab
 from tests.wanted import up
 
 NOBODY = 65534
+SAYS = "echo SAID; echo SAID >&2\n"
 TORCHRUN = """#!/bin/bash
 for rank in 0 1; do
     at=runs/abc_$SLURM_NODEID/attempt_0/$rank
@@ -226,6 +228,48 @@ exit 1
     nodes = {os.path.basename(one.path): one.node for one in case.logs}
     assert nodes["gpu-node-2.err"] == "gpu-node-2" and nodes["step-%s.0-0003-gpu-node-2.out" % id] == "gpu-node-2"
     assert case.missing == ()
+
+
+# Script, words of sbatch, variables of it; the files that hold what was said, as Slurm itself named them.
+NAMES = {
+    "padded": (SAYS, ["-o", "p-%3j-%012j-%3a.out"], {}, ["p-*-4294967294.out"]),
+    "signs switched off": ("#SBATCH -o b\\\\%j-%x.out\n" + SAYS, [], {}, ["b%j-%x.out"]),
+    "signs switched off, and overridden": ("#SBATCH -o b\\\\%j.out\n" + SAYS, ["-o", "c-%j.out"], {}, ["c-*.out"]),
+    "the command line over the variable over the directive": (
+        "#SBATCH -o d.out -e d.err\n" + SAYS, ["-e", "w-%j.err"], {"SBATCH_OUTPUT": "v-%j.out", "SBATCH_ERROR": "e"},
+        ["w-*.err", "v-*.out"],
+    ),
+    "below the folder of the job": (SAYS, ["--chdir=sub", "-o", "o-%j.out"], {}, ["sub/o-*.out"]),
+    "at the end of what was there": ("#SBATCH -o all.out --open-mode=append\n" + SAYS, [], {}, ["all.out"]),
+    "of each step and task": ("srun -n2 -o s-%J-%N-%s-%t.out echo SAID\n", ["-n2"], {}, ["s-*-0.out", "s-*-1.out"]),
+    "where a task runs, and where srun does": (
+        "srun -n2 -D sub -o in-%t.out echo SAID\nsrun -n1 -D sub -o one.out echo SAID\n", ["-n2"], {},
+        ["sub/in-0.out", "sub/in-1.out", "one.out"],
+    ),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_files_are_found_as_slurm_names_them(work: Work, name: str) -> None:
+    """Every file that a job wrote is found; nothing but them and the job's own output is."""
+    script, words, variables, patterns = NAMES[name]
+    os.mkdir(work.folder + "/sub")
+    with open(work.folder + "/job.sh", "w", encoding="utf-8") as file:
+        file.write("#!/bin/bash\n" + script + "exit 3\n")
+    env = work.lab.environment(**variables)
+    made = work.lab.run(["sbatch", "--parsable", *words, "job.sh"], cwd=work.folder, env=env)
+    case = work.case(work.ended(made.stdout.strip()))
+    said = {path for path in glob.glob(work.folder + "/**", recursive=True) if _holds(path, b"SAID")}
+    assert all(glob.glob(work.folder + "/" + pattern) for pattern in patterns) and len(said) == len(patterns)
+    assert said <= {one.path for one in case.logs} and case.missing == ()
+    assert {one.path for one in case.logs} - said <= {"%s/slurm-%s.out" % (work.folder, case.ended.id)}
+
+
+def _holds(path: str, text: bytes) -> bool:
+    if not os.path.isfile(path) or path.endswith("job.sh"):
+        return False
+    with open(path, "rb") as file:
+        return text in file.read()
 
 
 def test_a_folder_of_the_jobs_own_is_where_its_files_are(work: Work) -> None:

@@ -62,6 +62,12 @@ class Gathered:
 
     def sought(self, wanted: Iterable[Sought]) -> None:
         """Add what was changed while the job ran of the files that the script and its launchers write."""
+        asked = list(wanted)
+        self._sought([one for one in asked if not one.shared])
+        if not self.logs:
+            self._sought([one for one in asked if one.shared])
+
+    def _sought(self, wanted: Iterable[Sought]) -> None:
         taken: list[tuple[Found, Sought]] = []
         before = len(self.missing)
         for one in wanted:

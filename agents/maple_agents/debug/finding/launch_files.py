@@ -22,6 +22,14 @@ _FOLDERS = (
 )  # fmt: skip
 
 
+_FILES = (b"log_file", b"log-file", b"logfile", b"log_path", b"log-path")
+_TIME = (Wild("", True), "-", Wild("", True), "-", Wild("", True))
+# Where libraries write unasked, below the folder in which the program runs.
+_UNASKED: tuple[tuple[Path, str], ...] = (
+    (("outputs/", *_TIME, "/", *_TIME, "/", ANY, ".log"), "hydra's folder of a run"),
+    (("multirun/", *_TIME, "/", *_TIME, "/", Wild("", True), "/", ANY, ".log"), "hydra's folder of a run"),
+    (("wandb/run-", ANY, "/files/output.log"), "output that wandb kept"),
+)
 _ENDINGS: tuple[tuple[str, Role], ...] = ((".err", "stderr"), (".log", "both"), (".out", "stdout"))
 _STREAMS: tuple[tuple[str, Role], ...] = (("stderr", "stderr"), ("stdout", "stdout"))
 
@@ -47,14 +55,15 @@ def _of_launch(one: Launched, facts: Facts) -> Iterator[Sought]:
 
 
 def _srun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
-    chdir = link.option("chdir")
-    folder = chdir.value if chdir is not None and chdir.value is not None else cwd
+    chdir = _option(link, "chdir")
     out = _option(link, "output") or one.variables.get(b"SLURM_STDOUTMODE")
     err = _option(link, "error") or one.variables.get(b"SLURM_STDERRMODE")
     streams: tuple[tuple[Text | None, Role], ...] = ((out, "both" if err is None else "stdout"), (err, "stderr"))
     for text, role in streams:
         path = _srun_path(text, facts)
-        place = seen_from(folder, path, facts) if path else None
+        if chdir is not None and text is not None and signs.by_task(os.fsdecode(text.raw)):
+            path = signs.below(signs.text(pieces(chdir, facts)), path)  # a task opens it, where it runs
+        place = seen_from(cwd, path, facts) if path else None
         if place is not None:
             yield Sought(place, role, "output of the srun in line %d" % one.line, named=True)
 
@@ -150,19 +159,28 @@ def _variables(one: Launched, facts: Facts) -> Iterator[Sought]:
 
 
 def _program(one: Launched, facts: Facts) -> Iterator[Sought]:
-    """Folders that the program's own options name: logs in them, and in the folders below."""
+    """What libraries write unasked; files and folders that the program's own options name: logs in the latter, and in
+    the folders below.
+    """
+    for unasked, says in _UNASKED:
+        usual = seen_from(one.cwds[1], unasked, facts)
+        if usual is not None:
+            yield Sought(usual, "both", says, shared=True)
     words = one.program
     for index, text in enumerate(words):
         name, equals, _ = text.raw.lstrip(b"-+").partition(b"=")
-        if name not in _FOLDERS or (not equals and not text.raw.startswith(b"-")):
+        if name not in (*_FOLDERS, *_FILES) or (not equals and not text.raw.startswith(b"-")):
             continue
         value = text.slice(text.raw.index(b"=") + 1) if equals else words[index + 1] if index + 1 < len(words) else None
         path = seen_from(one.cwds[1], pieces(value, facts), facts) if value is not None and value.raw else None
         if path is None or path == ("/",):
             continue
+        about = "--%s of the program" % os.fsdecode(name)
+        if name in _FILES:
+            yield Sought(path, "both", about)
+            continue
         for inside in (("/", ANY), ("/", ANY, "/", ANY)):
             for ending, role in _ENDINGS:
-                about = "--%s of the program" % os.fsdecode(name)
                 yield Sought(joined((*path, *inside, ending)), role, about)
 
 

@@ -37,6 +37,8 @@ def raw_id(told: Told) -> str:
 def _of_slurm(gathered: Gathered, told: Told, asked: Optional[Asked], values: Mapping[str, str]) -> None:
     out, err = told.stdout, told.stderr
     said_out, said_err = _said(asked, "output"), _said(asked, "error")
+    out = _without_signs(out, said_out, told, values)
+    err = _without_signs(err, said_err or said_out, told, values)
     if out is None:
         out = said_out or ("slurm-%A_%a.out" if told.index is not None else "slurm-%j.out")
     if err is None:
@@ -47,6 +49,14 @@ def _of_slurm(gathered: Gathered, told: Told, asked: Optional[Asked], values: Ma
         )
     full = signs.of_batch(values, told.nodes)
     _streams(gathered, _path(out, told, full, asked), _path(err, told, full, asked) if err else None)
+
+
+def _without_signs(path: Optional[str], said: Optional[str], told: Told, values: Mapping[str, str]) -> Optional[str]:
+    """Return the path of *said*, where scontrol filled in signs that a backslash had switched off (22.05 does)."""
+    if path is None or said is None or "\\" not in said:
+        return path
+    filled = "\\".join(signs.text(signs.slurm(part, values)) for part in said.split("\\"))
+    return said if path == signs.text(signs.below(told.work_dir, (filled,))) else path
 
 
 def _path(pattern: str, told: Told, values: Mapping[str, str], asked: Optional[Asked]) -> signs.Path:

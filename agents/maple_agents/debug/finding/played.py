@@ -18,13 +18,13 @@ from maple_submit_filter.launch import Link
 from maple_submit_filter.programs import Programs
 from maple_submit_filter.reading import read_file
 from maple_submit_filter.scene import Agent, Read, Scene, Trail
-from maple_submit_filter.shell import Command, ProcessSub, Redirect, Simple
+from maple_submit_filter.shell import Command, Pipeline, ProcessSub, Redirect, Simple, Word
 from maple_submit_filter.shell_state import Shell, Variable
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 from maple_submit_filter.text import Piece, Text, plain, token
 
-from .redirects import Role, commands, name_of, prints, roles
+from .redirects import Role, commands, name_of, passed_on, prints, roles
 
 MOST = 512  # files that are written to; beyond it the script says nothing that could be looked through
 
@@ -124,25 +124,37 @@ class _Interpreter(Interpreter):
             self._redirected(getattr(command, "redirects", ()), shell)
         if isinstance(command, Simple) and name_of(command) == b"tee":
             self._tee(command, shell, "both")
+        last = passed_on(command) if isinstance(command, Pipeline) else None
+        if last is not None:
+            self._redirected(last.redirects, shell, "both")
 
-    def _redirected(self, redirects: Sequence[Redirect], shell: Shell) -> None:
+    def _redirected(self, redirects: Sequence[Redirect], shell: Shell, said: Optional[Role] = None) -> None:
+        """Note where output goes; *said*: what of it comes through the pipe before."""
         found = roles(redirects)
         for redirect in redirects:
             if redirect.target is None or redirect not in found:
                 continue
-            inside = [part for part in redirect.target.parts if isinstance(part, ProcessSub)]
-            for part in inside:
-                for one in commands(part.body):
-                    if isinstance(one, Simple) and name_of(one) == b"tee":
-                        self._tee(one, shell, found[redirect])
-            if not inside:
-                self._note(word(_as_any_task(shell), redirect.target, self.substitute), shell, found[redirect])
+            if said is not None and found[redirect] == "stderr":
+                continue  # of a filter
+            role = said or found[redirect]
+            if not self._handed_on(redirect.target, shell, role):
+                self._note(word(_as_any_task(shell), redirect.target, self.substitute), shell, role)
 
     def _tee(self, command: Simple, shell: Shell, role: Role) -> None:
-        texts = [text for one in command.words[1:] for text in fields(_as_any_task(shell), one, self.substitute)]
-        for text in texts:
+        names = [one for one in command.words[1:] if not self._handed_on(one, shell, role)]
+        for text in (text for one in names for text in fields(_as_any_task(shell), one, self.substitute)):
             if not text.raw.startswith(b"-"):
                 self._note(text, shell, role)
+
+    def _handed_on(self, target: Word, shell: Shell, role: Role) -> bool:
+        """Return whether it goes to a process, `>(tee log)`; what that one writes to is noted."""
+        inside = [part for part in target.parts if isinstance(part, ProcessSub)]
+        for one in (one for part in inside for one in commands(part.body)):
+            if isinstance(one, Simple):
+                self._redirected(one.redirects, shell, role)
+                if name_of(one) == b"tee":
+                    self._tee(one, shell, role)
+        return bool(inside)
 
     def _note(self, path: Text, shell: Shell, role: Role) -> None:
         one = Written(path, shell.cwd, role, self.line, shell.place.task)

@@ -17,6 +17,8 @@ _PRINTING = frozenset(
     b"ulimit true false : touch declare set export uname lscpu free df du sacct squeue sinfo qstat getent openssl "
     b"base64 envsubst numactl xargs git md5sum sha256sum".split()
 )
+# What a program says goes through them, and stays what it said: `python train.py 2>&1 | grep -v Warning > train.log`.
+_PASSING = frozenset(b"cat grep egrep fgrep sed awk gawk tr ts cut head tail uniq tee".split())
 _STARTING = frozenset(b"srun mpirun mpiexec pbsdsh time nice timeout env command".split())  # `srun hostname > hosts`
 
 
@@ -62,6 +64,14 @@ def prints(command: Command) -> bool:
         return not words or name_of(command) in _PRINTING or not _PRINTING.isdisjoint((*named[:1], *named[-1:]))
     inner = list(_inside(command))
     return bool(inner) and all(prints(one) for one in inner)
+
+
+def passed_on(command: Pipeline) -> Optional[Simple]:
+    """Return the last command of a pipe where it hands on what a program says, None where it does not."""
+    *before, last = command.commands
+    if not isinstance(last, Simple) or name_of(last) not in _PASSING or all(prints(one) for one in before):
+        return None
+    return last
 
 
 def _inside(command: Command) -> Iterator[Command]:

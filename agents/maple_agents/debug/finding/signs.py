@@ -7,7 +7,7 @@ rank or node.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Union
 
 
@@ -27,6 +27,7 @@ ANY = Wild("any")
 NO_INDEX = "4294967294"  # what Slurm writes for the index of a job that is no array
 _SIGN = re.compile(r"%(\d{0,10})([A-Za-z%])", re.ASCII)
 _NUMBERS = "jJAats"
+_STEP = r"(?:\d[\d.+]*|batch|extern|interactive)"
 _OF_TASKS: Mapping[str, Wild] = {
     "t": Wild("rank", True),
     "n": Wild("place", True),
@@ -62,19 +63,26 @@ def slurm(pattern: str, values: Mapping[str, str]) -> Path:
     return _pieces(pattern, _SIGN, lambda found: _slurm_sign(found, values))
 
 
-def _slurm_sign(found: re.Match[str], values: Mapping[str, str]) -> Piece:
+def by_task(pattern: str) -> bool:
+    """Return whether each task, or each node, writes a file of its own: it opens it in the folder where it runs."""
+    return "\\" not in pattern and any(found[2] in "tnN" for found in _SIGN.finditer(pattern))
+
+
+def _slurm_sign(found: re.Match[str], values: Mapping[str, str]) -> Path:
     width, sign = min(int(found[1] or 0), 10), found[2]
     if sign in values:
         value = values[sign]
-        return value.rjust(width, "0") if sign in _NUMBERS and value.isdigit() else value
-    return _OF_TASKS.get(sign, found[0])
+        return (value.rjust(width, "0") if sign in _NUMBERS and value.isdigit() else value,)
+    if sign == "J" and "j" in values:
+        return (values["j"] + ".", _OF_TASKS["s"])  # job.step
+    return (_OF_TASKS.get(sign, found[0]),)
 
 
-def _pieces(text: str, sign: re.Pattern[str], piece: object) -> Path:
+def _pieces(text: str, sign: re.Pattern[str], piece: Callable[[re.Match[str]], Path]) -> Path:
     out: list[Piece] = []
     at = 0
     for found in sign.finditer(text):
-        out += [text[at : found.start()], piece(found)]  # type: ignore[operator]
+        out += [text[at : found.start()], *piece(found)]
         at = found.end()
     return joined([*out, text[at:]])
 
@@ -82,13 +90,13 @@ def _pieces(text: str, sign: re.Pattern[str], piece: object) -> Path:
 def hydra(pattern: str) -> Path:
     """Return the pieces of `-outfile-pattern` (Hydra 4.0: %r rank, %g process group, %p proxy, %h host)."""
     wild = {"r": Wild("rank", True), "g": Wild("", True), "p": Wild("place", True), "h": Wild("node")}
-    return _pieces(pattern, re.compile("%([rgph])"), lambda found: wild[found[1]])
+    return _pieces(pattern, re.compile("%([rgph])"), lambda found: (wild[found[1]],))
 
 
 def nccl(pattern: str) -> Path:
     """Return the pieces of NCCL_DEBUG_FILE: %h is the host, %p the process."""
     wild = {"h": Wild("node"), "p": Wild("", True)}
-    return _pieces(pattern, re.compile("%([hp])"), lambda found: wild[found[1]])
+    return _pieces(pattern, re.compile("%([hp])"), lambda found: (wild[found[1]],))
 
 
 def joined(pieces: Iterable[Piece]) -> Path:
@@ -143,7 +151,7 @@ def expression(name: Path) -> re.Pattern[str]:
         if isinstance(piece, str):
             out += re.escape(piece)
             continue
-        inside = r"\d+" if piece.digits else r"[^/]*?"
+        inside = r"\d+" if piece.digits else _STEP if piece.name == "step" else r"[^/]*?"
         out += "(?P<%s>%s)" % (piece.name, inside) if piece.name and piece.name not in seen else "(?:%s)" % inside
         seen.add(piece.name)
     return re.compile(out, re.DOTALL)

@@ -17,12 +17,16 @@ Role = Literal["stdout", "stderr", "both", "rank", "error-file", "trace", "sched
 
 
 class Sought(NamedTuple):
-    """A file to look for. *about*: why. *named*: the script names this very file, so its absence tells something."""
+    """A file to look for. *about*: why. *named*: the script names this very file, so its absence tells something.
+
+    *shared*: other jobs may write to its like at the same time, so it counts only where nothing else is there.
+    """
 
     path: Path
     role: Role
     about: str
     named: bool = False
+    shared: bool = False
 
 
 class Facts(NamedTuple):
