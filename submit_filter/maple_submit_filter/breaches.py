@@ -10,7 +10,7 @@ from typing import Dict, List, Optional, Sequence
 
 from .launch import Breach
 from .meetings import agent_of, is_local, meeting_id, per_node, raw_of, same, wanted_by
-from .outputs import node_of
+from .outputs import NODE_LIST, node_of
 from .scene import Agent, Scene, Start, StepShape
 from .text import EMPTY, Text, plain
 
@@ -30,10 +30,20 @@ def agent_breaches(
     if not any(_unclear(start) for start in starts):
         out += _meeting_breaches(starts, parts, shape, scene)
         for part in parts:
-            out += _static_breaches(part, shape)
+            out += _listed(part, scene) or _static_breaches(part, shape)
     out += _total_breaches(starts)
     out += _gpu_breaches(starts, scene)
     return out
+
+
+def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:
+    """Return whether the whole list of nodes is named as the master: `n[1-2]` is no node's name, nor is `a,b`."""
+    first, wanted = agent_of(part[0]), wanted_by(part)
+    if first.standalone or wanted is None or wanted < 2 or (scene.allocation.nodes or 1) < 2:
+        return []
+    if any(raw_of(agent_of(start).master) != NODE_LIST for start in part):
+        return []
+    return [Breach("master-list", {"nnodes": wanted}, {"master": first.master or EMPTY})]
 
 
 def _unclear(start: Start) -> bool:

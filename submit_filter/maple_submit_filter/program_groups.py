@@ -9,7 +9,7 @@ from .devices import seen
 from .groups import Verdict
 from .launch import Breach, Group, Process
 from .meetings import is_local, per_node, same
-from .outputs import node_of
+from .outputs import NODE_LIST, node_of
 from .scene import Scene, Start, StepShape
 from .site import NodeKind
 from .text import Text, number
@@ -153,6 +153,8 @@ def _master_breaches(
     raws = {master.raw for master in masters if master is not None}
     if len(raws) > 1 and all(raw.startswith((b"\0host:", b"\0addr:", b"\0name:")) for raw in raws):
         return [Breach("master-differs", numbers, texts)]
+    if raws == {NODE_LIST}:
+        return [Breach("master-list", numbers, texts)]
     lead = next((start for start in starts if number_in(start, b"RANK") == 0), None)
     named = node_of(masters[0]) if masters[0] is not None else None
     if lead is not None and named is not None and lead.place.node is not None and named != lead.place.node:

@@ -11,6 +11,11 @@ from ..launch import Breach, LaunchPlan, Step
 from ..site import Site
 from . import rule
 
+SAID = {
+    "master-elsewhere": "rank 0 does not run on the node that is named as the master",
+    "master-list": "the list of all nodes is named as the master, which is no node's name",
+}
+
 
 @rule("MPL504", "the master's address is not the node that listens there")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -18,11 +23,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | tail -n 1)
     Right: MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-    Why:   rank 0 runs on the first node of the list; at the last one nobody listens.
+    Why:   rank 0 runs on the first node of the list; at the last one nobody listens. The list itself, n[01-02], is the
+           name of no node.
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "master-elsewhere":
+            if breach.kind in SAID:
                 yield _finding(step, breach, site, job)
 
 
@@ -30,5 +36,5 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
-    return Finding("MPL504", "rank 0 does not run on the node that is named as the master", at, True, fixes=fixes,
+    return Finding("MPL504", SAID[breach.kind], at, True, fixes=fixes,
                    help="name the job's first node")  # fmt: skip
