@@ -12,6 +12,8 @@ from collections.abc import Set as AbstractSet
 from copy import copy
 from enum import IntEnum
 
+from .sentences import literals as sentences
+
 Found = Sequence[tuple[int, int, int]]
 
 
@@ -48,6 +50,7 @@ class Search:
 
     def __init__(self, anchors: Iterable[bytes] = (), fast: bool = True) -> None:
         sorts: dict[bytes, Sort] = dict.fromkeys(WORDS, Sort.WORD)
+        sorts.update((one.lower(), Sort.WORD) for one in sentences())
         sorts.update(dict.fromkeys(FRAMES, Sort.FRAME))
         sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip().lower() not in sorts), Sort.ANCHOR))
         sorts.update(dict.fromkeys(OPENERS, Sort.OPENS))

@@ -13,6 +13,7 @@ from ..values import LogFile, Severity, Stream
 from .cleaning import plain, shown_lines
 from .clocks import Clock, Moment
 from .error_files import callstack
+from .languages import english
 from .limits import Limits
 from .literals import Search
 from .opening import opened
@@ -135,7 +136,8 @@ def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
     if one.sort is not None:
         told.node = told.node or node_said(text)
     told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
-    return Line(one.number, text, text[told.start :], told, one.sort, one.key)
+    words = text[told.start :]
+    return Line(one.number, text, words if one.sort is None else english(words), told, one.sort, one.key)
 
 
 def _file_labels(story: Story, lines: list[Line]) -> None:

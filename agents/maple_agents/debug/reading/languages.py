@@ -1,0 +1,53 @@
+"""What the C library and bash say in the user's language, put into English to be judged; shown it is as it was said."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from functools import cache
+
+from .literals import Found, automaton
+from .sentences import english_of, unread
+
+# as bash names a line of a script; the number stands before the word in Japanese
+_LINES = ("Zeile", "ligne", "línea", "riga", "linha", "regel", "行")
+_LINE = re.compile(r"\s?[:,] (?:(?:Zeile|ligne|l.nea|riga|linha|regel) (\d+)\s?|(\d+) 行): ")
+_KILLED = ("Getötet", "Processus arrêté", "Terminado (killed)", "Ucciso", "Morto", "Geëlimineerd", "強制終了")
+_ABORTED = ("Abgebrochen", "Abandon", "Abortado", "Annullato", "Afgebroken", "中止")
+
+
+def english(text: str) -> str:
+    """Return *text* with what the C library and bash say in another language in English, and all else as it is."""
+    if not _screen()(text.encode("utf-8", "surrogatepass")):
+        return text
+    text = _LINE.sub(lambda found: ": line %s: " % (found[1] or found[2]), text)
+    text = _died().sub(lambda found: found["before"] + str(found.lastgroup), text)
+    return _said().sub(lambda found: (": " if found["gap"] else "") + english_of()[found["said"]], text)
+
+
+@cache
+def _screen() -> Callable[[bytes], Found]:
+    words = {*english_of(), *_forms(_LINES), *_forms(_KILLED), *_forms(_ABORTED)}
+    return automaton(tuple(sorted(one.encode() for one in words)))
+
+
+@cache
+def _died() -> re.Pattern[str]:
+    """Words of every day, so only where bash tells of a process: `job.sh: line 5:  4711 Killed   python train.py`."""
+    killed, aborted = _any(_forms(_KILLED)), _any(_forms(_ABORTED))
+    return re.compile(rf"(?P<before>: line \d+: +\d+ +)(?:(?P<Killed>{killed})|(?P<Aborted>{aborted}))(?=\s|$)")
+
+
+@cache
+def _said() -> re.Pattern[str]:
+    said = _any(english_of())
+    return re.compile(rf"(?P<gap>\s: | (?=ist nicht gesetzt))?(?P<said>{said})(?:\.(?=\s*$))?(?![\w-])")
+
+
+def _forms(words: Iterable[str]) -> set[str]:
+    """Return *words*, and each as it is read where it stands in Latin-1."""
+    return {form for one in words for form in (one, unread(one)) if form.strip("\ufffd")}
+
+
+def _any(words: Iterable[str]) -> str:
+    return "|".join(re.escape(one) for one in sorted(words, key=lambda one: (-len(one), one)))
