@@ -17,10 +17,11 @@ from .matching import Match, matches
 from .ranking import Ranked, ranked, survived
 from .script_lines import proving
 from .signs import with_signs
-from .values import Case, Cause, Diagnosis, Digest, Evidence, Severity
+from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Severity
 
 MOST_CASCADE = 12
 MOST_CAUSES = 5
+LAST = 5  # ordinary lines that a script may still say after its program died
 
 
 def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]) -> Diagnosis:
@@ -67,11 +68,17 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
 
 
 def _died(one: Ranked, digest: Digest) -> bool:
-    """Return whether the words stand at the end of what their process said, and are those of an error."""
-    return any(
-        match.event.severity >= Severity.ERROR and not survived(match.event, digest) and match.event.behind <= 5
-        for match in one.matches
-    )
+    """Return whether the words stand at the end of what their process said, and are those of an error.
+
+    Of an exception a few lines may stand behind it, of the script that went on; a mere complaint must be the last word.
+    """
+    return any(_ended_there(match.event, digest) for match in one.matches)
+
+
+def _ended_there(event: Event, digest: Digest) -> bool:
+    if event.severity < Severity.ERROR or survived(event, digest):
+        return False
+    return event.behind <= (LAST if event.exception or event.severity == Severity.FATAL else 0)
 
 
 def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry]) -> Iterable[Cause]:

@@ -17,6 +17,7 @@ from .ranking import Ranked, survived
 from .signs import stands
 from .values import Digest, Event, Severity
 
+STATES = {"time_limit": "timeout", "cancelled_by_user": "cancelled", "preempted_or_requeued": "preempted"}
 NEAR = 12  # lines between two sentences of one telling
 # Whose line it is: a source file of a library, else the program before the first colon.
 _SPEAKER = re.compile(
@@ -30,7 +31,7 @@ def unread(
     first: Ranked, found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
 ) -> Event | None:
     """Return the error before *first* that no entry knows, where *first* is of a kind that may follow from another."""
-    if not first.matches or not may_follow(first.entry, known):
+    if not first.matches or not may_follow(first.entry, known) or _as_the_scheduler_says(first, facts):
         return None
     told = {one.event.place for one in found if stands(known[one.entry], facts) or known[one.entry].role == "harmless"}
     claimed = first.matches[0]
@@ -38,6 +39,11 @@ def unread(
         if event.severity >= Severity.ERROR and event.place not in told and _doubtful(event, claimed.event, digest):
             return event
     return None
+
+
+def _as_the_scheduler_says(first: Ranked, facts: Mapping[str, Fact]) -> bool:
+    """Return whether the cause is how the job ended, in the scheduler's own word for its last run."""
+    return STATES.get(first.cause, "") == facts.get("job.state")
 
 
 def may_follow(name: str, known: Mapping[str, Entry]) -> bool:

@@ -13,6 +13,9 @@ from .knowledge.loading import compiled
 from .reading import bare
 from .values import Event, Evidence
 
+_FRAME = re.compile(r'^.{0,60}\bFile "[^"]+", line \d+')
+_CODE = re.compile(r"^.{0,60}? {4}")  # indented below its frame, behind whatever stands before each line
+
 
 @dataclass(frozen=True, slots=True)
 class Match:
@@ -33,10 +36,11 @@ def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match,
 def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[Match]:
     lines = _lines(event)
     text = "\n".join(line for _, line in lines)
+    said = "\n".join(_spoken([line for _, line in lines])) if event.exception else text
     for name, entry in known.items():
         if not entry.match and not entry.exception:
             continue
-        found = _found(entry, event, lines, text)
+        found = _found(entry, event, lines, text, said)
         if found is not None:
             number, line, values = found
             yield Match(name, event, order, Evidence(event.place.file, number, line), values)
@@ -48,10 +52,21 @@ def _lines(event: Event) -> list[tuple[int, str]]:
     return [(event.place.line, event.text), *((at, line) for at, line in unit if line != event.text)]
 
 
+def _spoken(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a traceback that are words: not where it was (paths name libraries), nor the code there."""
+    below = False
+    for line in lines:
+        frame = _FRAME.search(line)
+        code = below and _CODE.search(line)
+        if not frame and not code:
+            yield line
+        below = bool(frame or code)
+
+
 def _found(
-    entry: Entry, event: Event, lines: Iterable[tuple[int, str]], text: str
+    entry: Entry, event: Event, lines: Iterable[tuple[int, str]], text: str, said: str
 ) -> tuple[int, str, dict[str, str]] | None:
-    if not _meant(entry, event) or any(_searched(pattern, text) for pattern in entry.without):
+    if not _meant(entry, event) or any(_searched(pattern, said) for pattern in entry.without):
         return None
     if not entry.match:
         return event.place.line, event.text, {"exception": event.exception}

@@ -8,6 +8,7 @@ cause.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -20,11 +21,18 @@ from .values import Digest, Event, Place, Severity
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
 SYMPTOM = -1.5
 SURVIVED = -5.0
+STARTUP = -1.5
 LATER = -1.0  # than another cause that is no less sure
 LEAST = 2.0  # what scores less is not said
 MANY = 40  # ordinary lines behind an event, after which it was survived
 NEXT = 3  # lines from an exception to the word that its process ended
+PASSED = 2  # ordinary lines between a complaint that ended nothing and the end of a process
 SOME = 4  # the same where training is among them; other ranks print a step or two before they feel a death
+# A complaint of the shell in a file that it reads when it starts, the site's or the user's.
+_STARTUP = re.compile(
+    r"/(?:\.(?:bash(?:rc|_profile|_login|_logout)|profile|zshrc|zshenv|t?cshrc)|etc/(?:bashrc|profile|bash\.bashrc)|profile\.d/[\w.-]+)"
+    r": (?:\w+ )?\d+: "
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,8 +117,10 @@ def _of_event(event: Event) -> dict[str, Fact]:
 
 
 def _alive(event: Event, digest: Digest) -> float:
-    """Return what an event loses because its process lived on."""
-    return SURVIVED if survived(event, digest) else 0.0
+    """Return what an event loses because its process lived on; a shell lives on when a startup file complains."""
+    if survived(event, digest):
+        return SURVIVED
+    return STARTUP if _STARTUP.search(event.text) else 0.0
 
 
 def survived(event: Event, digest: Digest) -> bool:
@@ -140,7 +150,22 @@ def _unexplained(candidates: Sequence[Ranked], known: Mapping[str, Entry]) -> li
     ]
 
 
+def _said_better(one: Ranked, other: Ranked, known: Mapping[str, Entry]) -> bool:
+    """Return whether *one* is known by the kind of its exception only, and *other* by the words of the same event."""
+    if not _by_kind(known[one.entry]) or _by_kind(known[other.entry]):
+        return False
+    return {match.event.place for match in one.matches} <= {match.event.place for match in other.matches}
+
+
+def _by_kind(entry: Entry) -> bool:
+    return bool(entry.exception) and entry.weight != "strong"
+
+
 def _explains(other: Ranked, one: Ranked, known: Mapping[str, Entry]) -> bool:
+    if _said_better(other, one, known):
+        return False
+    if _said_better(one, other, known):
+        return True
     words = known[other.entry].explains
     back = known[one.entry].explains
     if one.role == "symptom" and other.role == "cause" and other.score >= WEIGHT["fair"]:
@@ -154,15 +179,31 @@ def _ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
     """Return the causes by score; one that is later than another as sure as it is loses for that."""
     rows = list(candidates)
     late = [
-        (one.score + (LATER if any(_before(other, one) for other in rows if other is not one) else 0.0), one)
+        (one.score + (LATER if any(_beats(other, one) for other in rows if other is not one) else 0.0), one)
         for one in rows
     ]
     late.sort(key=lambda row: (-row[0], _first(row[1])))
     return [Ranked(one.entry, one.cause, one.role, score, one.matches) for score, one in late]
 
 
-def _before(other: Ranked, one: Ranked) -> bool:
-    return other.score >= one.score and _first(other) < _first(one)
+def _beats(other: Ranked, one: Ranked) -> bool:
+    """Return whether *other* is as sure, and was first; or the program was past *one* when it died of *other*."""
+    if other.score < one.score:
+        return False
+    return _passed(one, other) or _first(other) < _first(one) and not _passed(other, one)
+
+
+def _passed(other: Ranked, one: Ranked) -> bool:
+    """Return whether the program was past what *other* complains of when it died of *one*: a complaint that ended
+    nothing, ordinary lines of the same file behind it, then the end of a process.
+    """
+    if not other.matches or not one.matches:
+        return False
+    complaint, death = other.matches[0].event, one.matches[0].event
+    if complaint.exception or complaint.severity == Severity.FATAL or complaint.place.file != death.place.file:
+        return False
+    ended = death.exception or death.severity == Severity.FATAL or death.behind == 0
+    return bool(ended) and complaint.behind - death.behind >= PASSED
 
 
 def _first(one: Ranked) -> int:

@@ -65,6 +65,14 @@ def test_sentences_of_one_telling_do_not_doubt_each_other():
     assert classes(chain[0], event(9, "X: watchdog", exception="X"), known=known)[0] == "unknown"
 
 
+def test_how_the_scheduler_ended_it_is_no_guess():
+    """Its word for the job's end and the log's word agree: what stood before them did not end it."""
+    known = {**KNOWN, "late": entry("TIME LIMIT", "time_limit", role="symptom", says="late")}
+    ended = event(9, "TIME LIMIT", severity=Severity.FATAL)
+    assert classes(STRANGE, ended, known=known)[0] == "unknown"
+    assert classes(STRANGE, ended, known=known, of=case(state="timeout"), ordinary=99)[0] == "time_limit"
+
+
 def test_of_two_files_the_times_must_be_known():
     """Else nobody knows which was first."""
     other = {"place": Place("/x/other.log", 2), "behind": 3}

@@ -122,3 +122,42 @@ def test_an_entry_is_excluded_by_facts_of_the_job():
     """What is ruled out by a fact is not said, however loud its words are."""
     known = {**KNOWN, "boom": entry("boom (?P<what>.+)", excludes=[{"job.state": "failed"}])}
     assert classes(event(1, "boom there"), known=known) == ["unknown"]
+
+
+def test_words_say_more_than_the_kind_of_an_exception():
+    """Of one event the entry that knows its words is the cause, whatever its role; a later exception stays one."""
+    known = {
+        **KNOWN,
+        "kind": entry("", exception="RuntimeError", weight="fair", says="raised"),
+        "slow": entry("watchdog", "nccl_init_or_transport", role="symptom", weight="fair", says="late"),
+    }
+    raised = event(5, "RuntimeError: watchdog", exception="RuntimeError")
+    assert classes(raised, known=known) == ["nccl_init_or_transport"]
+    later = event(9, "RuntimeError: else", exception="RuntimeError")
+    assert classes(event(5, "watchdog"), later, known=known) == ["code_error"]
+
+
+def test_what_the_program_was_past_is_not_what_it_died_of():
+    """A complaint that ended nothing, the program's own words, then an end: the end's cause comes first."""
+    complaint = event(3, "disk full", behind=4)
+    assert classes(complaint, event(9, "boom there", exception="Boom"))[0] == "code_error"
+    assert classes(complaint, event(9, "boom there"))[0] == "code_error"
+    assert classes(complaint, event(9, "boom there", behind=3))[0] == "disk_quota_or_full"
+    died = event(3, "disk full", behind=4, exception="OSError")
+    assert classes(died, event(9, "boom there", exception="Boom"))[0] == "disk_quota_or_full"
+
+
+@pytest.mark.parametrize("file", ["/home/u/.bashrc", "/etc/profile.d/z00.sh", "/etc/bashrc", "/home/u/.bash_profile"])
+def test_a_startup_file_may_complain(file):
+    """The shell lives on; the complaint is a cause only where no other is found."""
+    complaint = event(1, "%s: line 4: disk full" % file)
+    assert classes(complaint, event(2, "boom there"))[0] == "code_error"
+    assert classes(complaint) == ["disk_quota_or_full"]
+
+
+@pytest.mark.parametrize("behind, said", [(0, "disk_quota_or_full"), (2, "none")])
+def test_of_a_success_only_the_last_word_may_be_a_complaint(behind, said):
+    """The scheduler says that all went well: then a mere complaint with other words behind it did no harm."""
+    assert classes(event(95, "disk full", behind=behind), of=case(state="completed"))[0] == said
+    died = event(95, "boom there", behind=behind, exception="Boom")
+    assert classes(died, of=case(state="completed"))[0] == "code_error"

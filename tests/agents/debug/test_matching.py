@@ -1,0 +1,38 @@
+"""Words of an entry are sought in what a log says, not in the names of files and the code that a traceback shows."""
+
+from __future__ import annotations
+
+import pytest
+from maple_agents.debug.knowledge.entries import Entry
+from maple_agents.debug.matching import matches
+from maple_agents.debug.values import Event, Place, Severity
+
+UNIT = (
+    "Traceback (most recent call last):",
+    '  File "/env/site-packages/accelerate/api.py", line 8, in http_get',
+    "    return requests.retry(http)",
+    "           ^^^^^^^^^^^^^^^^^^^^",
+    "OSError: [Errno 122] Disk quota exceeded",
+)
+
+
+def found(unit: tuple[str, ...], **more: object) -> bool:
+    entry = Entry.model_validate(
+        {"cause": "disk_quota_or_full", "says": "full", "match": ["quota exceeded"], "sources": ["here"], **more}
+    )
+    event = Event(
+        Place("/x", 5), unit[-1], Severity.ERROR, unit, tuple(range(1, len(unit) + 1)), "OSError", ("/env/api.py", 8)
+    )
+    return bool(matches([event], {"full": entry}))
+
+
+@pytest.mark.parametrize("prefix", ["", "[rank3]: ", "3: ", "(pid=7) "])
+def test_a_path_of_a_library_rules_nothing_out(prefix):
+    """A frame in accelerate/api.py is no word of an API, with whatever stands before each line."""
+    assert found(tuple(prefix + line for line in UNIT), without=["http|api|retry"])
+
+
+def test_a_word_of_the_message_rules_it_out():
+    """Also of a second line of it, and of the exceptions before it."""
+    assert not found((*UNIT[:4], "OSError: http: quota exceeded"), without=["http"])
+    assert not found(("OSError: over http", *UNIT), without=["http"])
