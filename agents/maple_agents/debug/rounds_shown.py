@@ -19,6 +19,7 @@ _ENDED = {
     End.USED_UP: "every round was used up",
     End.NOT_TRIED: "the fix could not be tried",
 }
+MOST_ROUNDS = 5
 MOST = 68  # columns of the sentence in a row
 
 
@@ -26,6 +27,8 @@ def show(story: Story, first: Diagnosis) -> None:
     """Print a table of the rounds, and the sentence that ends it."""
     for row in rows(story):
         click.echo(row)
+    if story.attempts:
+        click.echo(tries(story))
     click.echo(
         click.style(safe(ending(story, first)), fg="green" if story.end is End.RAN else "yellow", bold=True),
         color=drawing.coloured(),
@@ -41,6 +44,14 @@ def rows(story: Story) -> list[str]:
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), _short(row[5])]).rstrip() for row in cells
     ]
+
+
+def tries(story: Story) -> str:
+    """Return whether the first fix was enough, and whether all of them were."""
+    count = len(story.attempts)
+    first = "yes" if story.end is End.RAN and count == 1 else "no"
+    made = "yes, after %d" % count if story.end is End.RAN else "no"
+    return "fixed at the first try: %s; after at most %d: %s" % (first, MOST_ROUNDS, made)
 
 
 def _cells(one: Attempt) -> tuple[str, ...]:
@@ -78,7 +89,12 @@ def as_object(story: Story) -> dict[str, object]:
     """Return the keys that rounds add to the JSON of `maple-fix`; every text may be shown as it is."""
     made = safe_object({
         "rounds": [_told(one) for one in story.attempts],
-        "ended": {"how": story.end.value, "why": story.why or None},
+        "ended": {
+            "how": story.end.value,
+            "why": story.why or None,
+            "first_try": story.end is End.RAN and len(story.attempts) == 1,
+            "rounds": len(story.attempts),
+        },
     })  # fmt: skip
     assert isinstance(made, dict)
     return made

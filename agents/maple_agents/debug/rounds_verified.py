@@ -52,6 +52,7 @@ BY_WORDS = {
     Kind.MISSING: "wrong_world_size_or_rank",
     Kind.WALLTIME: "time_limit",
 }
+FINER = {Kind.MASTER: ("hostname_resolution", "wrong_network_interface")}  # why the master was not reached
 SAME = ("early_expanded_rank_variable", "wrong_world_size_or_rank", "srun_step_request", "mpi_pmi_mismatch",
         "accelerate_config", "deepspeed_hostfile_or_ssh")  # fmt: skip  # finer words for wrong ranks
 OUTPUT, RANKS = "output of the mini-apps", "facts of the ranks"
@@ -159,7 +160,7 @@ def _with_verdict(found: Diagnosis, made: Verified) -> Diagnosis:
     first = found.causes[0]
     for reason in made.verdict.reasons:
         by_ranks = BY_RANKS.get(reason.kind)
-        if by_ranks is not None and first.cause not in (by_ranks, *SAME):
+        if by_ranks is not None and first.cause not in (by_ranks, *SAME, *FINER.get(reason.kind, ())):
             return _first(found, _cause(reason, by_ranks, SURE))
     words = next((BY_WORDS[one.kind] for one in made.verdict.reasons if one.kind in BY_WORDS), None)
     if words is not None and first.cause in ("unknown", "none"):

@@ -36,6 +36,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     option = step.links[0].option("nodes")
     wanted = breach.numbers.get("nodes")
     nodes = plan.allocation.nodes if wanted and _tasks_are_said(step, job) else None
+    nodes = nodes if nodes and _has_room(step, nodes, plan) else None
     edits = change(option, b"%d" % nodes, "MPL310") if nodes else None
     fixes = (Fix(tuple(edits), Safety.ASK, "use the nodes of the job"),) if edits else _without(step, breach, job)
     at = (option.value_span if option is not None else None) or step.span
@@ -54,6 +55,21 @@ def _tasks_are_said(step: Step, job: Job) -> bool:
     """Return whether the step has as many tasks on any number of nodes: its line or the job says how many."""
     said = step.links[0].option("ntasks") is not None
     return said or any(name in job.settings for name in ("ntasks", "ntasks-per-node"))
+
+
+def _has_room(step: Step, nodes: int, plan: LaunchPlan) -> bool:
+    """Return whether so few nodes have the CPUs and GPUs that the step's tasks ask for, as far as that is known."""
+    kinds, each = plan.allocation.node_kinds, -(-(step.tasks or 0) // nodes)
+    cpus, gpus = (_count(step, name) for name in ("cpus-per-task", "gpus-per-task"))
+    cores = max(((one.cores or 0) * (one.threads_per_core or 1) for one in kinds), default=0)
+    devices = plan.allocation.gpus_per_node or max((one.gpus or 0 for one in kinds), default=0)
+    return (not cores or each * max(cpus, 1) <= cores) and (not devices or each * gpus <= devices)
+
+
+def _count(step: Step, name: str) -> int:
+    option = step.links[0].option(name)
+    raw = option.value.raw if option is not None and option.value is not None else b""
+    return int(raw) if raw.isdigit() else 0
 
 
 def _without(step: Step, breach: Breach, job: Job) -> Tuple[Fix, ...]:

@@ -266,7 +266,7 @@ def test_the_table_and_the_json_agree(capsys: pytest.CaptureFixture[str]) -> Non
     rounds_shown.show(made, diagnosis())
     printed, told = capsys.readouterr().out, rounds_shown.as_object(made)
     assert "it ran after 1 round" in printed
-    assert told["ended"] == {"how": "ran", "why": None}
+    assert told["ended"] == {"how": "ran", "why": None, "first_try": True, "rounds": 1}
     assert [one["job"] for one in told["rounds"]] == ["101"]  # type: ignore[attr-defined, index]
     for text in (printed, str(told)):
         assert "\x1b" not in text
@@ -340,3 +340,17 @@ def test_consent_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
     monkeypatch.setattr(rounds.explaining, "explained", lambda *_: next(answers))
     assert rounds.run(diagnosis(cures=(cure(),), asked=submission(cwd=str(tmp_path))), 5, None) == 0
     assert len(asked) == 1
+
+
+@pytest.mark.parametrize(
+    ("answers", "says"),
+    [
+        ([diagnosis(RAN)], "fixed at the first try: yes; after at most 5: yes, after 1"),
+        ([failing("oom", 1, "host_oom"), diagnosis(RAN)], "fixed at the first try: no; after at most 5: yes, after 2"),
+        ([failing("Address already in use", 1)], "fixed at the first try: no; after at most 5: no"),
+    ],
+)
+def test_both_figures_are_said(answers: list[Diagnosis], says: str) -> None:
+    """Whether the first fix was enough, and whether all of them were, stands below the table."""
+    made = story(diagnosis(cures=(cure(),)), 5, after(*answers))
+    assert rounds_shown.tries(made) == says

@@ -20,6 +20,7 @@ from .given import MADE, Given
 from .usual import USUAL, Usual
 
 AS_CHECKED = "as-checked"
+BUYS = "%s, where that is what was meant; else let the launch line wait for the nodes that the job has"
 
 
 def cures(
@@ -162,5 +163,17 @@ def _as_checked(decision: Decision | None, diagnosis: Diagnosis) -> Cure | None:
 def _of_rules(better: Rewritten, safety: str, diagnosis: Diagnosis) -> Cure:
     asked = diagnosis.case.asked
     argv = better.argv if asked and better.argv != asked.argv else None
+    says = "; ".join(better.says)
+    if asked is not None and _buys_nodes(asked, better):
+        return Cure("script_directive", says, steps=(BUYS % says,))
     script = without_footer(better.script) if better.script is not None else None
-    return Cure("script_launch_line", "; ".join(better.says), safety, script, argv)
+    return Cure("script_launch_line", says, safety, script, argv)
+
+
+def _buys_nodes(asked: Submission, better: Rewritten) -> bool:
+    """Return whether the job would ask for more nodes: what that costs is not for Maple to say."""
+    after = asked._replace(script=better.script if better.script is not None else asked.script, argv=better.argv)
+    jobs = [understood(one, reader(one)) for one in (asked, after)]
+    counts = [one.settings.value("nodes") if one is not None else None for one in jobs]
+    old, new = (int(count) if count and count.isdigit() else 0 for count in counts)
+    return new > old > 0

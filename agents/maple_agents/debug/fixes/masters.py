@@ -13,15 +13,17 @@ from .inserting import line
 from .ports import expression
 from .variables import exported, exporting
 
-_LIST = rb"\$\{?(?:SLURM_(?:JOB_|STEP_)?NODELIST|PBS_NODEFILE)\}?"
-_WRITTEN = re.compile(rb"MASTER_ADDR=(\"?(?:%s)\"?|[\"']?[A-Za-z0-9][\w.-]*[\"']?)(?=[\s;&|)]|\Z)" % _LIST)
+# No variable of these names a node of the job: a list of them, a file, the host of the submission.
+_LIST = rb"\$\{?(?:SLURM_(?:JOB_|STEP_)?NODELIST|PBS_NODEFILE|SLURM_SUBMIT_HOST|PBS_O_HOST)\}?"
+_MASTER = ("master-addr", "rdzv-endpoint", "main-process-ip")
+_WRITTEN = re.compile(rb"[A-Za-z_]\w*=(\"?(?:%s)\"?|[\"']?[A-Za-z0-9][\w.-]*[\"']?)(?=[\s;&|)]|\Z)" % _LIST)
 _SUFFIXED = re.compile(rb"MASTER_ADDR=\"?\$\([^()\n]*\)([.-][A-Za-z0-9][A-Za-z0-9.-]*)(?=[\"\s;&|)]|\Z)")
 MEETING = ("MASTER_ADDR", "MASTER_PORT")
 
 
 def words(given: Given) -> dict[str, bytes]:
     """Return what the batch shell makes the job's first node of, and a port of its own."""
-    return {"MASTER_ADDR": first_node(given.site)[0], "MASTER_PORT": expression(given.case.scheduler)}
+    return {"MASTER_ADDR": first_node(given.site)[0], "MASTER_PORT": expression(given)}
 
 
 @fix("master-of-job")
@@ -53,12 +55,22 @@ def named_by_the_scheduler(given: Given) -> Fix | None:
     """
     edits = [
         Edit(Span(*found.span(1)), first_node(given.site)[0], "first-node")
-        for span in given.plan.assigned.get(b"MASTER_ADDR", ())
+        for span in _assigned(given)
         for found in [_WRITTEN.match(given.job.source, span.start)]
         if found is not None and _unresolved(given, found[1].strip(b"\"'"))
     ]
     edits += _without_suffix(given)
     return Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") if edits else None
+
+
+def _assigned(given: Given) -> list[Span]:
+    """Return where the script assigns MASTER_ADDR, and the variables that launchers are given as their master."""
+    names = [b"MASTER_ADDR"]
+    for step in given.plan.steps:
+        for option in (link.option(*_MASTER) for link in step.links):
+            text = given.job.source[slice(*option.span)] if option is not None and option.span is not None else b""
+            names += re.findall(rb"\$\{?([A-Za-z_]\w*)", text)[:1]
+    return [span for name in dict.fromkeys(names) for span in given.plan.assigned.get(name, ())]
 
 
 def _without_suffix(given: Given) -> list[Edit]:
@@ -77,4 +89,7 @@ def _unresolved(given: Given, written: bytes) -> bool:
     if written.startswith(b"$"):
         return True
     told = " ".join(one.text for one in given.cause.evidence)
-    return re.search(r"(?<![\w.-])%s(?![\w-])" % re.escape(os.fsdecode(written)), told) is not None
+    name = os.fsdecode(written)
+    if name.partition(".")[0] in {one.partition(".")[0] for one in given.case.ended.nodes}:
+        return False  # it is one of the job's own
+    return re.search(r"(?<![\w.-])%s(?![\w-])" % re.escape(name), told) is not None

@@ -79,9 +79,12 @@ def _folders(given: Given) -> list[str]:
 
 
 def _words(given: Given) -> list[tuple[Span, str]]:
-    """Return the plain words of the script and what stands behind `=` in options and assignments."""
+    """Return the plain words of the script and what stands behind `=` in options and assignments; no modules."""
     out = []
+    modules = {(word.command, word.nth + 1) for word in plain_words(given.job.source) if word.text == "-m"}
     for word in plain_words(given.job.source):
+        if (word.command, word.nth) in modules:
+            continue
         option = _OPTION.match(word.text)
         at = option.end() if option else 0
         out.append((Span(word.span.start + at, word.span.end), word.text[at:]))

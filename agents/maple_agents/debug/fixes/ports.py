@@ -51,11 +51,17 @@ def _stays(given: Given, edits: list[Edit]) -> bool:
     return False
 
 
-def expression(scheduler: str) -> bytes:
-    """Return the port as bash reckons it; a PBS id has the server's name behind it."""
-    if scheduler == "pbs":
-        return b"$((%d + ${PBS_JOBID%%%%[^0-9]*} %% %d))" % (LEAST, PORTS)
-    return b"$((%d + SLURM_JOB_ID %% %d))" % (LEAST, PORTS)
+def expression(given: Given) -> bytes:
+    """Return the port as bash reckons it; a PBS id has the server's name behind it.
+
+    Tasks of a Slurm array have ids of their own. Those of a PBS array share the number of theirs, so the index counts.
+    """
+    if given.case.scheduler != "pbs":
+        return b"$((%d + SLURM_JOB_ID %% %d))" % (LEAST, PORTS)
+    number = b"${PBS_JOBID%%[^0-9]*}"
+    if "array" in given.job.settings:
+        number = b"(%s * 100 + ${PBS_ARRAY_INDEX:-${PBS_ARRAYID:-0}})" % number
+    return b"$((%d + %s %% %d))" % (LEAST, number, PORTS)
 
 
 def _beside_each_other(given: Given) -> bool:
@@ -76,9 +82,7 @@ def _of_variables(given: Given) -> Iterator[Edit]:
         for span in given.plan.assigned.get(name, ()):
             found = _ASSIGNED.match(source, span.start)
             if found and _meant(given, found[2]) and _expands(given, span.start):
-                yield Edit(
-                    Span(found.start(1), found.end(2) + len(found[1])), expression(given.case.scheduler), "port-of-job"
-                )
+                yield Edit(Span(found.start(1), found.end(2) + len(found[1])), expression(given), "port-of-job")
 
 
 def _of_options(given: Given) -> Iterator[Edit]:
@@ -107,7 +111,7 @@ def _unquoted(given: Given, span: Span) -> Iterator[Edit]:
     before, behind = source[span.start - 1 : span.start], source[span.end : span.end + 1]
     if before == b"'" and behind == b"'":
         span = Span(span.start - 1, span.end + 1)
-    yield Edit(span, expression(given.case.scheduler), "port-of-job")
+    yield Edit(span, expression(given), "port-of-job")
 
 
 def _expands(given: Given, offset: int) -> bool:
@@ -150,7 +154,7 @@ def _told(given: Given) -> list[Edit]:
             continue
         if link.options_at is None or not _expands(given, link.options_at):
             return []
-        edits += fixes.put(link, [(name, expression(given.case.scheduler))], "port-of-job") or []
+        edits += fixes.put(link, [(name, expression(given))], "port-of-job") or []
     return edits
 
 
@@ -159,5 +163,5 @@ def _of_environment(given: Given) -> list[Edit]:
     port = given.job.submission.environment.get(b"MASTER_PORT", b"")
     if not _NUMBER.match(port) or not _meant(given, port) or b"MASTER_PORT" in given.plan.assigned:
         return []
-    edit = line(given, b"export MASTER_PORT=" + expression(given.case.scheduler), "port-of-job")
+    edit = line(given, b"export MASTER_PORT=" + expression(given), "port-of-job")
     return [edit] if edit else []

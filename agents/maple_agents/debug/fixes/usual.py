@@ -16,7 +16,10 @@ class Usual(NamedTuple):
 
 USUAL: Mapping[str, tuple[Usual, ...]] = {
     "port_in_use": (Usual("port-of-job", "script_env"),),
-    "rendezvous_timeout_master_unreachable": (Usual("master-of-job", "script_env"),),
+    "rendezvous_timeout_master_unreachable": (
+        Usual("master-of-job", "script_env"),
+        Usual("first-node", "script_env"),
+    ),
     "hostname_resolution": (Usual("first-node", "script_env"),),
     "wrong_world_size_or_rank": (Usual("ranks-of-tasks", "script_launch_line"),),
     "srun_step_request": (Usual("step-of-whole-allocation", "script_launch_line"),),

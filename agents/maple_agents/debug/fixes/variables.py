@@ -19,6 +19,7 @@ from .site_files import whole
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]*\Z")
 _UNDER = re.compile(r"\$([A-Z][A-Z0-9_]*)(?=/|\Z)")  # a value may begin with a variable: `$SCRATCH/hf`
 _DOWNLOADS = re.compile(rb"\b(?:huggingface-cli|hf)[ \t]+download\b|snapshot_download|HF_HUB_OFFLINE=0")
+_INTERFACE = b"_SOCKET_IFNAME"
 _GOOD = ("recommended", "default", "optional")
 
 
@@ -46,19 +47,42 @@ def _is_set(given: Given, name: str) -> bool:
 @fix("unset-env")
 def unset_env(given: Given) -> Fix | None:
     """Leave *name* unset: the line that exports it says `unset` instead, or one before the first launch does."""
-    name = given.word("name").encode()
     if not is_name(given.word("name")):
         return None
+    names = [given.word("name").encode(), *_sisters(given, given.word("name").encode())]
+    made = [_unset(given, name) for name in names]
+    if made[0] is None:
+        return None
+    edits = tuple(dict.fromkeys(edit for one in made if one is not None for edit in one))
+    told = " and ".join(name.decode() for name, one in zip(names, made) if one is not None)
+    return Fix(edits, Safety.ASK, "%s %s not set" % (told, "is" if " and " not in told else "are")) if edits else None
+
+
+def _sisters(given: Given, name: bytes) -> list[bytes]:
+    """Return the variables of other libraries that the script gives the same interface."""
+    if not name.endswith(_INTERFACE):
+        return []
+    values = {one: _values(given, one) for one in given.plan.assigned if one.endswith(_INTERFACE)}
+    return sorted(one for one, value in values.items() if one != name and value and value == values.get(name))
+
+
+def _values(given: Given, name: bytes) -> set[bytes]:
+    """Return what a script assigns to a variable, as it is written."""
     spans = given.plan.assigned.get(name, ())
-    says = "%s is not set" % given.word("name")
+    return {given.job.source[span.start : span.end].partition(b"=")[2].strip(b"\"'") for span in spans}
+
+
+def _unset(given: Given, name: bytes) -> list[Edit] | None:
+    """Return the edits that leave *name* unset, None where that cannot be said."""
+    spans = given.plan.assigned.get(name, ())
     if not spans:
         edit = line(given, b"unset " + name, "unset-env")
-        return Fix((edit,), Safety.ASK, says) if edit else None
+        return [edit] if edit else None
     edits = [_emptied(given.job.source, span, name) for span in spans]
     if None in edits:
         return None
     more = [line(given, b"unset " + name, "unset-env")] if any(one and not one.new for one in edits) else []
-    return Fix(tuple(one for one in (*edits, *more) if one), Safety.ASK, says)
+    return [one for one in (*edits, *more) if one]
 
 
 def _emptied(source: bytes, span: Span, name: bytes) -> Edit | None:
@@ -111,15 +135,22 @@ def offline_hub(given: Given) -> Fix | None:
 def cpus_for_srun(given: Given) -> Fix | None:
     """Give steps the CPUs that the job has for each task: since 22.05 srun does not take --cpus-per-task from it.
 
-    Not where a step of more tasks than the job has on a node would then ask for more CPUs than there are.
+    Not where a step of more tasks than the job has on a node would then ask for more CPUs than there are, nor where one
+    names its CPUs: those are of the node, and the job may have others.
     """
     if b"SRUN_CPUS_PER_TASK" in given.job.source or "cpus-per-task" not in given.job.settings:
         return None
     steps = [step for step in given.plan.steps if any(link.name == "srun" for link in step.links)]
-    if not steps or any(_crowded(given, step) for step in steps):
+    if not steps or any(_crowded(given, step) or _maps(step) for step in steps):
         return None
     edit = line(given, b"export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", "cpus-for-srun")
     return Fix((edit,), Safety.ASK, "steps get the CPUs for each task that the job asked for") if edit else None
+
+
+def _maps(step: Step) -> bool:
+    """Return whether a step says by number or mask to which CPUs its tasks are bound."""
+    bound = [link.option("cpu-bind") for link in step.links]
+    return any(one is not None and one.value is not None and b"_cpu:" in one.value.raw for one in bound)
 
 
 def _crowded(given: Given, step: Step) -> bool:

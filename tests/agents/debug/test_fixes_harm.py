@@ -1,0 +1,112 @@
+"""No fix harms: every typed fix, on every script of the corpus, with what its log could say (`fix_harm`).
+
+A script meets some of the fixes in each run of the tests, and all of them with MAPLE_EVERY_FIX=1 (twenty minutes).
+"""
+
+from __future__ import annotations
+
+import os
+import zlib
+from pathlib import Path
+
+import pytest
+from maple_agents.debug.fixes import MADE, curing
+from maple_agents.debug.values import Case, Cause, Diagnosis, Digest, Ended
+from maple_submit_filter.decide import decide, understood
+
+from .fix_cases import site, submission
+from .fix_harm import ROOT, Trial, asked_of, cure, harms, lay, of_knowledge, scripts, trials
+
+OF = 1 if os.environ.get("MAPLE_EVERY_FIX") else 150
+PARTS = 4
+
+
+def _chosen(path: str, trial: Trial) -> bool:
+    return zlib.crc32(("%s %s" % (os.path.relpath(path, ROOT), trial)).encode()) % OF == 0
+
+
+@pytest.mark.timeout(0 if OF == 1 else 200)
+@pytest.mark.parametrize("part", range(PARTS))
+def test_no_fix_on_any_script_breaks_a_promise(part: int, tmp_path: Path) -> None:
+    """It changes what it says, leaves other steps alone, shrinks nothing, parses, and is made once."""
+    broken = []
+    for number, path in enumerate(scripts()):
+        if number % PARTS != part:
+            continue
+        folder = tmp_path / str(number)
+        folder.mkdir()
+        asked, where = asked_of(path, str(folder))
+        assert asked.script is not None
+        if understood(asked, None) is None:
+            continue
+        wanted = [trial for trial in trials(asked.script) if _chosen(path, trial)]
+        if wanted:
+            lay(str(folder), asked.script)
+        for trial in wanted:
+            made = cure(trial, asked, where)
+            wrong = [made.held_back] if any(one in made.held_back for one in ("twice", "mistake", "bash")) else []
+            wrong += harms(trial, made, asked, where)
+            broken += ["%s: %s: %s" % (os.path.relpath(path, ROOT), trial, one) for one in wrong]
+    assert broken == []
+
+
+def test_every_typed_fix_is_tried() -> None:
+    """The trials know each fix that the knowledge base or the code names, but for those that nobody calls yet."""
+    assert set(MADE) - {how for how, _ in of_knowledge()} <= {"export-variable"}
+
+
+@pytest.mark.parametrize(
+    ("how", "log"),
+    [
+        ("ranks-of-tasks", 'File "/home/ada/train.py", line 3: environment variable RANK expected, but not set'),
+        ("set-option", "RuntimeError in train.py"),
+        ("kill-on-bad-exit", "train.py: killed"),
+        ("step-of-whole-allocation", "train.py: More processors requested than permitted"),
+    ],
+)
+def test_evidence_of_another_step_changes_none(how: str, log: str) -> None:
+    """Where the log names another step's program, a fix of launch lines touches that step alone."""
+    script = b"#!/bin/bash\n#SBATCH --nodes=1 --ntasks=2 --cpus-per-task=2\nexport MASTER_ADDR=n1 MASTER_PORT=29500\n"
+    kept, meant = b"srun --cpus-per-task=64 python prepare.py", b"srun --cpus-per-task=64 python train.py"
+    give = {"launcher": "srun", "option": "overlap", "value": ""}
+    asked = submission(script + kept + b"\n" + meant + b"\n")
+    made = cure(Trial(how, give, {"variable": "RANK"}, (log,)), asked, site("", "slurm"))
+    assert made.script is not None, made
+    changed = made.script.split(b"\n")
+    assert kept in changed
+    assert meant not in changed
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "rm -rf results/model.json",
+        "cp seed.json results/model.json",
+        "python make.py > results/model.json",
+        "python make.py --output results/model.json",
+        "python make.py --save-to=results/model.json",
+        "mv results/model.json old.json",
+    ],
+)
+def test_what_the_script_writes_or_removes_is_never_named_anew(line: str, tmp_path: Path) -> None:
+    """The near file is somebody's: it would be written over, or gone."""
+    (tmp_path / "results").mkdir()
+    (tmp_path / "results" / "model1.json").write_text("{}")
+    reads = "srun python train.py --init results/model.json\n"
+    trial = Trial("near-path", {"what": "{path}"}, {"path": "results/model.json"}, ("No such file or directory",))
+    for text, wanted in (("#!/bin/bash\n" + reads, True), ("#!/bin/bash\n%s\n" % line + reads, False)):
+        made = cure(trial, submission(text.encode(), cwd=str(tmp_path)), site("", "slurm"))
+        assert (made.fix is not None) is wanted, made
+
+
+def test_more_nodes_are_only_said() -> None:
+    """Three nodes for the launcher and two for the job: neither number is proven, and one of them costs."""
+    source = b"#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1\nexport A=$(scontrol show hostnames | head -n1)\n"
+    source += b"srun torchrun --nnodes=3 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_endpoint=$A:29500 train.py\n"
+    asked, where = submission(source), site("", "slurm")
+    decision = decide(asked, where, None)
+    assert decision.offered is not None and b"--nodes=3" in (decision.offered.script or b"")
+    first = Cause("", "wrong_world_size_or_rank", "says", 9.0, 0.9)
+    made = curing.cures(Diagnosis(Case(Ended(), "slurm", where, asked), (first,)), Digest(), decision, {})
+    assert [(one.script, one.argv, one.safety) for one in made] == [(None, None, "tell")]
+    assert "ask for 3 nodes" in made[0].steps[0]
