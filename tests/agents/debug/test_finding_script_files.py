@@ -273,7 +273,7 @@ def test_signs_of_slurm(pattern: str, expected: str) -> None:
 def test_an_array_has_signs_of_its_own() -> None:
     """A task's own number may not be known: then it is any number."""
     values = signs.slurm_values("", "job", "me", "4711", 3)
-    assert signs.text(signs.slurm("%A_%a-%2a-%j", values)) == "4711_3-03-%j"
+    assert signs.text(signs.slurm("%A_%a-%2a-%j", values)) == "4711_3-03-*"
     assert signs.slurm("%b", values) == (signs.Wild("", True),)
 
 

@@ -374,6 +374,33 @@ def test_a_step_of_a_job_and_a_part_of_a_heterogeneous_one_are_the_job(work: Wor
     assert case.ended.state == "failed" and case.ended.exit_code == 6 and len(case.logs) == 1
 
 
+def test_every_part_of_a_heterogeneous_job_has_the_output_of_the_first(work: Work) -> None:
+    """That one alone runs the script; nothing is missed that no part writes. What the script writes is found too."""
+    with open(work.folder + "/het.sh", "w", encoding="utf-8") as file:
+        file.write("#!/bin/bash\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N1\nsrun sleep 0 > kept.log\nexit 6\n")
+    made = work.lab.sbatch("het.sh", cwd=work.folder)
+    until(lambda: work.lab.run(["squeue", "-h", "-j", str(made.id)]).stdout.strip() == "")
+    for part in ("", "+0", "+1"):
+        case = work.case("%s%s" % (made.id, part))
+        assert (case.ended.state, case.ended.exit_code, case.missing) == ("failed", 6, ())
+        assert named(case) == {"slurm-%s.out" % made.id: ("both", None), "kept.log": ("stdout", None)}
+        assert case.asked is not None and case.asked.argv[1] == b":"
+
+
+def test_an_id_as_the_commands_print_it_is_the_job(work: Work) -> None:
+    """sbatch names the cluster, and squeue tasks that wait together."""
+    job = work.submit("exit 2\n", "--array=1-3%1")
+    until(lambda: work.case(job).ended.state == "failed")
+    assert work.case(job + "_[2-3%1]").ended.id == job + "_1"
+    name = work.lab.run(["scontrol", "show", "config"]).stdout.partition("ClusterName")[2].split()[1]
+    assert work.case("%s;%s" % (job, name)).ended.id == job + "_1"
+    with pytest.raises(Complaint, match="is of cluster elsewhere, and this is " + name):
+        work.case(job + ";elsewhere")
+    with pytest.raises(Complaint, match="Slurm has no such ids"):
+        work.case("4711[3].pbs01")
+    work.lab.cancel(int(job))
+
+
 @pytest.mark.parametrize("job", ["999999", "--help", "x", "1;2", "", "4711\n", "4711 4712", "999999_1"])
 def test_what_nobody_knows_is_one_line(work: Work, job: str) -> None:
     """With what to do instead."""

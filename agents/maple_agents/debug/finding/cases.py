@@ -58,7 +58,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
 def _played(told: Told, asked: Optional[Submission], site: Site, gathered: Gathered, read: Optional[Read]) -> Played:
     """Return what the script writes to. The script is not ours: whatever stands in it is no failure here."""
     try:
-        return play(asked, site, known(told), read) if asked is not None else Played()
+        return play(submitted.as_one(asked), site, known(told), read) if asked is not None else Played()
     except (RecursionError, ValueError, LookupError) as error:
         gathered.missing.append("what the script writes to was not followed: %s" % error)
         return Played()
@@ -90,12 +90,14 @@ def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Play
     elif told.state != "pending":
         outputs.add(gathered, told, played.job, values)
         own = gathered.window
-        for one in others:
+        for one in () if "+" in told.id else others:  # parts of a heterogeneous job have the output of the first
             gathered.window = _window(one, own.owner)
             outputs.add(gathered, one, played.job, outputs.values_of(one))
         gathered.window = own
         if "0:53" in told.reason:  # the script never began
             return
+        if "+" in told.id:
+            values.pop("j", None)  # each part writes its own number
         facts = Facts(told.scheduler, outputs.raw_id(told) or told.id, told.nodes, told.work_dir, values)
         gathered.sought((*redirected(played, facts), *launched(played, facts)))
         gathered.cores((told.work_dir,) if told.work_dir else ())

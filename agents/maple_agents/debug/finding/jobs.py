@@ -14,7 +14,7 @@ from ...schedulers import choose
 from ...schedulers.errors import SchedulerError
 from ...schedulers.protocol import Job, JobState, Scheduler
 from ..values import Case
-from . import from_accounting, from_memory, from_pbs, from_slurm, owners
+from . import from_accounting, from_memory, from_pbs, from_slurm, ids, owners
 from .cases import case_of
 from .commands import Commands
 from .from_folder import logs_of
@@ -25,7 +25,6 @@ from .told import Told, together
 MOST_TASKS = 8  # tasks of an array whose output is read
 MOST_ASKED = 5000  # tasks that are asked for, to find those that failed
 MOST_APART = 3600.0  # seconds between two submissions that are taken for one: schedulers use ids again
-_STEP = re.compile(r"(\d+(?:[_+]\d+)?)\.(\d+|batch|extern|interactive)", re.ASCII)
 _REMEDY = "name its files: maple-fix --log FILE --script FILE"
 
 
@@ -46,14 +45,14 @@ def by_job(
     machine by default. Raises `Complaint` in one line for another user's job, and where nothing at all is known of it.
     """
     environ = os.environ if environ is None else environ
-    asked = job_id.strip()
     found, why = _scheduler(scheduler, environ)
-    if not re.fullmatch(r"\d[\w.\[\]+;-]{0,200}", asked, re.ASCII):
-        raise Complaint("%s: is no job id" % asked[:200], "it looks like 4711, 4711_3, 4711+1, or 123.server")
-    step = _STEP.fullmatch(asked) if found is None or found.name == "slurm" else None
-    asked = step[1] if step else asked
+    asked, step, wrong_id = ids.named(job_id, found)
     remembered = from_memory.told(asked)
-    told, others = _scheduled(asked, found, Commands(environ)) if found is not None else (None, [])
+    told, others = None, []  # type: Optional[Told], list[Told]
+    if wrong_id:
+        told = Told(missing=(wrong_id,))
+    elif found is not None:
+        told, others = _scheduled(asked, found, Commands(environ))
     if told is not None and remembered is not None and _apart(told, remembered):
         remembered = None
     if told is not None and remembered is not None and remembered.argv is not None:
@@ -66,7 +65,7 @@ def by_job(
     files, wrong = log_files(logs)
     whole = replace(whole, missing=(*wrong, *whole.missing, *((why,) if why else ())))
     if step:
-        whole = replace(whole, notes=(*whole.notes, "of the whole job, step %s among them" % step[2]))
+        whole = replace(whole, notes=(*whole.notes, "of the whole job, step %s among them" % step))
     return case_of(_named(whole, script, words), site_id, others, files)
 
 
@@ -180,11 +179,23 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
     if told.script is None:
         told = replace(told, script=from_accounting.script(chosen.id, commands))
     told = replace(told, missing=(*told.missing, *commands.late))
+    if "+" in chosen.id:
+        told = _with_first(told, tasks, scheduler)
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, chosen.array_index)))
     others = [replace(of_job(one, "Slurm"), owner=owner) for one in tasks[1:MOST_TASKS]]
     return told, others
+
+
+def _with_first(told: Told, parts: Sequence[Job], scheduler: Scheduler) -> Told:
+    """Return a part of a heterogeneous job with the output of the first part: that one alone runs the script."""
+    first = told.id.partition("+")[0] + "+0"
+    try:
+        known = next((one for one in parts if one.id == first), None) or scheduler.jobs([first])[first]
+    except SchedulerError:
+        return told
+    return replace(told, stdout=known.stdout, stderr=known.stderr) if known.stdout else told
 
 
 def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:

@@ -61,14 +61,8 @@ def _without_signs(path: Optional[str], said: Optional[str], told: Told, values:
 
 def _path(pattern: str, told: Told, values: Mapping[str, str], asked: Optional[Asked]) -> signs.Path:
     pieces = signs.slurm(pattern, values)
-    if "j" not in values:  # the task's own number
-        pieces = signs.joined(_wild_number(piece) for piece in pieces)
     folder = _said(asked, "chdir") if not told.work_dir else None
     return signs.below(folder or told.work_dir, pieces)
-
-
-def _wild_number(piece: signs.Piece) -> signs.Piece:
-    return signs.Wild("", True) if piece in ("%j", "%J") else piece
 
 
 def _of_pbs(gathered: Gathered, told: Told, asked: Optional[Asked]) -> None:

@@ -33,6 +33,7 @@ _OF_TASKS: Mapping[str, Wild] = {
     "n": Wild("place", True),
     "N": Wild("node"),
     "s": Wild("step"),
+    "j": Wild("", True),  # a task of an array and a part of a heterogeneous job have a number that is not told always
     "J": Wild("step"),  # job.step
     "b": Wild("", True),
 }

@@ -7,6 +7,7 @@ alone would give another allocation gets the options that make up the difference
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Optional
@@ -20,6 +21,7 @@ from maple_submit_filter.submission import Submission, travels
 from . import owners
 from .told import Told
 
+_HET = re.compile(rb"^(#SBATCH)[ \t]+(?:hetjob|packjob)[ \t]*$", re.MULTILINE)  # between the parts' directives
 _COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
 _NUMBERS = (("nodes", "nodes"), ("ntasks-per-node", "tasks_per_node"), ("ntasks", "tasks"))
 _SAID = ("partition", "qos", "account", "constraint", "reservation", "time", "mem", "mem-per-cpu")
@@ -61,6 +63,13 @@ def made_up(told: Told, made: Optional[Submission]) -> list[str]:
     words = [os.fsdecode(word) for word in made.argv[1:] if word not in (told.argv or ())]
     shown = [word for word in words if word.startswith(_PLANNED)]
     return ["the submit command is not known; by what the job had it said %s" % " ".join(shown)] if shown else []
+
+
+def as_one(made: Submission) -> Submission:
+    """Return a heterogeneous job as if it had one part: to look for files, not to conclude anything."""
+    argv = tuple(word for word in made.argv if word != b":")
+    script = _HET.sub(rb"\1", made.script) if made.script is not None else None
+    return made._replace(argv=argv, script=script)
 
 
 def _is_believed(made: Submission, told: Told) -> bool:
