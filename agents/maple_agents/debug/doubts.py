@@ -14,6 +14,7 @@ from .knowledge.conditions import Fact
 from .knowledge.entries import Entry
 from .matching import Match
 from .ranking import Ranked, survived
+from .reading import bare
 from .signs import stands
 from .values import Digest, Event, Severity
 
@@ -61,7 +62,7 @@ def may_follow(name: str, known: Mapping[str, Entry]) -> bool:
 
 
 def _doubtful(event: Event, claimed: Event, digest: Digest) -> bool:
-    if _HEADING.search(event.text) or survived(event, digest):
+    if _HEADING.search(bare(event.text)) or survived(event, digest):
         return False
     return _ordered(event, claimed) and not _kin(event, claimed)
 
@@ -82,5 +83,5 @@ def _kin(event: Event, claimed: Event) -> bool:
 
 
 def _speaker(text: str) -> str:
-    found = _SPEAKER.search(text)
+    found = _SPEAKER.search(bare(text))
     return found["file"] or found["program"] if found else ""

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import lru_cache
+from typing import NamedTuple
 
 from .knowledge.entries import Entry
 from .knowledge.literals import literals
 from .knowledge.loading import compiled
 from .reading import bare
+from .reading.languages import english
 from .values import Event, Evidence
 
 _FRAME = re.compile(r'^.{0,60}\bFile "[^"]+", line \d+')
@@ -35,8 +37,8 @@ def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match,
 
 def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[Match]:
     lines = _lines(event)
-    text = "\n".join(line for _, line in lines)
-    said = "\n".join(_spoken([line for _, line in lines])) if event.exception else text
+    text = "\n".join(line.words for line in lines)
+    said = "\n".join(_spoken([line.words for line in lines])) if event.exception else text
     for name, entry in known.items():
         if not entry.match and not entry.exception:
             continue
@@ -46,10 +48,19 @@ def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[
             yield Match(name, event, order, Evidence(event.place.file, number, line), values)
 
 
-def _lines(event: Event) -> list[tuple[int, str]]:
+class _Line(NamedTuple):
+    """A line of an event: where it stands, as it is shown, and its words in English, in which they are searched."""
+
+    number: int
+    shown: str
+    words: str
+
+
+def _lines(event: Event) -> list[_Line]:
     """Return the telling line first, then the others of its unit."""
     unit = zip(event.unit_at, event.unit) if event.unit else ()
-    return [(event.place.line, event.text), *((at, line) for at, line in unit if line != event.text)]
+    lines = [(event.place.line, event.text), *((at, line) for at, line in unit if line != event.text)]
+    return [_Line(number, shown, _english(shown)) for number, shown in lines]
 
 
 def _spoken(lines: Sequence[str]) -> Iterator[str]:
@@ -64,7 +75,7 @@ def _spoken(lines: Sequence[str]) -> Iterator[str]:
 
 
 def _found(
-    entry: Entry, event: Event, lines: Iterable[tuple[int, str]], text: str, said: str
+    entry: Entry, event: Event, lines: Iterable[_Line], text: str, said: str
 ) -> tuple[int, str, dict[str, str]] | None:
     if not _meant(entry, event) or any(_searched(pattern, said) for pattern in entry.without):
         return None
@@ -73,10 +84,14 @@ def _found(
     for pattern in entry.match:
         if not _possible(pattern, text):
             continue
-        for number, line in lines:
-            hit = compiled(pattern).search(line) or _without_prefix(pattern, line)
+        for line in lines:
+            hit = compiled(pattern).search(line.words) or _without_prefix(pattern, line.words)
             if hit is not None:
-                return number, line, {name: value for name, value in hit.groupdict().items() if value is not None}
+                return (
+                    line.number,
+                    line.shown,
+                    {name: value for name, value in hit.groupdict().items() if value is not None},
+                )
     return None
 
 
@@ -89,6 +104,11 @@ def _without_prefix(pattern: str, line: str) -> re.Match[str] | None:
 @lru_cache(4096)
 def _bare(line: str) -> str:
     return bare(line)
+
+
+@lru_cache(4096)
+def _english(line: str) -> str:
+    return english(line)
 
 
 def _meant(entry: Entry, event: Event) -> bool:

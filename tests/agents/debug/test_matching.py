@@ -36,3 +36,14 @@ def test_a_word_of_the_message_rules_it_out():
     """Also of a second line of it, and of the exceptions before it."""
     assert not found((*UNIT[:4], "OSError: http: quota exceeded"), without=["http"])
     assert not found(("OSError: over http", *UNIT), without=["http"])
+
+
+def test_another_language_says_the_same():
+    """What bash and the C library say in the user's language is known by its English; shown is what was said."""
+    entry = Entry.model_validate(
+        {"cause": "launcher_not_found", "says": "x", "match": ["line 7: (?P<name>\\w+): command not found"],
+         "sources": ["here"]}
+    )  # fmt: skip
+    said = "job.sh: Zeile 7: torchrun: Kommando nicht gefunden."
+    found = matches([Event(Place("/x", 1), said, Severity.ERROR)], {"missing": entry})
+    assert [(one.evidence.text, one.values) for one in found] == [(said, {"name": "torchrun"})]
