@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import os
 import shutil
+import subprocess
 import sys
+from functools import cache
 
 from tests.lab.shape import Shape
 
@@ -45,13 +47,26 @@ def interpreter() -> str:
 def install(directory: str, shape: Shape) -> None:
     """Copy the stand-ins and make a command for each launcher that the shape has."""
     folder = f"{directory}/launchers"
-    shutil.copytree(LAUNCHERS, folder, ignore=shutil.ignore_patterns("__pycache__", "*.md", "test_*"))
+    lay_out(LAUNCHERS, folder)
     os.makedirs(f"{directory}/bin", exist_ok=True)
     with open(f"{directory}/etc/mpi", "w", encoding="utf-8") as file:
         file.write(shape.mpi + "\n")
     for name, module in COMMANDS.items():
         if name not in shape.launchers_absent and os.path.exists(f"{folder}/{module}.py"):
             _entry(f"{directory}/bin/{name}", name, module, folder)
+
+
+def lay_out(stand_ins: str, folder: str) -> None:
+    """Copy stand-ins, compiled: the processes that a job starts at once would each compile them for itself."""
+    _compile(stand_ins)
+    shutil.copytree(stand_ins, folder, ignore=shutil.ignore_patterns("*.md", "test_*"), dirs_exist_ok=True)
+
+
+@cache
+def _compile(folder: str) -> None:
+    """Have the stand-ins' Python leave its byte code beside them, where that may be written; it goes by their times."""
+    words = [interpreter(), "-IS", "-m", "compileall", "-q", "-l", folder]
+    subprocess.run(words, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def _entry(path: str, name: str, module: str, folder: str) -> None:

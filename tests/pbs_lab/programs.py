@@ -12,7 +12,7 @@ import shlex
 import shutil
 from typing import Mapping
 
-from tests.lab.doubles import COMMANDS, LAUNCHERS, interpreter
+from tests.lab.doubles import COMMANDS, LAUNCHERS, interpreter, lay_out
 from tests.lab.processes import LabError
 from tests.pbs_lab.shape import PbsShape
 
@@ -53,9 +53,8 @@ def install(directory: str, shape: PbsShape) -> None:
     """Make the folder `bin` of the lab. Raises `LabError` where MPICH is missing."""
     hydra = real_hydra()
     folder = f"{directory}/launchers"
-    ignored = shutil.ignore_patterns("__pycache__", "*.md", "test_*")
-    shutil.copytree(LAUNCHERS, folder, ignore=ignored)
-    shutil.copytree(PALS, folder, ignore=ignored, dirs_exist_ok=True)
+    lay_out(LAUNCHERS, folder)
+    lay_out(PALS, folder)
     os.makedirs(f"{directory}/bin", exist_ok=True)
     settle(directory, {}, shape)
     modules = {name: module for name, module in COMMANDS.items() if module != "mpirun"}

@@ -9,7 +9,6 @@ import os
 import socket
 import threading
 import time
-import uuid
 
 DEADLINE = float(os.environ.get("MAPLE_DOUBLE_DEADLINE", "8"))
 
@@ -25,7 +24,7 @@ class Server:
     """Listens on all addresses at *port* (0: any free one). Raises `StoreError` when the port is taken."""
 
     def __init__(self, port):
-        self.world_id = uuid.uuid4().hex[:12]
+        self.world_id = os.urandom(6).hex()
         self._rounds, self._ranks, self._left, self._answered = {}, [], {}, 0
         self._changed = threading.Condition()
         self._socket = socket.socket()

@@ -4,7 +4,6 @@ import json
 import os
 import signal
 import socket
-import subprocess
 import sys
 import time
 
@@ -106,6 +105,8 @@ def python():
 
 def start(argv, env):
     """Start one worker; a program that is not there is the worker's failure, as exit 127."""
+    import subprocess  # launchers alone need it, and every rank imports this module
+
     try:
         return subprocess.Popen(argv, env=env)
     except OSError as error:
