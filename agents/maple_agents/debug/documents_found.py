@@ -1,8 +1,10 @@
 """The passage of a document that speaks of a failure, or nothing; and the entries of the knowledge base that may.
 
 Something always comes first in a ranking. What fits shares several telling words with the failure, words that few
-passages have, and no small part of all that it says. How many was set on `tests/agents/debug/handbook`, of whose
-symptoms half are spoken of nowhere. Meaning (MiniLM) is asked where words leave it open: its loading takes seconds.
+passages have, no small part of all that it says, and some with the log itself, not only with what the rules say of it.
+Where MiniLM is installed it has to agree: by meaning alone half of what it finds is wrong, but few wrong passages that
+words find are near by meaning too. How much of each was set on `tests/agents/debug/handbook` and on one half of
+`tests/agents/debug/sitebooks`; the other half judges it (`make bench-documents`). A wrong passage is worse than none.
 """
 
 from __future__ import annotations
@@ -28,8 +30,9 @@ ASKED = 32  # telling words of a failure that are weighed
 RARE = 10  # of them, the rarest, by which passages are ranked
 UNITS = 1.75  # least weight of the shared words; 1 is a word that one passage alone has
 SHARE = 0.17  # least share of the failure's words, likewise weighed
-OPEN = 0.7  # of both: from there on meaning is asked
-ALIKE = 0.42  # cosine of MiniLM from which a passage that words leave open fits
+LOGGED = 0.85  # least weight of the words shared with the log's own lines
+ALIKE = 0.3  # least cosine of MiniLM to what words found
+AMONG = 2  # which it must be among, of those that are weighed, the nearest by meaning first
 NEAREST = 5
 SHOWN = 420  # characters of a passage
 BIG = 2000  # passages from which the word index is kept in a file
@@ -70,33 +73,46 @@ class Library:
 
     def search(self, text: str, k: int = 5) -> list[tuple[Document, Piece, float]]:
         """Return the passages that share most telling words with *text*, the best first, each with how well it fits."""
-        found = sorted(self._weighed(text), key=lambda one: -one.fit)
-        return [(*self._found[one.number], one.fit) for one in found[:k]]
+        return [(*self._found[one.number], one.fit) for one in self.weighed(text)[:k]]
 
-    def fitting(self, text: str) -> tuple[Document, Piece] | None:
-        """Return the passage that speaks of what *text* says, None where none does."""
-        found = sorted(self._weighed(text), key=lambda one: -one.fit)
-        if not found or found[0].fit < OPEN:
+    def fitting(self, text: str, said: str | None = None) -> tuple[Document, Piece] | None:
+        """Return the passage that speaks of what *text* says, None where none does.
+
+        *said*: the part of it that the log says; None: all.
+        """
+        found = self.weighed(text)
+        if not found or found[0].fit < 1 or self.logged(found[0], text if said is None else said) < LOGGED:
             return None
-        if found[0].fit >= 1:
-            return self._found[found[0].number]
-        return self._alike(text, [one.number for one in found if one.fit >= OPEN])
+        return self._found[found[0].number] if self._agreed(text, [one.number for one in found]) else None
+
+    def weighed(self, text: str) -> list[Weighed]:
+        """Return the passages that share most telling words with *text*, the best first."""
+        return sorted(self._weighed(text), key=lambda one: -one.fit)
+
+    def logged(self, one: Weighed, said: str) -> float:
+        """Return the weight of the telling words that a passage shares with *said*."""
+        among = [(word, self._words.holding(word)) for word in _telling(said)]
+        return sum(self._weight(len(numbers)) for _, numbers in among if one.number in numbers)
 
     def _weighed(self, text: str) -> list[Weighed]:
-        asked = [word for word in words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON][:ASKED]
+        asked = _telling(text)
         holding = {word: self._words.holding(word) for word in asked}
         rare = sorted((word for word in asked if holding[word]), key=lambda word: len(holding[word]))[:RARE]
         among = [number for number, _ in self._words.search(" ".join(rare), DEEP)]
         if not among:
             return []
-        most = len(self._texts) + 1
-        weights = {word: math.log(most / (len(holding[word]) + 0.5)) / math.log(most) for word in asked}
+        weights = {word: self._weight(len(holding[word])) for word in asked}
         total = sum(weights.values())
         sums = [(number, sum(weights[word] for word in asked if number in holding[word])) for number in among]
         return [Weighed(number, value, value / total) for number, value in sums]
 
-    def _alike(self, text: str, among: Sequence[int]) -> tuple[Document, Piece] | None:
-        """Return the passage that means the same, where an embedder is installed and one does."""
+    def _weight(self, passages: int) -> float:
+        """Return what a word tells that so many passages have."""
+        most = len(self._texts) + 1
+        return math.log(most / (passages + 0.5)) / math.log(most)
+
+    def _agreed(self, text: str, among: Sequence[int]) -> bool:
+        """Return whether the first of *among* is near by meaning too; yes where no embedder is installed."""
         from ..retrieval.minilm import configured
 
         try:
@@ -104,9 +120,18 @@ class Library:
             rows = Kept(embedder, path_of(embedder)).vectors([self._texts[number].whole for number in among])
             values = rows @ embedder.vectors([text])[0]
         except Unavailable:
-            return None
-        best = int(values.argmax())
-        return self._found[among[best]] if float(values[best]) >= ALIKE else None
+            return True
+        return near([float(value) for value in values])
+
+
+def near(cosines: Sequence[float]) -> bool:
+    """Return whether the first of these passages is one of the nearest, and near enough."""
+    return cosines[0] >= ALIKE and sum(one > cosines[0] for one in cosines) < AMONG
+
+
+def _telling(text: str) -> list[str]:
+    found = [word for word in words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON]
+    return found[:ASKED]
 
 
 def installed(documents: Sequence[Document] | None = None) -> Library:
@@ -120,16 +145,18 @@ def cited(diagnosis: Diagnosis, library: Library | None = None) -> tuple[Cited, 
     if diagnosis.causes[0].cause == "none":
         return ()
     library = installed() if library is None else library
-    found = library.fitting(question(diagnosis)) if len(library) else None
+    found = library.fitting(question(diagnosis), " ".join(_said(diagnosis))) if len(library) else None
     return (_cited(*found),) if found is not None else ()
 
 
 def question(diagnosis: Diagnosis) -> str:
     """Return what is searched: the cause, and what the log said of it."""
-    first = diagnosis.causes[0]
-    lines = (first.evidence or diagnosis.excerpt)[:3]
-    said = [one.text[:200] for one in lines]
+    first, said = diagnosis.causes[0], _said(diagnosis)
     return " ".join([first.cause.replace("_", " "), first.says, *said] if first.cause != "unknown" else said)
+
+
+def _said(diagnosis: Diagnosis) -> list[str]:
+    return [one.text[:200] for one in (diagnosis.causes[0].evidence or diagnosis.excerpt)[:3]]
 
 
 def _cited(document: Document, piece: Piece) -> Cited:
