@@ -11,11 +11,12 @@ for folder in $labs; do
     apart="$apart --ignore=$folder"
 done
 
-# A shell has what it starts in the background ignore SIGINT and SIGQUIT, which some tests send.
+# A shell has what it starts in the background ignore SIGINT and SIGQUIT, which some tests send. A session of its own:
+# Linux shares processors out among sessions first, and each step of a job on a lab is one.
 # shellcheck disable=SC2086 # lists of words
-env --default-signal=INT,QUIT $pytest -p no:cacheprovider $apart tests >build/other-half.log 2>&1 &
+setsid env --default-signal=INT,QUIT $pytest -p no:cacheprovider $apart tests >build/other-half.log 2>&1 &
 other=$!
-trap 'kill "$other" 2>/dev/null; wait "$other"; exit 130' INT TERM HUP
+trap 'kill -INT "$other" 2>/dev/null; wait "$other"; exit 130' INT TERM HUP
 
 # shellcheck disable=SC2086
 $pytest $labs
