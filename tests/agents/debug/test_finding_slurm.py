@@ -308,6 +308,14 @@ def test_output_that_could_not_be_opened_is_said(work: Work) -> None:
     assert not any("train.log" in line for line in case.missing)  # it never ran
 
 
+def test_output_that_was_opened_before_errors_could_not_be_is_no_evidence(work: Work) -> None:
+    """It is empty: the script never began. The folder that is not there is named."""
+    case = work.failed("srun python train.py\n", "-o", "%j.out", "-e", "gone/%j.err")
+    assert os.path.exists("%s/%s.out" % (work.folder, case.ended.id)) and case.logs == ()
+    assert "could not start the script" in case.missing[0]
+    assert any("there is no folder %s/gone" % work.folder in line for line in case.missing)
+
+
 def test_what_is_gone_old_or_of_others_is_said_and_not_read(work: Work) -> None:
     """A deleted log, one of an earlier run, one that goes nowhere, a script that writes nobody knows where."""
     with open(work.folder + "/old.log", "w", encoding="utf-8") as file:

@@ -19,6 +19,7 @@ from ...schedulers.errors import SchedulerError
 from ..values import Case, LogFile
 from . import outputs, places, submitted
 from .from_file import with_script
+from .from_slurm import LAUNCH_FAILED
 from .gathering import Gathered
 from .launch_files import launched
 from .played import Played, play
@@ -94,7 +95,8 @@ def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Play
             gathered.window = _window(one, own.owner)
             outputs.add(gathered, one, played.job, outputs.values_of(one))
         gathered.window = own
-        if "0:53" in told.reason:  # the script never began
+        if LAUNCH_FAILED in told.reason:
+            gathered.never_began()
             return
         if "+" in told.id:
             values.pop("j", None)  # each part writes its own number

@@ -15,7 +15,7 @@ from ...schedulers.slurm_jobs import ending, state
 from . import numbers
 from .commands import Commands
 from .endings import of_ending
-from .from_slurm import LAUNCH_FAILED, not_launched, submit_line
+from .from_slurm import LAUNCH_FAILED, submit_line
 from .told import Told
 
 FIELDS = (
@@ -50,7 +50,6 @@ def told(job_id: str, commands: Commands) -> Told | None:
         exit_code=made.exit_code if over else None,
         signal=made.signal if over else None,
         reason=", ".join(dict.fromkeys(filter(None, (_telling(own), _said(own, "Reason"), *_comments(own))))),
-        missing=not_launched(own.get("ExitCode", ""), _said(own, "StdOut")),
         submitted=numbers.epoch(own.get("Submit")),
         started=numbers.epoch(own.get("Start")),
         ended=numbers.epoch(own.get("End")),

@@ -53,7 +53,6 @@ def told(job: Job, commands: Commands) -> Told:
         arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
         argv=submit_line(_said(fields.get("SubmitLine"))),
         shape=shape(fields),
-        missing=not_launched(_exit(job), job.stdout or ""),
     )
 
 
@@ -76,14 +75,6 @@ def _exit(job: Job) -> str:
 
 def _launch(exit_code: str) -> tuple[str, ...]:
     return ("exit %s" % exit_code,) if exit_code == LAUNCH_FAILED else ()
-
-
-def not_launched(exit_code: str, output: str) -> tuple[str, ...]:
-    """Return a line where the batch script never began."""
-    if exit_code != LAUNCH_FAILED:
-        return ()
-    return ("Slurm could not start the script (exit 0:53); its output %s could not be opened, or its folder is not "
-            "there on the node" % output,)  # fmt: skip
 
 
 def _derived(fields: Mapping[str, str]) -> tuple[str, ...]:

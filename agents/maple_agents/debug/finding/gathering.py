@@ -60,6 +60,12 @@ class Gathered:
         self._add(one, role, about)
         return True
 
+    def never_began(self) -> None:
+        """Say that the script never began; what was opened before that failed is empty and tells nothing."""
+        self.logs = [one for one in self.logs if not (one.about.endswith(" of the job") and _is_empty(one.path))]
+        says = "Slurm could not start the script (exit 0:53): mostly a file for its output or errors cannot be opened"
+        self.missing.insert(0, says)
+
     def sought(self, wanted: Iterable[Sought]) -> None:
         """Add what was changed while the job ran of the files that the script and its launchers write."""
         asked = list(wanted)
@@ -144,6 +150,11 @@ class Gathered:
                     if self.window.fits(one.facts) and one.facts.st_size > 0:
                         self.notes.append("a process left a core file: %s (%d MiB, %s)" % (
                             one.path, one.facts.st_size >> 20, _clock(one.facts)))  # fmt: skip
+
+
+def _is_empty(path: str) -> bool:
+    facts = regular(path)
+    return facts is None or facts.st_size == 0
 
 
 def _short(nodes: Iterable[str]) -> set[str]:
