@@ -12,9 +12,10 @@ from typing import NamedTuple
 
 _DATED = re.compile(
     r"[\[(]?(?:(?P<year>\d{4})[-/](?P<month>\d\d)[-/](?P<day>\d\d)|(?P<m>\d\d)/(?P<d>\d\d)/(?P<y>\d{4}))"
-    r"(?:[T_]|[ ]+-?[ ]?)(?P<clock>\d\d:\d\d:\d\d)(?P<part>[.,]\d+)?[ ]?(?P<zone>Z|[+-]\d\d:?\d\d"
-    r"|UTC)?[\])]?[;:,]?[ ]?"
+    r"(?:[T_]|[ ]+-?[ ]?)(?P<clock>\d\d:\d\d:\d\d)(?P<part>[.,]\d+)?(?:[ ]?(?P<zone>Z|[+-]\d\d:?\d\d"
+    r"|UTC))?[\])]?[;:,]?[ ]?"  # one blank at most: what follows may be the indentation of a traceback
 )
+_SHORT = re.compile(r"(?P<month>\d\d)-(?P<day>\d\d) (?P<clock>\d\d:\d\d:\d\d)(?P<part>[.,]\d+)?[ ]?")  # vLLM
 _CCL = re.compile(
     r"(?P<year>\d{4}):(?P<month>\d\d):(?P<day>\d\d)-(?P<clock>\d\d:\d\d:\d\d)(?P<part>\.\d+)?:\(\d+\)[ ]?"
 )
@@ -45,7 +46,7 @@ class Clock:
 
     def read(self, text: str, start: int = 0) -> tuple[Moment | None, int]:
         """Return the time that stands at *start*, and where it ends; (None, start) for none."""
-        for pattern in (_DATED, _CCL, _SYSLOG, _CLOCK, _EPOCH):
+        for pattern in (_DATED, _SHORT, _CCL, _SYSLOG, _CLOCK, _EPOCH):
             found = pattern.match(text, start)
             moment = self._moment(found) if found else None
             if found and moment:

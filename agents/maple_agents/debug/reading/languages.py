@@ -7,13 +7,11 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from .literals import Found, automaton
-from .sentences import english_of, unread
+from .sentences import ABORTED, KILLED, english_of, unread
 
 # as bash names a line of a script; the number stands before the word in Japanese
 _LINES = ("Zeile", "ligne", "línea", "riga", "linha", "regel", "行")
 _LINE = re.compile(r"\s?[:,] (?:(?:Zeile|ligne|l.nea|riga|linha|regel) (\d+)\s?|(\d+) 行): ")
-_KILLED = ("Getötet", "Processus arrêté", "Terminado (killed)", "Ucciso", "Morto", "Geëlimineerd", "強制終了")
-_ABORTED = ("Abgebrochen", "Abandon", "Abortado", "Annullato", "Afgebroken", "中止")
 
 
 def english(text: str) -> str:
@@ -27,21 +25,21 @@ def english(text: str) -> str:
 
 @cache
 def _screen() -> Callable[[bytes], Found]:
-    words = {*english_of(), *_forms(_LINES), *_forms(_KILLED), *_forms(_ABORTED)}
+    words = {*english_of(), *_forms(_LINES), *_forms(KILLED), *_forms(ABORTED)}
     return automaton(tuple(sorted(one.encode() for one in words)))
 
 
 @cache
 def _died() -> re.Pattern[str]:
     """Words of every day, so only where bash tells of a process: `job.sh: line 5:  4711 Killed   python train.py`."""
-    killed, aborted = _any(_forms(_KILLED)), _any(_forms(_ABORTED))
+    killed, aborted = _any(_forms(KILLED)), _any(_forms(ABORTED))
     return re.compile(rf"(?P<before>: line \d+: +\d+ +)(?:(?P<Killed>{killed})|(?P<Aborted>{aborted}))(?=\s|$)")
 
 
 @cache
 def _said() -> re.Pattern[str]:
     said = _any(english_of())
-    return re.compile(rf"(?P<gap>\s: | (?=ist nicht gesetzt))?(?P<said>{said})(?:\.(?=\s*$))?(?![\w-])")
+    return re.compile(rf"(?P<gap>\s: |(?<!:) (?=ist nicht gesetzt))?(?P<said>{said})(?:\.(?=\s*$))?(?![\w-])")
 
 
 def _forms(words: Iterable[str]) -> set[str]:

@@ -8,7 +8,7 @@ syslog, Ray's `(name pid=7, ip=…)`, the usual loggers of Python, and any of th
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass
 
 from .clocks import Clock, Moment
@@ -40,7 +40,7 @@ _LEVEL = re.compile(
     r"(?:\[|<|\(|\|CCL_|\|)?(?<![A-Za-z])(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE)"
     r"(?![A-Za-z0-9_])(?:\]|>|\)|\|)?(?: ?[:|-])?[ ]*"
 )
-_BETWEEN = re.compile(r"[-|,:]+ ")
+_BETWEEN = re.compile(r"[-|,:]+ |std(?:out|err) [FP] ")  # or as containers' logs say it behind the time
 _NO_HOST = re.compile(
     r"(?:python|pip|perl|gcc|g\+\+|cc1|f95|gfortran|clang|nvcc|ld|lib|cuda|mpi|x86|h5|bash|slurm|sm_|utf|gpt)\S*", re.I
 )
@@ -141,9 +141,14 @@ def rank_said(words: str) -> int | None:
     return next((int(one) for one in found.groups() if one), None) if found else None
 
 
-def bare(text: str) -> str:
-    """Return the words of a cleaned line without rank, node, time and level before them."""
-    return text[prefix(text, Labels(), Clock()).start :]
+def bare(text: str, ranks: Collection[int] = ()) -> str:
+    """Return the words of a cleaned line without rank, node, time and level before them.
+
+    *ranks*: those that said it; only where one of these stands before the words is a bare number a label.
+    """
+    found = _NUMBERED.match(text)
+    used = Labels(numbered=found is not None and int(found["rank"]) in ranks)
+    return text[prefix(text, used, Clock()).start :]
 
 
 def _step(text: str, told: Prefix, used: Labels, clock: Clock | None) -> int:
@@ -185,6 +190,8 @@ def _taken(found: re.Match[str], told: Prefix, clock: Clock | None) -> int:
     for name in ("rank", "tagged", "numbered"):
         if name in groups and told.rank is None:
             told.rank = int(groups[name])
+    if found.re is _BRACKETED and "rank" in groups and "[" not in found.string[: found.start()]:
+        told.rank = int(groups["rank"])  # torch's own; a number before it is that of the task
     if "local" in groups:
         told.local = int(groups["local"])
     if "device" in groups and told.local is None:

@@ -6,6 +6,10 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 
+# bash of a process; elsewhere these are words of every day
+KILLED = ("Getötet", "Processus arrêté", "Terminado (killed)", "Ucciso", "Morto", "Geëlimineerd", "強制終了")
+ABORTED = ("Abgebrochen", "Abandon", "Abortado", "Annullato", "Afgebroken", "中止")
+
 
 @cache
 def english_of() -> Mapping[str, str]:
@@ -14,8 +18,8 @@ def english_of() -> Mapping[str, str]:
 
 
 def literals() -> Iterator[bytes]:
-    """Yield the sentences as they stand in a log in UTF-8 and in Latin-1."""
-    for _, one in _pairs():
+    """Yield the sentences, and the words for a death, as they stand in a log in UTF-8 and in Latin-1."""
+    for one in (*(one for _, one in _pairs()), *KILLED, *ABORTED):
         yield one.encode()
         if not one.isascii() and _is_latin(one):
             yield one.encode("latin-1")

@@ -14,6 +14,7 @@ from .cleaning import plain, shown_lines
 from .clocks import Clock, Moment
 from .error_files import callstack
 from .languages import english
+from .learned import without_learned
 from .limits import Limits
 from .literals import Search
 from .opening import opened
@@ -81,9 +82,12 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
         _line(one, text, used, clock) if close else _ordinary(one, text, used)
         for one, text, close in zip(kept, texts, near, strict=True)
     ]
-    story.ranks = {**chosen.ranked, **(chosen.numbered if used.numbered else {})}
+    numbered = used.numbered and not any(": [rank" in text[:24] for text in texts)  # else these are tasks
+    story.ranks = {**chosen.ranked, **(chosen.numbered if numbered else {})}
     _file_labels(story, lines)
-    story.units = Assembler(clock).read([line for line, close in zip(lines, near, strict=True) if close])
+    told = [line for line, close in zip(lines, near, strict=True) if close]
+    without_learned(told)
+    story.units = Assembler(clock).read(told)
     story.moments = _moments(lines)
     _count(story, kept, lines, chosen)
     story.ended_well = _last_words(story, lines, chosen.total)
