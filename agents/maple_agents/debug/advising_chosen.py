@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import sys
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from maple_submit_filter.decide import Decision
+from maple_submit_filter.report import printable
 
 from ..cli.complaint import Complaint
+from ..models.protocol import Limit, Message, Model, Schema
 from .knowledge.entries import Entry
 from .values import Diagnosis, Digest
 
@@ -31,15 +34,40 @@ def advised_by_choice(
         return _noted(diagnosis, ["%s; diagnosed without a model" % error])  # a setting that nobody asked for here
     if choice is None:
         return diagnosis
-    from .advising import advised
+    from .advising import SURE, advised
     from .documents_found import nearest
 
     notes: list[str] = []
     close = nearest(diagnosis, known) if diagnosis.causes[0].cause == "unknown" else ()
-    found = advised(
-        diagnosis, digest, decision, known, choice.model, choice.limit, nearest=close, tell=notes.append
-    )  # fmt: skip
+    model = Announced(choice.model)
+    found = advised(diagnosis, digest, decision, known, model, choice.limit, nearest=close, tell=notes.append)
+    if named and not model.asked and diagnosis.causes[0].cause != "none":
+        notes.append("the model was not asked: %s" % (
+            "the rules are sure" if diagnosis.causes[0].confidence >= SURE else "there is no line to show it"
+        ))  # fmt: skip
     return _noted(found, notes)
+
+
+class Announced:
+    """A model that says on a terminal when it is asked, and how long that may take: nobody likes to guess."""
+
+    def __init__(self, model: Model) -> None:
+        self._model = model
+        self.asked = False
+
+    @property
+    def name(self) -> str:
+        """The name of the model behind it."""
+        return self._model.name
+
+    def answer(self, messages: Sequence[Message], schema: Schema, limit: Limit = Limit()) -> object:  # noqa: B008
+        """See `Model.answer`."""
+        self.asked = True
+        if sys.stderr is not None and sys.stderr.isatty():
+            loaded = "" if "://" in self.name else ", once it is loaded"
+            said = "maple: asking the model %s, which may take %g s%s" % (self.name, limit.seconds, loaded)
+            print(printable(said), file=sys.stderr, flush=True)
+        return self._model.answer(messages, schema, limit)
 
 
 def _noted(diagnosis: Diagnosis, notes: list[str]) -> Diagnosis:
