@@ -12,9 +12,10 @@ from .near import listed, near_path, nearest
 from .words import plain_words
 
 _WRITES = frozenset((
-    "rm", "rmdir", "mv", "mkdir", "touch", "tee", "cp", "rsync", "scp", "ln", "dd", "install", "truncate", "tar",
-    "unzip", "unlink", "shred", "mktemp", "chmod", "chown", "git", "wget", "curl", "sbcast",
+    "rm", "rmdir", "mv", "mkdir", "touch", "tee", "dd", "install", "truncate", "tar", "unzip", "unlink", "shred",
+    "mktemp", "chmod", "chown", "git", "wget", "curl",
 ))  # fmt: skip
+_COPIES = frozenset(("cp", "rsync", "scp", "ln", "sbcast"))  # the last word is what they write
 _OUTPUTS = rb"-{1,2}[\w.-]*(?:out|save|dump|export|write|result|log)[\w.-]*"  # options that name what is written
 _OPTION = re.compile(r"(?:--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=")
 
@@ -59,7 +60,10 @@ def _is_made(given: Given, wanted: str) -> bool:
     name = wanted.rstrip("/").rpartition("/")[2]
     words = plain_words(given.job.source)
     writing = {word.command for word in words if word.text.rpartition("/")[2] in _WRITES}
-    if any(word.command in writing and _last(word.text) == name for word in words):
+    copying = {word.command for word in words if word.nth == 0 and word.text.rpartition("/")[2] in _COPIES}
+    last = {word.command: word for word in words if word.command in copying}
+    written = [word for word in words if word.command in writing] + list(last.values())
+    if any(_last(word.text) == name for word in written):
         return True
     into = rb"(?:>[>|&]?[ \t]*|(?:%s)[= \t]+)[\"']?[^\s;&|]*%s(?![\w.-])" % (_OUTPUTS, re.escape(name.encode()))
     return re.search(into, given.job.source) is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Mapping
 
@@ -47,6 +48,44 @@ class FailingLab(Lab):
     def node_pid(self, number: int) -> int:
         """Return the process id of a node's slurmd, nodes counted from 0."""
         return self._children[len(self._children) - len(self.shape.hosts()) + number].pid
+
+
+class KernelLab(FailingLab):
+    """The same, where the kernel ends what takes too much memory: each step in a cgroup of its own.
+
+    Two of them at once would share the cgroups of nodes of one name.
+    """
+
+    MEMORY = "/sys/fs/cgroup/memory"  # a cgroup file system of the first version, that root may write
+
+    @classmethod
+    def can_be(cls) -> bool:
+        """Return whether this machine has such cgroups."""
+        return os.path.isfile(cls.MEMORY + "/cgroup.procs") and os.access(cls.MEMORY, os.W_OK)
+
+    def _write(self, programs: Mapping[str, str]) -> None:
+        super()._write(programs)
+        path = f"{self.directory}/etc/slurm.conf"
+        with open(path, encoding="utf-8") as file:
+            text = file.read()
+        for old, new in (
+            ("TaskPlugin=task/affinity\nTaskPluginParam=none", "TaskPlugin=task/cgroup"),
+            ("JobAcctGatherParams=OverMemoryKill\n", ""),
+        ):
+            assert old in text, old
+            text = text.replace(old, new)
+        with open(path, "w", encoding="utf-8") as file:
+            file.write(text)
+        with open(f"{self.directory}/etc/cgroup.conf", "w", encoding="utf-8") as file:
+            file.write("CgroupPlugin=cgroup/v1\nCgroupMountpoint=/sys/fs/cgroup\nConstrainRAMSpace=yes\n")
+
+    def stop(self) -> None:
+        """End the lab, and take away the cgroups that its nodes made."""
+        super().stop()
+        for host, _ in self.shape.hosts():
+            for folder, _, _ in os.walk(f"{self.MEMORY}/slurm_{host}", topdown=False):
+                with contextlib.suppress(OSError):
+                    os.rmdir(folder)
 
 
 def of_user(lab: Lab, home: str) -> dict[str, str]:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor, as_completed
 from pathlib import Path
 
 from tests.agents.debug.lab.cluster import FailingLab
 from tests.agents.debug.lab.failing import Failure
-from tests.agents.debug.lab.provoking import Outcome, Provoked
+from tests.agents.debug.lab.provoking import Asked, Outcome, Provoked
 
 HEAD = f"{'failure':30} {'state':11} {'first':>5} {'top 3':>5} {'proof':>5} {'cured':>6} {'s':>6}  said, if not right"
 
@@ -23,7 +24,10 @@ def outcomes(
     def one(failure: Failure) -> Outcome:
         place = folder / failure.name
         place.mkdir(mode=0o755)
-        made = Provoked(lab, failure, place).outcome(cure)
+        try:
+            made = Provoked(lab, failure, place).outcome(cure)
+        except (AssertionError, TimeoutError, OSError, subprocess.SubprocessError) as error:  # the others go on
+            made = Outcome(failure, Asked(-1, {}, "", 0), wrong="%s: %s" % (type(error).__name__, error), folder=place)
         (place / "answer.json").write_text(json.dumps(made.asked.told, indent=1) + made.asked.err)
         return made
 
