@@ -14,7 +14,7 @@ from typing import Any
 
 import pytest
 from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_files, by_job, cases, from_slurm, numbers, places
+from maple_agents.debug.finding import by_files, by_job, cases, folders, from_slurm, numbers, places
 from maple_agents.debug.finding.from_file import with_script
 from maple_agents.debug.finding.submitted import asked
 from maple_agents.debug.finding.told import Told, together
@@ -87,6 +87,43 @@ def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     (tmp_path / "good").write_text("x")
     case = by_files([*bad, str(tmp_path / "good")], site_id="generic-slurm")
     assert [one.path for one in case.logs] == [str(tmp_path / "good")] and len(case.missing) == len(bad)
+
+
+def test_of_a_folder_the_logs_in_it_are_read(tmp_path: Path) -> None:
+    """Those of torchrun's newest run; no data, no hidden folder, nothing behind a link, nothing that is no file."""
+    read = ["train.log", "slurm-7.out", "job.e7", "rank_3", "x/stderr", "log_0.txt",
+            "runs/b/attempt_0/0/error.json", "runs/b/attempt_1/3/stderr.log"]  # fmt: skip
+    left = ["model.pt", "requirements.txt", "train.py", ".git/logs/x.log", "runs/a/attempt_0/0/stderr.log"]
+    for at, name in enumerate([*left, *read]):
+        (tmp_path / "in" / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / "in" / name).write_text("x\n")
+        os.utime(tmp_path / "in" / name, (1000 + at, 1000 + at))
+    (tmp_path / "other").mkdir()
+    (tmp_path / "other/y.log").write_text("x\n")
+    (tmp_path / "in/link").symlink_to(tmp_path / "other")
+    os.mkfifo(tmp_path / "in/z.log")
+    case = by_files([str(tmp_path / "in")], site_id="generic-slurm")
+    assert [os.path.relpath(one.path, tmp_path / "in") for one in case.logs] == read
+    assert [one.role for one in case.logs[-2:]] == ["error-file", "stderr"] and case.logs[-1].rank == 3
+    assert case.missing == ("%s/in/runs/a: an older run, which is not read" % tmp_path,)
+
+
+def test_of_a_folder_of_many_logs_the_newest_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That there are more is said; a folder of folders without end is left."""
+    for at in range(5):
+        (tmp_path / ("%d.log" % at)).write_text("x\n")
+        os.utime(tmp_path / ("%d.log" % at), (1000 + at, 1000 + at))
+    monkeypatch.setattr(folders, "MOST", 2)
+    case = by_files([str(tmp_path)], site_id="generic-slurm")
+    assert [os.path.basename(one.path) for one in case.logs] == ["3.log", "4.log"]
+    assert case.missing == ("%s: there are more logs in it, which are not read" % tmp_path,)
+    monkeypatch.setattr(folders, "MOST_NAMES", 2)
+    assert len(folders.logs_in(str(tmp_path)).paths) == 1 and folders.logs_in(str(tmp_path)).left
+    monkeypatch.setattr(folders, "MOST_NAMES", 100)
+    deep = tmp_path / "/".join("d" * 20)
+    deep.mkdir(parents=True)
+    (deep / "far.log").write_text("x\n")
+    assert not any("far.log" in path for path in folders.logs_in(str(tmp_path)).paths)
 
 
 def test_a_file_that_is_not_ours_to_read_is_said(tmp_path: Path) -> None:

@@ -14,6 +14,7 @@ from maple_submit_filter.job_records import STATES
 from ...cli.asked import site_of, source_of, submission
 from ...cli.complaint import Complaint
 from ..values import Case, Ended, LogFile
+from .folders import logs_in
 
 _RANK = re.compile(r"(?:rank|proc|task|worker)[._-]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _TORCHRUN = re.compile(r"attempt_\d+/(\d{1,6})/(?:stdout\.log|stderr\.log|error\.json)\Z")
@@ -61,11 +62,14 @@ def _by_code(exit_code: Optional[int]) -> str:
 
 
 def log_files(names: Sequence[str]) -> tuple[list[LogFile], list[str]]:
-    """Return the files that can be read, each once, with what their names tell; and a line for each that cannot."""
+    """Return the files that can be read, each once, with what their names tell; and a line for each that cannot.
+
+    Of a folder that holds logs they are read.
+    """
     found: list[LogFile] = []
     wrong: list[str] = []
     seen: set[tuple[int, int]] = set()
-    for name in names:
+    for name in [one for named in names for one in _or_inside(named, wrong)]:
         why, key = _looked_at(name)
         if why:
             wrong.append("%s: %s" % (name, why))
@@ -73,6 +77,17 @@ def log_files(names: Sequence[str]) -> tuple[list[LogFile], list[str]]:
             seen.add(key)
             found.append(described(name))
     return _one_is_both(found), wrong
+
+
+def _or_inside(name: str, wrong: list[str]) -> Sequence[str]:
+    """Return *name*, or of a folder the logs in it; what is left out of them is said in *wrong*."""
+    if "\0" in name or not os.path.isdir(name):
+        return [name]
+    inside = logs_in(name)
+    wrong += ["%s: an older run, which is not read" % one for one in inside.older]
+    if inside.left:
+        wrong.append("%s: there are more logs in it, which are not read" % name)
+    return inside.paths or [name]
 
 
 def _looked_at(name: str) -> tuple[str, Optional[tuple[int, int]]]:
@@ -86,7 +101,7 @@ def _looked_at(name: str) -> tuple[str, Optional[tuple[int, int]]]:
     finally:
         os.close(descriptor)
     if stat.S_ISDIR(facts.st_mode):
-        return "is a folder; name the files in it", None
+        return "is a folder without logs; name the files in it", None
     if not stat.S_ISREG(facts.st_mode):
         return "is no regular file", None
     return "", (facts.st_dev, facts.st_ino)
