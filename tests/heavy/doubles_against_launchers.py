@@ -70,6 +70,7 @@ LINES = (
         f"{PET} srun torchrun ranks.py",
     ),
     Line("torchrun, one node", 1, "torchrun --nproc_per_node=2 ranks.py"),
+    Line("torchrun, given python", 1, "torchrun --nproc_per_node=2 python ranks.py"),
     Line("srun direct", 2, f"srun bash -c '{OWN} python ranks.py'"),
     Line("accelerate", 1, f"srun bash -c '{ACCELERATE} --num_processes 4 --machine_rank $SLURM_NODEID ranks.py'"),
     Line(

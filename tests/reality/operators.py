@@ -309,17 +309,35 @@ def python_to_torchrun(script: bytes, chance: random.Random) -> Optional[bytes]:
     return _put(script, *found.span(), b"torchrun --nproc_per_node=%d" % chance.choice((2, 4))) if found else None
 
 
+@breaking
+def python_for_the_launcher(script: bytes, chance: random.Random) -> Optional[bytes]:
+    """The word python in front of the script of a launcher that starts Python itself."""
+    found = re.search(rb"\b(?:torchrun|accelerate launch|deepspeed)\s(?:[^\n'\"]|\\\n)*?(?=\btrain\w*\.py)", script)
+    word = chance.choice((b"python ", b"python3 -u "))
+    return _put(script, found.end(), found.end(), word) if found else None
+
+
 # ---- masters, ranks, devices
 
 
 @breaking
+def master_is_the_list(script: bytes, chance: random.Random) -> Optional[bytes]:
+    """All nodes in place of the first."""
+    return _put(script, *found.span(1), b"$SLURM_JOB_NODELIST") if (found := _master(script)) else None
+
+
+@breaking
 def master_is_localhost(script: bytes, chance: random.Random) -> Optional[bytes]:
-    found = re.search(
+    return _put(script, *found.span(1), b"localhost") if (found := _master(script)) else None
+
+
+def _master(script: bytes) -> Optional[re.Match[bytes]]:
+    """Find where the first node is asked for."""
+    return re.search(
         rb"\b(?:MASTER_ADDR|MASTER|HEAD|M|HOST|MAIN|HEAD_NODE|head_node|first|head)=(\"?\$\(.*?\)\"?)(?=[\s;]|$)",
         script,
         re.MULTILINE,
     )
-    return _put(script, *found.span(1), b"localhost") if found else None
 
 
 @breaking

@@ -1,0 +1,4 @@
+#!/bin/bash
+#SBATCH --nodes=1 --ntasks-per-node=1 --gpus-per-node=4
+torchrun() { shift; "$@"; }
+torchrun --nproc_per_node=4 python train.py
