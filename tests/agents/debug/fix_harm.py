@@ -55,6 +55,7 @@ ENVIRONMENT = frozenset({
     "unix-line-endings", "set-env", "unset-env", "interface-of-site", "export-variable", "first-node", "master-of-job",
 })  # fmt: skip
 PROGRAMS = frozenset({"near-path", "replace-python", "unix-line-endings", "correct-value", "ranks-of-tasks"})
+GIVEN = frozenset({"near-path", "replace-python"})  # what they name anew may be given to a function that starts it
 _TOKEN = re.compile(rb"\0[^\0]*\0")
 _PORT = re.compile(rb"(?<![\w.])(\d{4,5})(?![\w.])")
 _HOST = re.compile(rb"MASTER_ADDR=[\"']?([A-Za-z][\w.-]*)")
@@ -244,6 +245,8 @@ def _of_scope(trial: Trial, made: Cure, asked: Submission, where: Site) -> Itera
     may = MAY_SAY.get(trial.how, frozenset())
     if trial.how in ("set-directive", "drop-directive"):
         may = frozenset({str(trial.give["name"])})
+    if trial.how == "unix-line-endings" and old.script.refused:
+        return  # nothing could be read of it before
     names = {one.name for one in (*old.settings, *new.settings)}
     for name in sorted(names - may):
         was, now = old.settings.get(name), new.settings.get(name)
@@ -264,7 +267,7 @@ def _of_steps(trial: Trial, made: Cure, old: LaunchPlan, new: LaunchPlan) -> Ite
         inside = touched and was.links and any(_inside(one.span, was) for one in made.fix.edits)
         if inside and trial.how not in LINES | ENVIRONMENT:
             yield "the launch line in line %d is changed" % was.line
-        if not touched and trial.how != "near-path" and _told(was) != _told(now):  # a function may be given the path
+        if not touched and trial.how not in GIVEN and _told(was) != _told(now):
             yield "the step in line %d, which it does not touch, is another" % was.line
         if was.tasks and now.tasks and now.tasks < was.tasks:
             yield "the step in line %d has fewer tasks" % was.line

@@ -44,8 +44,10 @@ def objection(before: Submission, after: Submission, site: Site) -> str:
         return "a control character would stand in the script"
     if understood(after, reader(after)) is None:
         return "the scheduler's command would not read it as a job"
-    new = proven(decide(after, site, reader(after))) - proven(decide(before, site, reader(before)))
-    return "it would be wrong in another way: %s" % ", ".join(sorted(new)) if new else ""
+    known = proven(decide(before, site, reader(before)))
+    new = {one.code: one for one in decide(after, site, reader(after)).findings if one.proven and one.code not in known}
+    says = ["%s (%s)" % (new[code].says, code) for code in sorted(new)]
+    return "it would be wrong in another way: %s" % "; ".join(says) if new else ""
 
 
 def _must_parse(before: bytes, after: bytes) -> bool:
