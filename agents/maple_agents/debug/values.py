@@ -52,7 +52,8 @@ class Event:
     many exceptions came before it in its chain; the first of a chain stands first. *at*: seconds since 1970 or since
     midnight, None where no time was said (*dated* tells which). *count*: how often the same thing was said (numbers
     aside), by *ranks* and *nodes*; *last*: where it was said the last time. *behind*: how many ordinary lines of the
-    same stream follow it, so that one can see whether life went on.
+    same stream follow it, so that one can see whether life went on. *run*: which run of the file said it last, 0 for
+    the first: a log that an earlier job wrote to, or the same job before it was requeued, holds several.
     """
 
     place: Place
@@ -73,6 +74,7 @@ class Event:
     nodes: frozenset[str] = frozenset()
     last: Place | None = None
     behind: int = 0
+    run: int = 0
 
 
 @dataclass(frozen=True, slots=True)

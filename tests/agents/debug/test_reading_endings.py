@@ -63,3 +63,26 @@ def test_a_search_is_built_once(tmp_path):
     """The same anchors give the same automaton, others another one."""
     assert digesting._search((b"anchored",)) is digesting._search((b"anchored",))
     assert digesting._search((b"anchored",)) is not digesting._search((b"another one",))
+
+
+NOISE = (
+    "/opt/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 6 leaked\n"
+    "The node 'n118_2210_0' has failed to shutdown the rendezvous '2811' due to an error of type RendezvousError.\n"
+    "Exception ignored in: <function Dictionary.__del__ at 0x7f>\nTypeError: 'NoneType' object is not callable\n"
+)
+
+
+def test_what_finalizers_say_ends_no_program(tmp_path):
+    """What is raised while Python ends is a warning, with a traceback or without, and no error behind a good end."""
+    digest = told(tmp_path, DONE + NOISE)
+    assert digest.ended_well.startswith("Training completed")
+    assert {event.severity for event in digest.events} <= {Severity.NOTE, Severity.WARNING}
+    assert told(tmp_path, DONE + "TypeError: 'NoneType' object is not callable\n").ended_well == ""
+
+
+def test_a_bar_that_went_on_is_life(tmp_path):
+    """A bar drawn over itself a hundred times behind an error is a hundred lines, one drawn once more is none."""
+    bars = [f"\rprep:  1%|x  | {n}/200 [00:02<01:10,  1.37it/s]" for n in range(100)]
+    error = "ERROR: could not read sample 7\n"
+    moved, stood = (told(tmp_path, "hello\n" + error + text + "\n") for text in ("".join(bars), bars[0] * 2))
+    assert [one.behind for digest in (moved, stood) for one in digest.events] == [100, 1]

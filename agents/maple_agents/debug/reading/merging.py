@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from ..values import Event, Place, Severity
 from .cleaning import shown_lines
 from .limits import Limits
+from .runs import run_of
 from .streams import Story
 from .templates import shape, template
 from .tracebacks import own
@@ -33,6 +34,7 @@ class Said:
     last: Place = field(default_factory=lambda: Place("", 0))
     last_order: tuple[float, int, int] = (-1.0, 0, 0)
     behind: int = 0
+    run: int = 0
     severity: Severity = Severity.NOTE
     counted: set[tuple[int, int]] = field(default_factory=set)
     order: tuple[float, int, int] = (float("inf"), 0, 0)
@@ -129,6 +131,7 @@ class Merged:
         if last >= said.last_order and not (story.is_error_file and said.last.line):
             said.last, said.last_order = Place(story.stream.file.path, number), last
             said.behind = story.behind(max(number, unit.lines[-1].number))
+            said.run = run_of(story.runs, number)
 
 
 def _worth(said: Sequence[Said], most: int) -> list[Said]:
@@ -180,7 +183,7 @@ def _event(said: Said, most: int) -> Event:
         _exception(unit), _frame(unit), frames[-1] if frames else None, unit.chained,
         next(iter(_rank(unit) or (said.ranks if len(said.ranks) == 1 else ())), None),
         unit.node or unit.told.told.node, at, said.known is not None, max(said.count, said.files),
-        frozenset(said.ranks), frozenset(said.nodes), said.last, said.behind,
+        frozenset(said.ranks), frozenset(said.nodes), said.last, said.behind, said.run,
     )  # fmt: skip
 
 

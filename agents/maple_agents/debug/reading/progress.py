@@ -50,6 +50,7 @@ _SURE = re.compile(r"train_runtime|Trainer\.fit|max_(?:epochs|steps)=", re.I)
 
 
 _BAR = re.compile(r"(\d+)/(\d+) \[\d+:\d\d")
+_BAR_DRAWN = re.compile(rb"\d+/\d+(?= \[\d+:\d\d)")
 
 
 def bar(text: str) -> str:
@@ -59,6 +60,11 @@ def bar(text: str) -> str:
     """
     found = _BAR.findall(text) if " [" in text else []
     return "/".join(found[-1]) if found else ""
+
+
+def drawn(line: bytes) -> int:
+    """Return how often a bar on *line* moved on, each time drawn over what it was before."""
+    return max(0, len(set(_BAR_DRAWN.findall(line))) - 1) if b"\r" in line else 0
 
 
 def is_progress(words: str) -> bool:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from .limits import Limits
 from .literals import Found, Search, Sort
+from .progress import drawn
 from .speaking import Speaker, last_rows, numbered, ranks, speaker
 
 THICK = 200  # hits in a block
@@ -29,12 +30,15 @@ Hit = tuple[Sort, int]  # of a literal: its sort and its number
 
 
 class Kept(NamedTuple):
-    """A line to look at. *sort*: why, None for a neighbour; *key*: equal for lines that differ by numbers alone."""
+    """A line to look at. *sort*: why, None for a neighbour; *key*: equal for lines that differ by numbers alone;
+    *drawn*: how often a bar on it moved on.
+    """
 
     number: int
     raw: bytes
     sort: Sort | None
     key: int
+    drawn: int = 0
 
 
 @dataclass
@@ -134,7 +138,8 @@ class Chosen:
             if left < 0:
                 break
             number = here.first + row
-            self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), _key(here.lines[row]))
+            line = here.lines[row]
+            self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), _key(line), drawn(line))
 
     def _searched(self, here: Rows) -> None:
         """Look at the rows in which a literal stands."""
@@ -249,7 +254,7 @@ class Chosen:
             return
         if seen or len(self._seen) < KNOWN:
             self._seen[key] = seen + 1
-        self._store(Kept(number, raw, sort, key))
+        self._store(Kept(number, raw, sort, key, drawn(here.lines[row])))
 
     def _store(self, one: Kept) -> None:
         self._bytes += len(one.raw)

@@ -67,7 +67,10 @@ _SPREAD = re.compile(
     r"[\[|(<:] ?(?P<word>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL) ?[\]|)>:]"
     r"|\s-\s(?P<dashed>DEBUG|INFO|WARN(?:ING)?|ERROR|CRITICAL|FATAL)\s-\s"
 )
-_PYTHON = re.compile(r"^(?:.*:\d+: )?\w*Warning: |^(?:Exception ignored in|warnings?\.warn\()")
+_PYTHON = re.compile(
+    r"^(?:.*:\d+: )?\w*Warning: |^(?:Exception ignored in|warnings?\.warn\()"
+    r"|^The node '[^']*' has failed to (?:shutdown|send a keep-alive heartbeat to) the rendezvous"  # a warning of torch
+)
 _LEVELS = {
     "debug": Severity.NOTE, "trace": Severity.NOTE, "info": Severity.NOTE, "note": Severity.NOTE,
     "notice": Severity.NOTE,

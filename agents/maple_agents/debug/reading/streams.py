@@ -20,6 +20,7 @@ from .literals import Search
 from .opening import opened
 from .prefixes import Labels, Prefix, labels, node_said, prefix
 from .progress import bar, ended_well, is_progress
+from .runs import starts
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
 from .units import ASIDE, Assembler, Line, Unit
@@ -44,6 +45,7 @@ class Story:
     ended_well: str = ""
     ranks: dict[int, int] = field(default_factory=dict)
     is_error_file: bool = False
+    runs: list[int] = field(default_factory=list)  # where the second run of the file begins, the third, …
     _numbers: list[int] = field(default_factory=list)
     _ordinary: list[float] = field(default_factory=list)  # lines up to each of these
 
@@ -89,6 +91,7 @@ def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
     without_learned(told)
     story.units = Assembler(clock).read(told)
     story.moments = _moments(lines)
+    story.runs = starts(lines)
     _count(story, kept, lines, chosen)
     story.ended_well = _last_words(story, lines, chosen.total)
     _ends(story, lines, chosen.total)
@@ -185,7 +188,7 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
     for (one, gap), line in zip(gaps(kept), lines, strict=True):
         before += gap * share
         if one.number not in taken and any(map(str.isalnum, line.words)):
-            before += 1
+            before += 1 + one.drawn
             if is_progress(line.words) and (not (now := bar(line.words)) or now != drawn):
                 progress, story.last_progress = progress + 1, one.number
         drawn = bar(line.text) or drawn

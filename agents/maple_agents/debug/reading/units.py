@@ -153,9 +153,7 @@ class Assembler:
         """A traceback is an error, unless its own lines say that it is less."""
         if line.told.level:
             return min(Severity.ERROR, max(Severity.WARNING, severity("", line.told.level)))
-        before = voice.before
-        ignored = before is not None and before.words.startswith("Exception ignored in")
-        return Severity.WARNING if ignored else Severity.ERROR
+        return Severity.WARNING if _ignored(voice) else Severity.ERROR
 
     def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
         """Give *line* to the open traceback that it goes on with: one that wants it, the last touched, the oldest."""
@@ -323,7 +321,13 @@ class Assembler:
             return
         if line.sort is not None and line.sort != Sort.FRAME:
             heard = severity(line.words, line.told.level)
+            heard = min(heard, Severity.WARNING) if _ignored(voice) else heard
             if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
                 unit = Unit([line], heard, rank=rank_said(line.words) if line.told.rank is None else None)
                 self.units.append(unit)
                 voice.current = self._latest = unit
+
+
+def _ignored(voice: Voice) -> bool:
+    """Return whether what comes next was raised where Python goes on: in a finalizer."""
+    return voice.before is not None and voice.before.words.startswith("Exception ignored in")
