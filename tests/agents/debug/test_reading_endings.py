@@ -66,7 +66,7 @@ def test_a_search_is_built_once(tmp_path):
 
 
 NOISE = (
-    "/opt/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 6 leaked\n"
+    "/opt/python3.11/multiprocessing/resource_tracker.py:254: UserWarning: resource_tracker: There appear to be 6\n"
     "The node 'n118_2210_0' has failed to shutdown the rendezvous '2811' due to an error of type RendezvousError.\n"
     "Exception ignored in: <function Dictionary.__del__ at 0x7f>\nTypeError: 'NoneType' object is not callable\n"
 )
