@@ -159,6 +159,24 @@ def test_output_that_was_not_delivered_is_said_where_to_look(place: Place, monke
     assert [one.path for one in place.case("30", **{"30.pbs01": place.attributes()}).logs] == [spooled]
 
 
+def test_output_of_a_job_that_runs_lies_on_its_node(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    """PBS delivers it at the end; on that node itself it is read. Nothing is said of files that nobody keeps."""
+    told = place.attributes(job_state="R", substate="42", Exit_status="", obittime="")
+    case = place.case("30", **{"30.pbs01": told})
+    assert (case.ended.state, case.logs) == ("running", ())
+    assert case.missing == (
+        "PBS delivers output when the job has ended; until then it lies on node1 in /var/spool/pbs/spool",
+    )
+    monkeypatch.setenv("PBS_HOME", str(place.folder))
+    spooled = place.file("spool/30.pbs01.OU")
+    case = place.case("30", **{"30.pbs01": told})
+    assert [one.path for one in case.logs] == [spooled] and case.missing == ()
+    (place.folder / "spool/30.pbs01.OU").unlink()
+    for more in ({"Remove_Files": "oe"}, {"Output_Path": "pbs01:/dev/null", "Join_Path": "oe"}):
+        case = place.case("30", **{"30.pbs01": place.attributes(**more)})
+        assert case.logs == () and not any("undelivered" in line for line in case.missing)
+
+
 def test_of_an_array_the_subjob_that_failed_first_is_taken(place: Place) -> None:
     """The parent says which there are."""
     path = "pbs01:%s/train.o39.^array_index^" % place.folder

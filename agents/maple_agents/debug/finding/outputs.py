@@ -69,9 +69,19 @@ def _of_pbs(gathered: Gathered, told: Told, asked: Optional[Asked]) -> None:
     out, err = told.stdout, told.stderr
     if out is None and err is None and not told.missing:
         out, err = output_paths(told.id, _attributes(told, asked))
+    before = len(gathered.missing)
     _streams(gathered, _delivered(out, told, "OU"), _delivered(err, told, "ER") if err and err != out else None)
-    if not gathered.logs:
-        _spooled(gathered, told)
+    if gathered.logs:
+        return
+    _spooled(gathered, told)
+    if not told.nodes or not any(path and not path.startswith("/dev/") for path in (out, err)):
+        return
+    if told.state == "running":
+        says = "PBS delivers output when the job has ended; until then it lies on %s in /var/spool/pbs/spool"
+        gathered.missing[before:] = [] if gathered.logs else [says % told.nodes[0]]
+    elif not gathered.logs:
+        says = "output that could not be delivered may lie on %s in /var/spool/pbs/undelivered"
+        gathered.missing.append(says % told.nodes[0])
 
 
 def _attributes(told: Told, asked: Optional[Asked]) -> dict[str, str]:
@@ -105,9 +115,6 @@ def _spooled(gathered: Gathered, told: Told) -> None:
                 path = "%s/%s/%s.%s" % (home, folder, told.id, suffix)
                 if os.path.isfile(path):
                     gathered.output((path,), role, "not delivered yet")  # type: ignore[arg-type]
-    if not gathered.logs and told.nodes:
-        gathered.missing.append("output that could not be delivered may lie on %s in /var/spool/pbs/undelivered" % (
-            told.nodes[0]))  # fmt: skip
 
 
 def _streams(gathered: Gathered, out: signs.Path, err: Optional[signs.Path]) -> None:
