@@ -50,6 +50,7 @@ MAY_SAY: Mapping[str, frozenset[str]] = {
 LINES = frozenset({
     "port-of-job", "ranks-of-tasks", "deepspeed-over-srun", "set-option", "drop-option", "kill-on-bad-exit",
     "step-of-whole-allocation", "near-path", "replace-python", "correct-value",
+    "raise-memory", "raise-walltime",
 })  # fmt: skip
 ENVIRONMENT = frozenset({
     "unix-line-endings", "set-env", "unset-env", "interface-of-site", "export-variable", "first-node", "master-of-job",
@@ -150,6 +151,9 @@ def _named(how: str, give: Mapping[str, Any], source: bytes) -> Iterator[tuple[d
     elif "{name}" in give.values():
         for name in ("nvcc", "torchrun", "apptainer", "libcudart.so.12"):
             yield {"name": name}, "%s: command not found" % name
+    elif how in ("raise-memory", "raise-walltime"):
+        yield {}, ""
+        yield {}, "slurmstepd: error: *** STEP 11.0 ON n1 CANCELLED AT 2026-03-07T03:40:00 DUE TO TIME LIMIT ***"
     elif how == "deepspeed-over-srun":
         yield {}, "pdsh@n1: n2: ssh exited with exit code 255"
     else:
@@ -269,12 +273,24 @@ def _of_steps(trial: Trial, made: Cure, old: LaunchPlan, new: LaunchPlan) -> Ite
             yield "the launch line in line %d is changed" % was.line
         if not touched and trial.how not in GIVEN and _told(was) != _told(now):
             yield "the step in line %d, which it does not touch, is another" % was.line
+        yield from _of_options(was, now)
         if was.tasks and now.tasks and now.tasks < was.tasks:
             yield "the step in line %d has fewer tasks" % was.line
         if _known(was) and _known(now) and _worlds(was) != _worlds(now):
             yield "the worlds of the step in line %d are %s, and were %s" % (was.line, _worlds(now), _worlds(was))
         if trial.how not in PROGRAMS and _program(was) != _program(now):
             yield "the program of line %d is another" % was.line
+
+
+def _of_options(was: Step, now: Step) -> Iterator[str]:
+    """What a launch line asks for of memory, time and nodes never shrinks."""
+    for old, new in zip(was.links, now.links):
+        for name in (*_SIZES, "time", "nodes", "ntasks"):
+            said = [one.option(name) for one in (old, new)]
+            raw = [one.value.raw.decode("ascii", "replace") if one and one.value else "" for one in said]
+            numbers = [size(one, "m") if name in _SIZES else seconds(one, "slurm") for one in raw]
+            if old.name == new.name == "srun" and numbers[0] and (numbers[1] or 0) < numbers[0]:
+                yield "srun --%s=%s in line %d is less than %s" % (name, raw[1], was.line, raw[0])
 
 
 def _inside(span: Any, step: Step) -> bool:

@@ -10,9 +10,11 @@ from maple_submit_filter.settings import Setting
 
 from .directives import said
 from .given import Given, fix
+from .step_limits import Limit, of_step, own, raised
 
 UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
 GIB = UNITS["g"]
+NAMES = ("mem", "mem-per-cpu", "mem-per-gpu")
 GIVEN = 0.9  # of what is installed; the rest is the system's
 _SIZE = re.compile(r"(\d{1,15})([kmgt]?)(?:i?b|w)?\Z", re.I)
 
@@ -25,7 +27,15 @@ def raise_memory(given: Given) -> Fix | None:
     """
     if given.case.scheduler == "pbs":
         return _of_select(given) or _of_option(given, "mem", "gb")
-    for name in ("mem", "mem-per-cpu", "mem-per-gpu"):
+    limit = Limit(
+        NAMES,
+        _read,
+        lambda name: _said(given, given.first.settings.get(name)),
+        lambda had, most: _new(given, had, most),
+    )
+    if of_step(given) and own(given, limit):
+        return raised(given, limit)  # the job's memory is not what ended it
+    for name in NAMES:
         if name in given.job.settings:
             return _of_option(given, name, "G")
     had = given.case.ended.memory
@@ -33,6 +43,15 @@ def raise_memory(given: Given) -> Fix | None:
     if not wanted:
         return None
     return said(given, "mem", "%dG" % wanted, "%d GiB of memory on each node" % wanted)
+
+
+def _read(raw: bytes) -> float | None:
+    return size(raw.decode("ascii", "replace"), "m")
+
+
+def _new(given: Given, had: float, most: float) -> str:
+    """Return what a step may have of the job's memory: *factor* times what it had, no more than the job."""
+    return "%dM" % (min(had * max(1.0, given.number("factor", 1.5)), most) // UNITS["m"])
 
 
 def _of_option(given: Given, name: str, unit: str) -> Fix | None:

@@ -9,6 +9,7 @@ from maple_submit_filter.job import Job
 
 from .directives import said
 from .given import Given, fix
+from .step_limits import Limit, of_step, own, raised
 
 TIME = {"slurm": "time", "pbs": "walltime"}
 DAY, MINUTE = 86400, 60
@@ -22,6 +23,9 @@ def raise_walltime(given: Given) -> Fix | None:
     The limit is the one that the scheduler tells, else what the script asked for.
     """
     name = TIME[given.case.scheduler]
+    step = Limit(("time",), _read, lambda _: asked(given.first, "slurm"), lambda had, most: _new(given, had, most))
+    if given.case.scheduler == "slurm" and of_step(given) and own(given, step):
+        return raised(given, step)  # the job's time is not what ended it
     limit = given.case.ended.limit or asked(given.first, given.case.scheduler)
     now = max(limit or 0.0, asked(given.job, given.case.scheduler) or 0.0)
     if not limit or not 0 < limit < 400 * DAY:
@@ -32,6 +36,14 @@ def raise_walltime(given: Given) -> Fix | None:
     return said(
         given, name, clock(int(wanted)), "the time limit is %s in place of %s" % (clock(int(wanted)), clock(int(limit)))
     )
+
+
+def _read(raw: bytes) -> float | None:
+    return seconds(raw.decode("ascii", "replace"), "slurm")
+
+
+def _new(given: Given, had: float, most: float) -> str:
+    return clock(int(min(had * max(1.0, given.number("factor", 2.0)), most)))
 
 
 def longest(given: Given) -> float | None:
