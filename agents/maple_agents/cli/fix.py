@@ -27,7 +27,9 @@ if TYPE_CHECKING:
 @click.option("--script", metavar="FILE", help="The batch script that was submitted.")
 @click.option("--site", "site_id", metavar="ID", help="The site it ran on, if not this one.")
 @click.option("--state", type=click.Choice(STATES), help="How it ended, where no scheduler can be asked.")
-@click.option("--exit-code", type=click.IntRange(0, 255), metavar="N", help="Its exit code, likewise.")
+@click.option(
+    "--exit-code", type=click.IntRange(-99, 511), metavar="N", help="Its exit code, likewise; also as PBS tells it."
+)
 @click.option("--apply", "write", is_flag=True, help="Write the fixed copy, NAME.maple.sh, beside the script.")
 @click.option("--submit", is_flag=True, help="Write the fixed copy and submit it.")
 @click.option(
@@ -75,6 +77,7 @@ def fix(
       maple-fix 4711 --submit                       write it and submit it
       maple-fix 4711 --rounds 5                     fix, run and read again, until it runs
       maple-fix 4711 --log out/rank0.txt            read this file as well
+      maple-fix slurm-4711.out                      this log; where its job is forgotten
       maple-fix --log slurm-4711.out --script train.sh --site ncsa-delta
       maple-fix --log err.txt --log out.txt --state timeout --json
       maple-fix 4711 --was shm_too_small            remember what it was, for the next one that ends so
@@ -93,6 +96,8 @@ def fix(
         spoken()
         if shape:
             return _schema()
+        if job is not None and script is None and _is_file(job):
+            logs, job = (job, *logs), None
         job = _job(job, words, files=bool(logs or script is not None), acts=bool(write or submit or rounds or was))
         asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
         if job is not None and not asked and not anew:
@@ -123,6 +128,13 @@ def _schema() -> int:
     return 0
 
 
+def _is_file(name: str) -> bool:
+    """Return whether a log was named in place of a job: no job's id has a letter before its first dot or bracket."""
+    import os
+
+    return not name[:1].isdigit() and os.path.isfile(name)
+
+
 def _job(job: Optional[str], words: Tuple[str, ...], files: bool, acts: bool) -> Optional[str]:
     """Return the job that is asked about, None where only *files* are. Raises `Complaint`."""
     if job is None and not files:
@@ -148,6 +160,7 @@ def _explained(
 ) -> "Diagnosis":
     """Return why the job failed. Raises `Complaint`, also where what Maple knows of causes cannot be read."""
     from ..debug import explaining, knowledge
+    from .fix_ended import is_of_pbs, with_status
     from .progress import reading
 
     try:
@@ -155,7 +168,10 @@ def _explained(
     except ValueError as error:
         wrong = str(error).split("\n")[0]
         raise Complaint(f"what Maple knows of causes cannot be read: {wrong}", "maple templates lint") from error
-    found = explaining.case_of(job, logs, script, site_id, words, state, exit_code)
+    known = None if is_of_pbs(exit_code) else exit_code
+    found = explaining.case_of(job, logs, script, site_id, words, state, known)
+    if job is None and exit_code is not None and known is None:
+        found = with_status(found, exit_code, state)
     with reading(found):
         return explaining.explained(found, model)
 

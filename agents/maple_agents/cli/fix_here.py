@@ -98,9 +98,18 @@ def _interface(site: SiteFile) -> Iterator[str]:
         yield "the fast network is %s: export GLOO_SOCKET_IFNAME=%s" % ((site.network.interface,) * 2)
 
 
-def _transport(site: SiteFile) -> Iterator[str]:
+def _nccl(site: SiteFile) -> Iterator[str]:
+    return _transport(site, ("NCCL_", "RCCL_", "FI_"))
+
+
+def _ccl(site: SiteFile) -> Iterator[str]:
+    return _transport(site, ("CCL_", "FI_", "I_MPI_"))
+
+
+def _transport(site: SiteFile, begin: tuple[str, ...]) -> Iterator[str]:
     """What holds for every job here; what depends on something is for the site's documents to explain."""
     rows = [one for one in site.network.variables if not one.when] if site.network else []
+    rows = [one for one in rows if one.name.startswith(begin)]
     wanted = ["%s=%s" % (one.name, shlex.quote(one.value)) for one in rows if one.status == "recommended" and one.value]
     unset = [one.name for one in rows if one.status == "avoid"]
     if wanted:
@@ -156,9 +165,8 @@ _OF_CAUSE: dict[str, tuple[Says, ...]] = {
     "gpu_oom": (_gpu_memory,),
     "host_oom": (_host_memory,),
     "wrong_network_interface": (_interface,),
-    "nccl_init_or_transport": (_interface, _transport),
-    "hostname_resolution": (_interface,),
-    "ccl_fabric_provider": (_interface, _transport),
+    "nccl_init_or_transport": (_interface, _nccl),
+    "ccl_fabric_provider": (_interface, _ccl),
     "hub_offline_or_gated": (_proxy,),
     "disk_quota_or_full": (_places,),
     "container_error": (_containers,),

@@ -12,6 +12,7 @@ from .fix_here import here
 from .fix_next import steps
 from .fix_rows import head, lines, plain, say, short, step
 from .fix_safe import safe_words
+from .fix_steps import filled, new
 from .fix_told import difference
 
 FEW = 3  # lines of the cascade
@@ -39,8 +40,8 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
     _documents(diagnosis.cited)
     if diagnosis.advice:
         say("the model says: ", diagnosis.advice)
-    for cure in diagnosis.cures:
-        _cure(cure, diagnosis)
+    for at, cure in enumerate(diagnosis.cures):
+        _cure(cure, diagnosis, at > 0)
     _here(diagnosis)
     if hint:
         _next(diagnosis)
@@ -117,12 +118,16 @@ def _changes(cure: Cure) -> bool:
     return cure.script is not None or cure.argv is not None
 
 
-def _cure(cure: Cure, diagnosis: Diagnosis) -> None:
+def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
+    """Print a fix, or what there is to do. *further*: another one stands above it, so that either is enough."""
     how = {"safe": "checked", "ask": "checked; it changes what runs, so it is for you to decide"}.get(cure.safety, "")
     note = " (%s)" % how if how and _changes(cure) else ""
-    say("fix: " if _changes(cure) else "to do: ", cure.says.rstrip(".") + note, fg="green", bold=True)
-    for one in cure.steps:
-        step("  - ", one)
+    lead = "or: " if further else "fix: " if _changes(cure) else "to do: "
+    if cure.says.startswith("besides"):
+        lead = "fix: "
+    say(lead, filled(cure.says.rstrip("."), diagnosis) + note, fg="green", bold=True)
+    for one in new(cure.steps, cure.says):
+        step("  - ", filled(one, diagnosis))
     if cure.held_back:
         say("  held back: ", "as a change of the script, because " + cure.held_back, fg="yellow")
     if cure.argv is not None:

@@ -9,6 +9,7 @@ from .difference import unified
 from .fix_here import here
 from .fix_next import steps
 from .fix_safe import safe_lines, safe_object, safe_script, safe_words
+from .fix_steps import filled
 
 VERSION = 1  # of the shape; a key that is added does not change it
 Object = dict[str, object]
@@ -62,7 +63,7 @@ def _cure(cure: Cure, diagnosis: Diagnosis) -> Object:
         "safety": cure.safety,
         "diff": difference(cure, diagnosis) or None,
         "argv": None if cure.argv is None else safe_words(cure.argv),
-        "steps": list(cure.steps),
+        "steps": [filled(one, diagnosis) for one in cure.steps],
         "held_back": cure.held_back or None,
     }
 

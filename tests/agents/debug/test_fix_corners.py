@@ -296,3 +296,11 @@ def test_an_empty_job_id_is_told_as_such(job: str, capsys: pytest.CaptureFixture
     """`maple-fix "$JOB"` where JOB is not set."""
     assert run([job], command, "maple-fix") == 2
     assert "the job id is empty" in capsys.readouterr().err
+
+
+def test_a_log_in_place_of_a_job(tmp_path: Path) -> None:
+    """`maple-fix slurm-4711.out` reads that file; a name that is none is still no job."""
+    (tmp_path / "slurm-4711.out").write_text("ModuleNotFoundError: No module named 'torch'\n")
+    told = fix("slurm-4711.out", "--site", "generic-slurm", "--exit-code", "271", "--json", cwd=tmp_path).json
+    assert told["cause"]["class"] == "missing_python_module" and told["exit_code"] is None
+    assert "is no job id" in fix("slurm-4712.out", cwd=tmp_path).err

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import os
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from maple_agents import sites
 from maple_agents.cli.asked import GENERIC
+from maple_agents.cli.fix_ended import is_of_pbs, with_status
 from maple_agents.cli.fix_here import _OF_CAUSE, here
 from maple_agents.cli.fix_next import louder, steps
 from maple_agents.cli.fix_rows import step
+from maple_agents.cli.fix_steps import filled, new
 from maple_agents.debug.causes import CLASSES
-from maple_agents.debug.values import Case, Cause, Diagnosis, Ended, LogFile
+from maple_agents.debug.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile
 from maple_submit_filter.report import printable
 from maple_submit_filter.site import GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
@@ -137,3 +140,49 @@ def test_a_step_with_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, caps
     step("  - ", "ask the people who look after the cluster whether that node is known to be broken")
     lines = capsys.readouterr().out.splitlines()
     assert lines[0].endswith("bash train.py") and len(lines) == 4 and all(len(one) <= 44 for one in lines[1:])
+
+
+@pytest.mark.parametrize(
+    ("step_", "name", "job", "said"),
+    [
+        ("sacct -j JOBID --format=MaxRSS", "a.sh", "7", "sacct -j 7 --format=MaxRSS"),
+        ("sed -i 's/\\r$//' JOB.sh", "my job.sh", "", "sed -i 's/\\r$//' 'my job.sh'"),
+        ("sacct -j JOBID; bash -n JOB.sh", "", "", "sacct -j JOBID; bash -n JOB.sh"),
+        ("MYJOBID JOBIDS JOB.shx", "a.sh", "7", "MYJOBID JOBIDS JOB.shx"),
+    ],
+)
+def test_names_that_are_known_are_filled_in(step_: str, name: str, job: str, said: str) -> None:
+    """Advice in general leaves them open."""
+    assert filled(step_, diagnosis("unknown", name=name, ended=Ended(job, "failed"))) == said
+
+
+@pytest.mark.parametrize(
+    ("lines", "said"),
+    [(("slurmstepd: error: Detected 1 oom_kill event in StepId=4777403.0. Some",), "4777403"),
+     (("*** JOB 11 ON n1 CANCELLED", "*** STEP 12.0 ON n1"), "JOBID"), ((), "JOBID")],
+)  # fmt: skip
+def test_the_evidence_may_name_the_job(lines: tuple[str, ...], said: str) -> None:
+    """Where it names one alone."""
+    found = diagnosis("host_oom", ended=Ended("", "failed"))
+    (first,) = found.causes
+    found = replace(found, causes=(replace(first, evidence=tuple(Evidence("a", 1, line) for line in lines)),))
+    assert filled("JOBID", found) == said
+
+
+def test_a_step_that_repeats_its_heading_is_left_out() -> None:
+    """It would say the same twice."""
+    steps_ = ["put ulimit -n 65536 before the launch line", "see ulimit -Hn on the node"]
+    assert new(steps_, "raise the limit before the launch line: put ulimit -n 65536 there") == steps_[1:]
+    assert new(["", "make it smaller"], "make batches smaller") == ["", "make it smaller"]
+
+
+@pytest.mark.parametrize(
+    ("status", "state", "ended"),
+    [(271, None, ("failed", None, 15)), (265, "out-of-memory", ("out-of-memory", None, 9)),
+     (-29, None, ("timeout", None, None)), (-99, None, ("unknown", None, None))],
+)  # fmt: skip
+def test_an_exit_status_as_pbs_tells_it(status: int, state: str | None, ended: tuple[object, ...]) -> None:
+    """256 and a signal, or PBS's own reason; what the user says of the state stays."""
+    assert is_of_pbs(status) and not any(map(is_of_pbs, (0, 1, 255, None)))
+    made = with_status(diagnosis("unknown").case, status, state).ended
+    assert (made.state, made.exit_code, made.signal) == ended
