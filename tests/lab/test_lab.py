@@ -25,6 +25,7 @@ from tests.lab import (
     processes,
 )
 from tests.lab.lua import job_submit
+from tests.wanted import up
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
@@ -208,15 +209,14 @@ def test_a_lab_that_cannot_start_says_why_and_leaves_nothing():
     assert lab.directory == ""
 
 
-def test_in_ci_a_lab_that_cannot_start_fails_and_elsewhere_it_skips(monkeypatch, request):
-    shared = request.config.pluginmanager.getplugin(os.path.join(ROOT, "tests", "conftest.py"))
+def test_in_ci_a_lab_that_cannot_start_fails_and_elsewhere_it_skips(monkeypatch):
     wrong = Shape("x", (NodeGroup("a", 1),), (PartitionShape("p", ("nobody",)),))
     monkeypatch.setenv("CI", "true")
     with pytest.raises(pytest.fail.Exception, match="did not start"):
-        shared._started(wrong)
+        up(Lab(wrong))
     monkeypatch.delenv("CI")
     with pytest.raises(pytest.skip.Exception, match="did not start"):
-        shared._started(wrong)
+        up(Lab(wrong))
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root makes devices")

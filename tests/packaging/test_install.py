@@ -7,6 +7,7 @@ import os
 import re
 import signal
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -253,14 +254,19 @@ def test_a_plain_user_installs_below_the_home_folder(compiled, cluster, tmp_path
         os.chown(path, 4711, 4711)
     child = os.fork()
     if child == 0:
-        os.setgroups([])
-        os.setgid(4711)
-        os.setuid(4711)
-        results = [cluster.install("--python", "/usr/bin/python3"), cluster.admin("doctor")]
-        ran = cluster.sbatch("job.sh").stdout == "Submitted batch job 7\n"
-        results.append(cluster.admin("uninstall"))
-        (tmp_path / "said").write_text("\n".join(one.output for one in results))
-        os._exit(0 if ran and all(one.exit_code == 0 for one in results) else 1)
+        try:
+            os.setgroups([])
+            os.setgid(4711)
+            os.setuid(4711)
+            results = [cluster.install("--python", "/usr/bin/python3"), cluster.admin("doctor")]
+            ran = cluster.sbatch("job.sh").stdout == "Submitted batch job 7\n"
+            results.append(cluster.admin("uninstall"))
+            (tmp_path / "said").write_text("\n".join(one.output for one in results))
+            os._exit(0 if ran and all(one.exit_code == 0 for one in results) else 1)
+        except BaseException:
+            (tmp_path / "said").write_text(traceback.format_exc())
+        finally:  # whatever is raised: the other tests are not the child's
+            os._exit(2)
     assert os.waitpid(child, 0)[1] == 0, (tmp_path / "said").read_text()
     assert not cluster.prefix.exists()
 
