@@ -169,6 +169,19 @@ def test_what_a_node_keeps_for_itself_is_said(tmp_path: Path) -> None:
     assert "writes to /tmp of each node" in gathered(tmp_path, HEAD + line).missing[0]
 
 
+def test_what_was_set_at_the_submission_may_be_anything(tmp_path: Path) -> None:
+    """`sbatch --export=ALL,LR=3 job.sh`: one file that fits is the job's; of several nobody knows which. A variable
+    that the script sets, or gives a default, is what it says.
+    """
+    line = "A=a\nsrun python t.py > $A.$LR.log 2> ${OTHER:-b}.err\n"
+    files(tmp_path, "a.3.log", "b.err", "c.err")
+    assert [os.path.basename(one.path) for one in gathered(tmp_path, HEAD + line).logs] == ["b.err", "a.3.log"]
+    files(tmp_path, "a.4.log")
+    made = gathered(tmp_path, HEAD + line)
+    assert [os.path.basename(one.path) for one in made.logs] == ["b.err"]
+    assert "which of 2 files is this job's is not known" in made.missing[0]
+
+
 def test_what_libraries_write_unasked_counts_only_where_nothing_else_is_there(tmp_path: Path) -> None:
     """Other jobs of the same folder may write to its like at the same time."""
     run = "outputs/2026-11-22/12-00-01/train.log", "multirun/2026-11-22/12-00-01/3/train.log"

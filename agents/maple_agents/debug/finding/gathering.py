@@ -82,6 +82,10 @@ class Gathered:
                 continue
             found = [file for file in self.walk.files(one.path) if self._of_a_node(file)]
             fitting = [(file, one) for file in found if self.window.fits(file.facts)]
+            if one.alone and len(fitting) > 1:
+                says = "%s (%s): which of %d files is this job's is not known; name it: --log FILE"
+                self.missing.append(says % (signs.text(one.path), one.about, len(fitting)))
+                continue
             taken += fitting
             if one.named and not fitting:
                 self._not_found(one, found)

@@ -6,6 +6,7 @@ writes, and no guess from the text.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, Optional
 
@@ -36,6 +37,11 @@ _OF_A_TASK: Mapping[bytes, bytes] = {
     b"RANK": b"rank", b"LOCAL_RANK": b"local", b"HOSTNAME": b"node",
 }  # fmt: skip
 TASK_TOKEN = b"finding."  # begins the names of such tokens
+SUBMITTED_TOKEN = (
+    b"submitted."  # begins the names of tokens for what the submit command may have had in its environment
+)
+_USED = re.compile(rb"\$(?:([A-Za-z_]\w*)|\{([A-Za-z_]\w*)\})", re.ASCII)
+_DOUBTED = re.compile(rb"\$\{([A-Za-z_]\w*):?[-=?+]", re.ASCII)
 
 
 class Written(NamedTuple):
@@ -97,11 +103,22 @@ def play(submission: Submission, site: Site, known: Mapping[bytes, bytes], read:
         from maple_submit_filter.schedulers import pbs_allocation as pbs
 
         scene.files[pbs.NODE_FILE.raw] = pbs.node_file(scene.allocation)
+    for name in _taken_for_set(job.script.source) - set(shell.variables):
+        shell.variables[name] = Variable(plain(token(b"env", SUBMITTED_TOKEN + name)), None, True)
     for name, value in known.items():
         shell.variables[name] = Variable(plain(value), None, True)
     programs.listener.scene_source = job.script.source
     programs.interpreter.script(source, shell, Trail())
     return Played(tuple(programs.listener.heard), tuple(programs.launched), job)
+
+
+def _taken_for_set(source: bytes) -> set[bytes]:
+    """Return the variables that a script uses as if they were set: what nobody set in it was set at its submission.
+
+    One with a default beside it may well have been unset.
+    """
+    used = {found[1] or found[2] for found in _USED.finditer(source)}
+    return used - {found[1] for found in _DOUBTED.finditer(source)}
 
 
 class _Interpreter(Interpreter):

@@ -10,7 +10,7 @@ from maple_submit_filter.compound import MOST_ROUNDS
 from maple_submit_filter.text import NUL, Text
 
 from . import signs
-from .played import TASK_TOKEN, Played, Written
+from .played import SUBMITTED_TOKEN, TASK_TOKEN, Played, Written
 from .signs import ANY, Path, Wild, joined
 
 Role = Literal["stdout", "stderr", "both", "rank", "error-file", "trace", "scheduler"]
@@ -19,7 +19,8 @@ Role = Literal["stdout", "stderr", "both", "rank", "error-file", "trace", "sched
 class Sought(NamedTuple):
     """A file to look for. *about*: why. *named*: the script names this very file, so its absence tells something.
 
-    *shared*: other jobs may write to its like at the same time, so it counts only where nothing else is there.
+    *shared*: other jobs may write to its like at the same time, so it counts only where nothing else is there. *alone*:
+    the like of it may be another job's, so of several that fit none counts.
     """
 
     path: Path
@@ -27,6 +28,7 @@ class Sought(NamedTuple):
     about: str
     named: bool = False
     shared: bool = False
+    alone: bool = False
 
 
 class Facts(NamedTuple):
@@ -55,7 +57,7 @@ def _written(one: Written, facts: Facts) -> Iterator[Sought]:
     if place is None:
         yield Sought((), one.role, "line %d of the script writes to %s" % (one.line, signs.text(path)), named=True)
         return
-    yield Sought(place, one.role, where, named=True)
+    yield Sought(place, one.role, where, named=True, alone=SUBMITTED_TOKEN in one.path.raw)
 
 
 def _of_more_rounds(written: tuple[Written, ...], facts: Facts) -> Iterator[Sought]:
