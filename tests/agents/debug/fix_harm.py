@@ -50,7 +50,7 @@ MAY_SAY: Mapping[str, frozenset[str]] = {
 LINES = frozenset({
     "port-of-job", "ranks-of-tasks", "deepspeed-over-srun", "set-option", "drop-option", "kill-on-bad-exit",
     "step-of-whole-allocation", "near-path", "replace-python", "correct-value",
-    "raise-memory", "raise-walltime",
+    "raise-memory", "raise-walltime", "near-variable",
 })  # fmt: skip
 ENVIRONMENT = frozenset({
     "unix-line-endings", "set-env", "unset-env", "interface-of-site", "export-variable", "first-node", "master-of-job",
@@ -154,6 +154,8 @@ def _named(how: str, give: Mapping[str, Any], source: bytes) -> Iterator[tuple[d
     elif how in ("raise-memory", "raise-walltime"):
         yield {}, ""
         yield {}, "slurmstepd: error: *** STEP 11.0 ON n1 CANCELLED AT 2026-03-07T03:40:00 DUE TO TIME LIMIT ***"
+    elif how == "near-variable":
+        yield {}, "torchrun: error: argument --nnodes: invalid _get_nnodes value: ''"
     elif how == "deepspeed-over-srun":
         yield {}, "pdsh@n1: n2: ssh exited with exit code 255"
     else:

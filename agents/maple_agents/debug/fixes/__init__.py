@@ -13,6 +13,7 @@ from . import (  # noqa: F401  # each registers its fixes
     masters,
     memory,
     module_lines,
+    near_variables,
     nodes,
     options,
     paths,

@@ -21,10 +21,16 @@ USUAL: Mapping[str, tuple[Usual, ...]] = {
         Usual("first-node", "script_env"),
     ),
     "hostname_resolution": (Usual("first-node", "script_env"),),
-    "wrong_world_size_or_rank": (Usual("ranks-of-tasks", "script_launch_line"),),
+    "wrong_world_size_or_rank": (
+        Usual("ranks-of-tasks", "script_launch_line"),
+        Usual("near-variable", "script_launch_line"),
+    ),
     "srun_step_request": (Usual("step-of-whole-allocation", "script_launch_line"),),
     "deepspeed_hostfile_or_ssh": (Usual("deepspeed-over-srun", "script_launch_line"),),
     "invalid_partition_account_qos": (Usual("correct-value", "script_directive"),),
+    "launcher_bad_option": (Usual("near-variable", "script_launch_line"),),
+    "code_error": (Usual("near-variable", "script_launch_line"),),
+    "data_or_config_error": (Usual("near-variable", "script_launch_line"),),
     "dos_line_endings": (Usual("unix-line-endings", "script_launch_line"),),
     "file_not_found": (
         Usual("near-path", "script_launch_line", {"what": "{path}"}),
