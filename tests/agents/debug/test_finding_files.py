@@ -426,11 +426,14 @@ def test_a_job_that_neither_knows_is_one_line(remembered: Path) -> None:
 def test_a_job_that_nobody_knows_is_found_by_its_files_here(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, job: str, expected: list[str]
 ) -> None:
-    """A number that is part of another, data, and another user's files do not count."""
+    """A number that is part of another, a rank, the index of another job's task, data, and another user's files do not
+    count.
+    """
     monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
     monkeypatch.chdir(tmp_path)
     names = ["slurm-77.out", "train.o77", "train.e77", "x-77-gpu.log", "slurm-77_3.out", "train.o77.3"]
     names += ["slurm-177.out", "slurm-770.out", "model-77.bin", "77", "train.o7", "other-77.log"]
+    names += ["slurm-4_77.out", "train.o4.77", "a-4-77.log", "rank_77.log", "x_gpu77.out", "slurm-4_3.out"]
     for name in names:
         (tmp_path / name).write_text("x\n")
     os.mkdir(tmp_path / "dir-77.out")
