@@ -89,6 +89,28 @@ def test_what_cannot_be_read_is_one_clear_line(tmp_path: Path) -> None:
     assert [one.path for one in case.logs] == [str(tmp_path / "good")] and len(case.missing) == len(bad)
 
 
+def test_logs_of_the_script_that_nobody_named_are_said_to_be_there(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """They may be of another run, so they are not read; what lies elsewhere is not looked for."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "job.sh").write_text(
+        "#!/bin/bash\npython a.py > a.log\npython b.py > /etc/passwd\n"
+        "srun -N1 -n1 torchrun --nproc-per-node=2 --log-dir L t.py\n"
+    )
+    (tmp_path / "slurm-7.out").write_text("x\n")
+    assert by_files(["slurm-7.out"], "job.sh", "generic-slurm").notes == ()
+    (tmp_path / "a.log").write_text("x\n")
+    case = by_files(["slurm-7.out"], "job.sh", "generic-slurm")
+    assert case.notes == ("the script writes to a.log too, not read: --log FILE",) and len(case.logs) == 1
+    assert by_files(["slurm-7.out", "a.log"], "job.sh", "generic-slurm").notes == ()
+    for rank in "01":
+        (tmp_path / "L/r/attempt_0" / rank).mkdir(parents=True)
+        (tmp_path / "L/r/attempt_0" / rank / "stderr.log").write_text("x\n")
+    notes = by_files(["slurm-7.out", "a.log"], "job.sh", "generic-slurm").notes
+    assert notes == ("the script writes to 2 files in L/r/attempt_0 too, not read: --log L/r/attempt_0",)
+
+
 def test_of_a_folder_the_logs_in_it_are_read(tmp_path: Path) -> None:
     """Those of torchrun's newest run; no data, no hidden folder, nothing behind a link, nothing that is no file."""
     read = ["train.log", "slurm-7.out", "job.e7", "rank_3", "x/stderr", "log_0.txt",

@@ -13,8 +13,10 @@ from maple_submit_filter.job_records import STATES
 
 from ...cli.asked import site_of, source_of, submission
 from ...cli.complaint import Complaint
+from ...models.masking import masked
 from ..values import Case, Ended, LogFile
 from .folders import logs_in
+from .unread import left_unread
 
 _RANK = re.compile(r"(?:rank|proc|task|worker)[._-]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _TORCHRUN = re.compile(r"attempt_\d+/(\d{1,6})/(?:stdout\.log|stderr\.log|error\.json)\Z")
@@ -53,6 +55,7 @@ def by_files(
         name="" if script is None else "stdin" if script == "-" else os.path.basename(script),
         logs=tuple(found),
         missing=tuple(wrong),
+        notes=tuple(masked(line) for line in left_unread(asked, site, found)) if asked is not None else (),
     )
 
 
