@@ -24,6 +24,9 @@ SAID = {
     "job.sh: Zeile 5:  4711 Getötet      python train.py": "job.sh: line 5:  4711 Killed      python train.py",
     "j: Zeile 5:  47 Speicherzugriffsfehler  (Speicherabzug geschrieben) py":
         "j: line 5:  47 Segmentation fault  (core dumped) py",
+    "job.sh: 第 9 行：torchrun: 未找到命令": "job.sh: line 9: torchrun: command not found",
+    "job.sh: 行 9: /data: 设备上没有空间": "job.sh: line 9: /data: No space left on device",
+    "/data/x: Permission non accord?e": "/data/x: Permission denied",
     "OSError: [Errno 28] No queda espacio en el dispositivo: '/x'": "OSError: [Errno 28] No space left on device: '/x'",
     "job.sh: l\ufffdnea 8: x: Auf dem Ger\ufffdt ist kein Speicherplatz mehr verf\ufffdgbar":
         "job.sh: line 8: x: No space left on device",

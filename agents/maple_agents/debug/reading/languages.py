@@ -7,18 +7,20 @@ from collections.abc import Callable, Iterable
 from functools import cache
 
 from .literals import Found, automaton
-from .sentences import ABORTED, KILLED, english_of, unread
+from .sentences import ABORTED, KILLED, english_of, forms
 
-# as bash names a line of a script; the number stands before the word in Japanese
+# as bash names a line of a script; the number stands before the word in Japanese, or within it
 _LINES = ("Zeile", "ligne", "línea", "riga", "linha", "regel", "行")
-_LINE = re.compile(r"\s?[:,] (?:(?:Zeile|ligne|l.nea|riga|linha|regel) (\d+)\s?|(\d+) 行): ")
+_LINE = re.compile(
+    r"\s?[:,：] ?(?:(?:Zeile|ligne|l.nea|riga|linha|regel) (\d+)\s?: |(\d+) 行: |行 (\d+): |第 (\d+) 行[:：] ?)"
+)
 
 
 def english(text: str) -> str:
     """Return *text* with what the C library and bash say in another language in English, and all else as it is."""
     if not _screen()(text.encode("utf-8", "surrogatepass")):
         return text
-    text = _LINE.sub(lambda found: ": line %s: " % (found[1] or found[2]), text)
+    text = _LINE.sub(lambda found: ": line %s: " % next(filter(None, found.groups())), text)
     text = _died().sub(lambda found: found["before"] + str(found.lastgroup), text)
     return _said().sub(lambda found: (": " if found["gap"] else "") + english_of()[found["said"]], text)
 
@@ -39,12 +41,12 @@ def _died() -> re.Pattern[str]:
 @cache
 def _said() -> re.Pattern[str]:
     said = _any(english_of())
-    return re.compile(rf"(?P<gap>\s: |(?<!:) (?=ist nicht gesetzt))?(?P<said>{said})(?:\.(?=\s*$))?(?![\w-])")
+    return re.compile(rf"(?P<gap>\s: |：|(?<!:) (?=ist nicht gesetzt))?(?P<said>{said})(?:\.(?=\s*$))?(?![\w-])")
 
 
 def _forms(words: Iterable[str]) -> set[str]:
-    """Return *words*, and each as it is read where it stands in Latin-1."""
-    return {form for one in words for form in (one, unread(one)) if form.strip("\ufffd")}
+    """Return *words*, and each as it is read where its letters could not be."""
+    return {form for one in words for form in forms(one)}
 
 
 def _any(words: Iterable[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from .limits import USUAL
 from .screening import Screened
 
 _PROGRESS = Screened(
@@ -63,8 +64,8 @@ def bar(text: str) -> str:
 
 
 def drawn(line: bytes) -> int:
-    """Return how often a bar on *line* moved on, each time drawn over what it was before."""
-    return max(0, len(set(_BAR_DRAWN.findall(line))) - 1) if b"\r" in line else 0
+    """Return how often a bar on *line* moved on, each time drawn over what it was before; its last drawings tell."""
+    return max(0, len(set(_BAR_DRAWN.findall(line[-USUAL.raw :]))) - 1) if b"\r" in line else 0
 
 
 def is_progress(words: str) -> bool:

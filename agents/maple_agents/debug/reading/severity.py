@@ -12,7 +12,7 @@ _FATAL = Screened(
     r"|\bIllegal instruction\b|oom[-_ ]?kill"
     r"|[Oo]ut [Oo]f [Mm]emory:? [Kk]ill|OUT_OF_MEMORY|Floating point exception|terminate called|Fatal Python error"
     r"|\*\*\* (?:JOB|STEP) \S+ |\bCANCELLED (?:AT|DUE)|DUE TO TIME LIMIT|[Ee]xited with (?:exit )?code -?[1-9]"
-    r"|\b(?:exit|return) ?code:? -?[1-9]|exitcode *: -?[1-9]|MPI_A(?:bort|BORT)"
+    r"|\b(?:exit code|exitcode|return code|returncode):? -?[1-9]|exitcode *: -?[1-9]|MPI_A(?:bort|BORT)"
     r"|\*\*\* Process received signal|job killed"
     r"|[Ff]orc(?:e|ing) (?:job )?[Tt]erminat|: Terminated\b|^Terminated\b|: Hangup\b|kernel panic|\bFATAL\b|NODE_?FAIL"
     r"|BAD TERMINATION|EXITING: aborting|ChildFailedError|received signal \d+|\b(?:died|exited) (?:with|from|on) signal"

@@ -28,7 +28,8 @@ def numbered(line: bytes) -> int | None:
 
 def speaker(data: bytes, lines: Sequence[bytes]) -> Speaker | None:
     """Return what reads the labels of a block, None where its lines bear none of these two."""
-    if data.startswith(b"[rank") or b"\n[" in data and b"\n[rank" in data:  # the shorter one is found sooner
+    labelled = b"[" in data and b"[rank" in data  # mostly no, and the shorter one is found sooner
+    if labelled and (data.startswith(b"[rank") or b"\n[rank" in data):
         return bracketed
     some = lines[:: max(1, len(lines) // 8)]
     return numbered if some and 2 * sum(numbered(one) is not None for one in some) >= len(some) else None
