@@ -23,7 +23,13 @@ if TYPE_CHECKING:
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.argument("job", metavar="[JOBID]", required=False)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
-@click.option("--log", "logs", multiple=True, metavar="FILE", help="Read this log; may be said several times.")
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="FILE",
+    help="Read this log, or the logs in this folder; may be said several times.",
+)
 @click.option("--script", metavar="FILE", help="The batch script that was submitted.")
 @click.option("--site", "site_id", metavar="ID", help="The site it ran on, if not this one.")
 @click.option("--state", type=click.Choice(STATES), help="How it ended, where no scheduler can be asked.")

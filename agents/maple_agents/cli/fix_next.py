@@ -17,10 +17,12 @@ _LOUD = (
 
 
 def steps(diagnosis: Diagnosis) -> Iterator[str]:
-    """Yield what to do next, the cheapest first; nothing where the cause is known."""
-    if diagnosis.causes[0].cause != "unknown":
+    """Yield what to do next, the cheapest first; nothing where the cause is known or all is well."""
+    case, cause = diagnosis.case, diagnosis.causes[0].cause
+    if cause == "none" and case.ended.state == "unknown":
+        yield "how it ended is not known here; where it failed all the same, say so: --state failed --exit-code N"
+    if cause != "unknown":
         return
-    case = diagnosis.case
     call = "maple-fix %s" % case.ended.id if case.ended.id else "maple-fix"
     if case.ended.state in GOING_ON:
         yield from _waiting(case, call)

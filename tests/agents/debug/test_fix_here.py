@@ -90,6 +90,12 @@ def test_where_the_cause_is_known_there_is_no_other_way() -> None:
     assert list(steps(diagnosis("gpu_oom"))) == list(steps(diagnosis("none"))) == []
 
 
+def test_a_log_without_complaints_proves_no_good_end() -> None:
+    """Where no scheduler tells how it ended, the user may know better."""
+    (one,) = steps(diagnosis("none", ended=Ended()))
+    assert "how it ended is not known" in one and "--state failed" in one
+
+
 def test_what_to_do_where_it_is_not() -> None:
     """The files first, then more words, then people, who get a page without secrets."""
     log = LogFile("/x/slurm-7.out", "both")
