@@ -91,7 +91,7 @@ def fix(
     The JSON has a version, and its shape is told by --json-schema: within a version keys and names of classes may come,
     none goes or changes its meaning. What is printed for people may change. Secrets are masked in both.
 
-    With --json standard output holds one document, or nothing and standard error one line.
+    With --json standard output holds one whole document or nothing; what is wrong is one line on standard error.
 
     Exit code: 0 the cause is known, or the job succeeded; 1 it is not known; 2 usage, or nothing can be read; 130
     interrupted.
