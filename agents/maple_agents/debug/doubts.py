@@ -21,9 +21,8 @@ from .values import Digest, Event, Severity
 STATES = {"time_limit": "timeout", "cancelled_by_user": "cancelled", "preempted_or_requeued": "preempted"}
 NEAR = 12  # lines between two sentences of one telling
 # Whose line it is: a source file of a library, else the program before the first colon.
-_SPEAKER = re.compile(
-    r"(?P<file>[\w-]+\.(?:cc?|cpp|cu|cxx|hpp|h|py)):\d+|^(?:\S+: )??(?P<program>[\w./-]+): (?:error|fatal)", re.I
-)
+_FILE = re.compile(r"([\w-]+\.(?:cc?|cpp|cu|cxx|hpp|h|py)):\d+", re.I)
+_PROGRAM = re.compile(r"^(?:\S+: )??([\w./-]+): (?:error|fatal)", re.I)
 # Words that only announce what comes: a heading, the frame of a traceback, the step of a build that failed.
 _HEADING = re.compile(r"(?::|\.\.\.|…)\s*$|Traceback \(most recent call last\)|^\W*FAILED: \S+\s*$")
 
@@ -83,5 +82,6 @@ def _kin(event: Event, claimed: Event) -> bool:
 
 
 def _speaker(text: str) -> str:
-    found = _SPEAKER.search(bare(text))
-    return found["file"] or found["program"] if found else ""
+    """Return the source file that a line names, also in what stands before the words, else the program."""
+    file, program = _FILE.search(text), _PROGRAM.search(bare(text))
+    return file[1] if file else program[1] if program else ""

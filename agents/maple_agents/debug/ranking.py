@@ -110,6 +110,7 @@ def _allowed(entry: Entry, facts: Mapping[str, Fact]) -> bool:
 def _of_event(event: Event) -> dict[str, Fact]:
     return {
         "event.frame": event.frame[0] if event.frame else None,
+        "event.innermost": event.innermost[0] if event.innermost else None,
         "event.behind": event.behind,
         "event.count": event.count,
         "event.ranks": len(event.ranks),
@@ -158,7 +159,7 @@ def _said_better(one: Ranked, other: Ranked, known: Mapping[str, Entry]) -> bool
 
 
 def _by_kind(entry: Entry) -> bool:
-    return bool(entry.exception) and entry.weight != "strong"
+    return bool(entry.exception or entry.frame) and entry.weight != "strong"
 
 
 def _explains(other: Ranked, one: Ranked, known: Mapping[str, Entry]) -> bool:

@@ -47,6 +47,7 @@ NAMES = {
     "script.text": "the whole script, for ~patterns",
     "script.endings": "dos where lines end with carriage returns",
     "event.frame": "the file of the innermost frame of the user's own code",
+    "event.innermost": "the file of the innermost frame, whoever's it is",
     "event.behind": "ordinary lines of the same file after the event",
     "event.count": "how often it was said",
     "event.ranks": "by how many ranks it was said",
