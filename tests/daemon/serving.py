@@ -82,7 +82,7 @@ class Daemon:
         """End it, and return its exit status."""
         assert self.process is not None
         self.process.send_signal(number)
-        return self.process.wait(20)
+        return self.process.wait(60)
 
     @property
     def said(self) -> str:
