@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from .tracebacks import FRAME, HEADER
-from .units import Line
+from .voices import Line
 
 NEXT = 40  # lines behind a header in which a frame of it stands
 LONGEST = 200  # letters of a prefix

@@ -13,7 +13,7 @@ from .runs import run_of
 from .streams import Story
 from .templates import shape, template
 from .tracebacks import own
-from .units import Line, Unit
+from .voices import Line, Unit
 
 Key = tuple[str, str, tuple[str, int] | None]
 Order = tuple[bool, float, int, int]  # whether only an error file says it, time, file, line

@@ -10,7 +10,7 @@ from itertools import islice
 from .progress import is_progress
 from .screening import Screened
 from .templates import template
-from .units import Line
+from .voices import Line
 
 FIRST = 10  # lines by whose like a new run begins
 _OVER = Screened(

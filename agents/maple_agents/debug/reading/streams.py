@@ -23,7 +23,8 @@ from .progress import bar, ended_well, is_progress
 from .runs import starts
 from .selecting import Chosen, Kept, More, gaps
 from .severity import by_words
-from .units import ASIDE, Assembler, Line, Unit
+from .units import Assembler
+from .voices import ASIDE, Line, Unit
 
 HEAD, TAIL = 20, 40
 NOT_UNDERSTOOD = "could not be understood, which is a mistake of Maple's"

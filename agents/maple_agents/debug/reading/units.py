@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
-from dataclasses import dataclass, field
 
 from ..values import Severity
 from . import tracebacks
+from .boxes import Boxes
 from .clocks import Clock
 from .literals import Sort
-from .prefixes import Prefix, node_said, rank_said
+from .prefixes import rank_said
 from .progress import is_progress
 from .severity import severity
 from .tracebacks import Traceback
+from .voices import ASIDE, AT_MOST, Line, Unit, Voice
 
 _GOES_ON = re.compile(
     r"\s+\S|frame #\d|#\d+ |Stacktrace:|Caused by:|Exception raised from|C\+\+ CapturedTraceback|Suppressed:"
@@ -22,60 +23,8 @@ _GOES_ON = re.compile(
 )
 _OF_CPP = re.compile(r"frame #\d|Exception raised from|C\+\+ CapturedTraceback")
 _TELLS = re.compile(r"^\s*what\(\): |^Signal: |^\S+: error: ")
-_RULER = re.compile(r"\s*([-=*#~_!])\1{19,}\s*$")
-_FIELD = re.compile(r"\s+(time|host|rank|exitcode|error_file|traceback)\s*: (.*)$")
 _FAULT = re.compile(r'\s+File "(?P<file>[^"]*)", line (?P<line>\d+) in ')
-AT_MOST, PLAIN, LOOSE, FAR, OPEN = 400, 30, 4, 400, 64
-ASIDE = "Exception in thread "
-
-
-@dataclass(slots=True)
-class Line:
-    """A line with what its prefix tells. *words*: from where they begin."""
-
-    number: int
-    text: str
-    words: str
-    told: Prefix
-    sort: Sort | None
-    key: int = 0
-
-
-@dataclass
-class Unit:
-    """Lines of one event. *telling*: which of them tells it."""
-
-    lines: list[Line]
-    severity: Severity
-    telling: int = 0
-    traceback: Traceback | None = None
-    chained: int = 0
-    rank: int | None = None
-    node: str = ""
-    at: tuple[float, bool] | None = None
-    loose: int = 0
-    frames: list[tuple[str, int]] = field(default_factory=list)
-    aside: bool = False  # of a thread beside the main one: a program goes on, and ends well, without it
-
-    @property
-    def told(self) -> Line:
-        return self.lines[self.telling]
-
-
-@dataclass
-class Voice:
-    """One process's lines, as far as they can be told from others'."""
-
-    open: list[Unit] = field(default_factory=list)
-    current: Unit | None = None
-    last: Unit | None = None  # the last traceback that ended
-    chains: bool = False
-    connector: Line | None = None
-    seen: int = 0
-    before: Line | None = None
-    box: list[Line] | None = None
-    ruler: str = ""
-    fields: dict[str, str] = field(default_factory=dict)
+PLAIN, LOOSE, FAR, OPEN = 30, 4, 400, 64
 
 
 class Assembler:
@@ -84,7 +33,7 @@ class Assembler:
     def __init__(self, clock: Clock) -> None:
         self.units: list[Unit] = []
         self._voices: dict[tuple[int | None, int | None, str], Voice] = {}
-        self._clock = clock
+        self._boxes = Boxes(self.units, clock)
         self._latest: Unit | None = None
 
     def read(self, lines: Iterable[Line]) -> list[Unit]:
@@ -103,7 +52,9 @@ class Assembler:
             line.told.voice != (None, None, "") and line.number - voice.seen < FAR
         )
         if not (
-            self._in_traceback(voice, line, next_to) or self._in_box(voice, line) or self._more(voice, line, next_to)
+            self._in_traceback(voice, line, next_to)
+            or self._boxes.takes(voice, line)
+            or self._more(voice, line, next_to)
         ):
             self._plain(voice, line)
         voice.seen, voice.before = line.number, line
@@ -124,7 +75,7 @@ class Assembler:
         if "Traceback (most" in words and (header := tracebacks.HEADER.match(words)):
             if voice.box is not None:
                 voice.box.append(line)
-                self._field(voice, line)
+                self._boxes.field(voice, line)
             self._open(voice, line, bool(header["group"]))
             return True
         if voice.open and self._taken(voice, line, words, next_to):
@@ -145,7 +96,7 @@ class Assembler:
         if group:
             unit.chained = 1  # what stands in the group came before it
         if voice.box is not None:
-            self._place(unit, voice.fields)
+            self._boxes.place(unit, voice.fields)
         voice.chains, voice.connector, voice.current = False, None, None
         voice.open.append(unit)
 
@@ -153,7 +104,7 @@ class Assembler:
         """A traceback is an error, unless its own lines say that it is less."""
         if line.told.level:
             return min(Severity.ERROR, max(Severity.WARNING, severity("", line.told.level)))
-        return Severity.WARNING if _ignored(voice) else Severity.ERROR
+        return Severity.WARNING if voice.ignored else Severity.ERROR
 
     def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
         """Give *line* to the open traceback that it goes on with: one that wants it, the last touched, the oldest."""
@@ -176,91 +127,6 @@ class Assembler:
                     self.units.append(unit)
                 return True
         return False
-
-    def _in_box(self, voice: Voice, line: Line) -> bool:
-        """Lines between two rulers belong together, once one of them sounds bad."""
-        ruler = _RULER.match(line.words)
-        if ruler is None:
-            if voice.box is None or len(voice.box) >= 60 or line.told.moment or is_progress(line.words):
-                voice.box, voice.fields = None, {}
-                return False
-            voice.box.append(line)
-            self._field(voice, line)
-            return self._boxed(voice, line)
-        after = voice.current
-        if voice.box is not None and ruler[1] == voice.ruler:
-            voice.box, voice.fields = None, {}
-            if after is not None and after.loose < 0:
-                after.lines.append(line)
-                voice.current = None
-        elif voice.box is None:
-            voice.box, voice.ruler, voice.fields = [line], ruler[1], {}
-            if after is not None and after.traceback is not None and line.number - after.lines[-1].number <= 2:
-                after.lines.append(line)
-                after.loose = -1
-        elif after is not None and after.loose < 0:
-            after.lines.append(line)
-        return True
-
-    def _boxed(self, voice: Voice, line: Line) -> bool:
-        unit = voice.current
-        if unit is not None and unit.loose < 0:
-            if len(unit.lines) < AT_MOST:
-                unit.lines.append(line)
-                if unit.traceback is None:
-                    unit.rank = rank_said(line.words) if unit.rank is None else unit.rank
-                    unit.node = unit.node or node_said(line.words)
-                    self._worse(unit, line)
-            return True
-        if line.sort is None:
-            return True
-        heard = severity(line.words, line.told.level)
-        if heard < Severity.ERROR and line.sort != Sort.ANCHOR:  # words of a signature may sound harmless
-            return True
-        assert voice.box is not None
-        unit = Unit(list(voice.box), heard, telling=len(voice.box) - 1, loose=-1)
-        self.units.append(unit)
-        voice.current = unit
-        return True
-
-    def _worse(self, unit: Unit, line: Line) -> None:
-        """Of a box the first line that sounds bad tells it, and only where none does the one that is known."""
-        if unit.severity < Severity.ERROR and line.sort is not None:
-            heard = severity(line.words, line.told.level)
-            if heard >= Severity.ERROR:
-                unit.severity, unit.telling = heard, len(unit.lines) - 1
-
-    def _field(self, voice: Voice, line: Line) -> None:
-        """Read torchrun's list of failures: when the traceback's line is there, the failure is whole."""
-        found = _FIELD.match(line.words)
-        if found is None:
-            return
-        if found[1] == "time":
-            voice.fields = {}
-        voice.fields[found[1]] = found[2]
-        if found[1] == "traceback" and "exitcode" in voice.fields:
-            self._failure(voice)
-
-    def _failure(self, voice: Voice) -> None:
-        assert voice.box is not None
-        begun = max((at for at, line in enumerate(voice.box) if line.words.lstrip().startswith("time")), default=0)
-        lines = voice.box[begun:]
-        signal = "Signal " in voice.fields["traceback"]
-        telling = [
-            at for at, line in enumerate(lines) if line.words.lstrip().startswith("traceback" if signal else "exitcode")
-        ]
-        unit = Unit(lines, Severity.FATAL, telling=telling[0] if telling else 0)
-        self._place(unit, voice.fields)
-        if unit.at and any(line.words.startswith("Root Cause (first") for line in voice.box[:begun][-2:]):
-            unit.at = (unit.at[0] - 0.001, unit.at[1])  # the launcher saw it first
-        self.units.append(unit)
-
-    def _place(self, unit: Unit, fields: dict[str, str]) -> None:
-        rank = re.match(r"\d+", fields.get("rank", ""))
-        unit.rank = int(rank[0]) if rank else None
-        unit.node = fields.get("host", "").strip()
-        moment = self._clock.said("time: " + fields.get("time", ""))
-        unit.at = (moment.at + 0.999, moment.dated) if moment else None  # told in whole seconds
 
     def _more(self, voice: Voice, line: Line, next_to: bool) -> bool:
         """Add a line to the unit that it goes on with."""
@@ -321,13 +187,8 @@ class Assembler:
             return
         if line.sort is not None and line.sort != Sort.FRAME:
             heard = severity(line.words, line.told.level)
-            heard = min(heard, Severity.WARNING) if _ignored(voice) else heard
+            heard = min(heard, Severity.WARNING) if voice.ignored else heard
             if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
                 unit = Unit([line], heard, rank=rank_said(line.words) if line.told.rank is None else None)
                 self.units.append(unit)
                 voice.current = self._latest = unit
-
-
-def _ignored(voice: Voice) -> bool:
-    """Return whether what comes next was raised where Python goes on: in a finalizer."""
-    return voice.before is not None and voice.before.words.startswith("Exception ignored in")
