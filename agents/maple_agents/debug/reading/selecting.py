@@ -8,65 +8,20 @@ are not alike is worn: it tells nothing any more in this file, but for its ends 
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 from .limits import Limits
 from .literals import Found, Search, Sort
 from .progress import drawn
+from .rows import Kept, More, Rows, fingerprint, rows
 from .speaking import Speaker, last_rows, numbered, ranks, speaker
+from .wearing import Hit, Wearing
 
 THICK = 200  # hits in a block
-DIGITS = b"0123456789"
-LIGHT = DIGITS + b"abcdef -.\r"  # weigh nothing in a fingerprint: numbers, hashes, what stands around them
 SAMPLES = 4  # lines of a block by which the unseen ones are judged
 LATE = 1000  # lines kept of what comes after a file's share is used up
-OFTEN = 20_000  # lines with one short anchor
 KNOWN = 200_000  # fingerprints remembered
 AFTER = {Sort.WORD: 3, Sort.FRAME: 3, Sort.OPENS: 6, Sort.ANCHOR: 3}
-WORN = {Sort.WORD: 800, Sort.ANCHOR: 2000, Sort.FRAME: 8000, Sort.OPENS: 8000}  # different lines with one literal
-Hit = tuple[Sort, int]  # of a literal: its sort and its number
-
-
-class Kept(NamedTuple):
-    """A line to look at. *sort*: why, None for a neighbour; *key*: equal for lines that differ by numbers alone;
-    *drawn*: how often a bar on it moved on.
-    """
-
-    number: int
-    raw: bytes
-    sort: Sort | None
-    key: int
-    drawn: int = 0
-
-
-@dataclass
-class More:
-    """Lines that say what a kept one says, and were only counted."""
-
-    count: int = 0
-    last: int = 0
-    ranks: set[int] = field(default_factory=set)
-
-
-@dataclass
-class Rows:
-    """The lines of a block as rows; the first of them is line *first* of the file."""
-
-    data: bytes
-    first: int
-    lines: list[bytes]
-
-    def __len__(self) -> int:
-        return len(self.lines)
-
-
-def rows(data: bytes, first: int) -> Rows:
-    lines = data.split(b"\n")
-    if not lines[-1]:
-        lines.pop()
-    return Rows(data, first, lines)
 
 
 @dataclass
@@ -80,18 +35,23 @@ class Chosen:
     samples: list[Kept] = field(default_factory=list)
     ranked: dict[int, int] = field(default_factory=dict)  # `[rank3]`: the last line of each
     numbered: dict[int, int] = field(default_factory=dict)  # `3: `, if that is a label here
-    worn: set[int] = field(default_factory=set)  # literals that stand on too many different lines
-    _now: Search | None = None
-    _often: dict[int, int] = field(default_factory=dict)
-    _different: dict[int, int] = field(default_factory=dict)
     _kept: dict[int, Kept] = field(default_factory=dict)
     _late: deque[Kept] = field(default_factory=lambda: deque(maxlen=LATE))
     _seen: dict[int, int] = field(default_factory=dict)
     _sorts: dict[int, Hit | None] = field(default_factory=dict)
     _bytes: int = 0
+    _wearing: Wearing = field(init=False)
     _speaker: Speaker | None = None
     _repeats: bool = False
     _recent: deque[tuple[Rows, dict[int, int]]] = field(default_factory=lambda: deque(maxlen=2))
+
+    def __post_init__(self) -> None:
+        self._wearing = Wearing(self.search)
+
+    @property
+    def worn(self) -> set[int]:
+        """The literals that stand on too many different lines."""
+        return self._wearing.worn
 
     def block(self, data: bytes, skipped: int = 0) -> None:
         """Look at the next block; *skipped* lines before it were not read."""
@@ -139,26 +99,26 @@ class Chosen:
                 break
             number = here.first + row
             line = here.lines[row]
-            self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), _key(line), drawn(line))
+            self._kept[number] = Kept(number, raw, self.search.sort(raw.lower()), fingerprint(line), drawn(line))
 
     def _searched(self, here: Rows) -> None:
         """Look at the rows in which a literal stands."""
-        found = (self._now or self.search)(here.data.lower())
+        found = self._wearing(here.data.lower())
         hits = self._hits(here, found)
         if len(hits) <= THICK:
             for row in sorted(hits):
                 self._near(here, row, hits)
             return
-        self._repeats = len(hits) > len(here) // 4 and len(set(map(_key, here.lines))) < len(here) // 8
+        self._repeats = len(hits) > len(here) // 4 and len(set(map(fingerprint, here.lines))) < len(here) // 8
         groups: dict[int, list[int]] = {}
         for row in sorted(hits):
-            groups.setdefault(_key(here.lines[row]), []).append(row)
+            groups.setdefault(fingerprint(here.lines[row]), []).append(row)
         self._groups(here, groups, {key: hits[members[0]] for key, members in groups.items()})
 
     def _hits(self, here: Rows, found: Found) -> dict[int, Hit]:
         """Return the strongest literal of each row that has one."""
         hits: dict[int, Hit] = {}
-        sorts = (self._now or self.search).sorts
+        sorts = self._wearing.sorts
         row = before = 0
         for literal, start, _ in found:
             row += here.data.count(b"\n", before, start)
@@ -169,7 +129,7 @@ class Chosen:
 
     def _repeated(self, here: Rows) -> bool:
         """Look at rows by their fingerprints alone. Return False, and do nothing, where most of them are new."""
-        prints = list(map(_key, here.lines))
+        prints = list(map(fingerprint, here.lines))
         distinct = set(prints)
         if len(self._sorts) >= KNOWN:
             self._sorts.clear()
@@ -177,7 +137,7 @@ class Chosen:
             self._repeats = False
             return False
         for key in distinct - self._sorts.keys():
-            self._sorts[key] = self._hit(here.lines[prints.index(key)])
+            self._sorts[key] = self._wearing.hit(here.lines[prints.index(key)])
         hits = {key: hit for key in distinct if (hit := self._sorts.get(key)) is not None}
         groups: dict[int, list[int]] = {}
         for row, key in enumerate(prints):
@@ -186,20 +146,13 @@ class Chosen:
         self._groups(here, groups, hits)
         return True
 
-    def _hit(self, line: bytes) -> Hit | None:
-        """Return the strongest literal of *line*."""
-        search = self._now or self.search
-        return max(((search.sorts[literal], literal) for literal, _, _ in search(line.lower())), default=None)
-
     def _groups(self, here: Rows, groups: dict[int, list[int]], hits: dict[int, Hit]) -> None:
         """Keep some rows of each fingerprint, and count the others."""
         near: dict[int, Hit] = {}
         copies = self.limits.copies if len(self._kept) < self.limits.kept else 1
         for key, members in groups.items():
             left = max(0, copies - self._seen.get(key, 0))
-            if left and not self._seen.get(key):
-                self._wear(hits[key])
-            if hits[key][1] in self.worn or self._too_often(hits[key][1], len(members)):
+            if self._is_worn(hits[key], len(members), new=left > 0 and not self._seen.get(key)):
                 continue
             near.update(dict.fromkeys(members[:left], hits[key]))
             if left < len(members):
@@ -207,28 +160,16 @@ class Chosen:
         for row in sorted(near):
             self._near(here, row, near)
 
-    def _wear(self, hit: Hit) -> None:
-        """Search no more for a literal that stands on too many lines that are not alike; samples must do."""
-        sort, literal = hit
-        self._different[literal] = self._different.get(literal, 0) + 1
-        if self._different[literal] == WORN[sort] // (4 if self.search.is_short(literal) else 1):
-            self._search_without(literal)
-
-    def _too_often(self, literal: int, count: int) -> bool:
-        """Return whether a short anchor stands on so many lines that it is but a word of every day, as "loss"."""
-        if not self.search.is_short(literal):
-            return False
-        self._often[literal] = self._often.get(literal, 0) + count
-        if self._often[literal] < OFTEN:
-            return False
-        self._search_without(literal)
-        return True
-
-    def _search_without(self, literal: int) -> None:
-        self.worn |= self.search.inside(literal)
-        self._now = self.search.without(self.worn)
-        self._sorts.clear()
-        self._repeats = False
+    def _is_worn(self, hit: Hit, count: int, new: bool) -> bool:
+        """Return whether to pass over *count* lines alike with this literal; what was known of it is then forgotten."""
+        before = len(self.worn)
+        if new:
+            self._wearing.wears(hit)
+        worn = hit[1] in self.worn or self._wearing.is_everyday(hit[1], count)
+        if len(self.worn) > before:
+            self._sorts.clear()
+            self._repeats = False
+        return worn
 
     def _near(self, here: Rows, row: int, hits: dict[int, Hit]) -> None:
         """Keep a hit, the line before it and some behind."""
@@ -246,7 +187,7 @@ class Chosen:
         if known is not None and (sort is None or known.sort is not None):
             return
         raw = self._cut(here.lines[row])
-        key = _key(here.lines[row])
+        key = fingerprint(here.lines[row])
         seen = self._seen.get(key, 0)
         if seen >= self.limits.copies:
             if sort is not None:
@@ -290,16 +231,3 @@ class Chosen:
             raw = raw.rstrip(b"\r")
             raw = raw[raw.rfind(b"\r") + 1 :][: self.limits.raw + 1]
         return raw
-
-
-def _key(line: bytes) -> int:
-    """Return a number that is equal for lines that differ by numbers alone."""
-    return hash(line.translate(None, LIGHT))
-
-
-def gaps(lines: list[Kept]) -> Iterator[tuple[Kept, int]]:
-    """Yield each line with how many lines between it and the one before were not kept."""
-    before = 0
-    for line in lines:
-        yield line, line.number - before - 1
-        before = line.number

@@ -20,8 +20,9 @@ from .literals import Search
 from .opening import opened
 from .prefixes import Labels, Prefix, labels, node_said, prefix
 from .progress import bar, ended_well, is_progress
+from .rows import Kept, More, gaps
 from .runs import starts
-from .selecting import Chosen, Kept, More, gaps
+from .selecting import Chosen
 from .severity import by_words
 from .units import Assembler
 from .voices import ASIDE, Line, Unit
