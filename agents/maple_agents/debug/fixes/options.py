@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from maple_submit_filter import fixes
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
-from maple_submit_filter.launch import Link
+from maple_submit_filter.launch import Link, Option
 
 from .concerned import concerned
 from .given import Given, fix
@@ -16,6 +16,7 @@ from .words import PlainWord, plain_words
 _OPTION = re.compile(r"[a-z][a-z-]*\Z")
 _VALUE = re.compile(r"[A-Za-z0-9_.,:/=-]*\Z")
 _CONTAINERS = ("apptainer", "singularity")  # the same program by two names
+_NOTHING = (b"none", b"no", b"off", b"v", b"verbose", b"q", b"quiet")
 _VERBS = ("exec", "run", "shell")
 _BY_VENDOR = {"amd": "rocm"}  # what --nv is on GPUs of another maker
 
@@ -79,13 +80,18 @@ def _verbs(words: list[PlainWord]) -> Iterator[PlainWord]:
 
 @fix("drop-option")
 def drop_option(given: Given) -> Fix | None:
-    """Leave out *launcher*'s *option*."""
+    """Leave out *launcher*'s *option*, where its value asks for anything at all."""
     name, launcher = given.word("option"), given.word("launcher")
     edits: list[Edit] = []
     for link in _links(given, launcher):
-        for option in (one for one in link.options if one.name == name):
+        for option in (one for one in link.options if one.name == name and not _asks_nothing(one)):
             edits += fixes.drop(given.job.source, option, "drop-option") or []
     return Fix(tuple(edits), Safety.ASK, "%s without --%s" % (launcher, name)) if edits else None
+
+
+def _asks_nothing(option: Option) -> bool:
+    """Return whether an option keeps the launcher from doing something, or has it tell more: that is no cause."""
+    return option.value is not None and option.value.raw.lower() in _NOTHING
 
 
 def _links(given: Given, launcher: str) -> list[Link]:
