@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import sys
 import time
+from typing import List, Optional
 
 import click
 from maple_submit_filter.report import printable
 
 from .complaint import Complaint
 
+_taken: List[str] = []  # by this call: the line that it ends with need not tell of that job again
 FILES = "or name files: maple-fix --log FILE --script FILE --site ID"
 
 
@@ -31,7 +33,13 @@ def last_failed(acts: bool) -> str:
     if acts:
         raise Complaint("name the job that is meant", "the last of yours that failed is %s" % said)
     click.echo(printable("maple: %s, is the last of yours that failed" % said), err=True)
+    _taken.append(found.job)
     return found.job
+
+
+def taken() -> Optional[str]:
+    """Return the job that this call took by itself, None for none."""
+    return _taken[-1] if _taken else None
 
 
 def _is_seen() -> bool:
@@ -43,6 +51,8 @@ def _when(ended: float | None, now: float) -> str:
     if ended is None or not 0 < ended <= now + 60:
         return ""
     minutes = max(0, int(now - ended) // 60)
+    if minutes < 1:
+        return " just now"
     if minutes < 120:
         return " %d minute%s ago" % (minutes, "" if minutes == 1 else "s")
     local = time.localtime(ended)

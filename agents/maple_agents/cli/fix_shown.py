@@ -17,7 +17,7 @@ from .fix_told import difference
 
 FEW = 3  # lines of the cascade
 ROWS = 4  # of the screen, for a line of evidence
-SURE = 0.9  # confidence from which no other cause is shown
+SURE = 0.8  # confidence from which no other cause is shown
 UNSURE = ("none", "unknown")
 SAID = ("", "None", "NonZeroExitCode")  # reasons that say no more than state and exit code
 

@@ -43,9 +43,15 @@ def _looked_at(words: list[str]) -> Optional[str]:
     if words[:1] not in (["fix"], ["show"]):
         return None
     pairs = zip(words, words[1:])
-    return next(
-        (word for before, word in pairs if word[:1].isdigit() and before not in ("--exit-code", "--rounds")), None
-    )
+    named = (word for before, word in pairs if word[:1].isdigit() and before not in ("--exit-code", "--rounds"))
+    return next(named, None) or _taken()
+
+
+def _taken() -> Optional[str]:
+    """Return the job that `maple-fix` took where none was named."""
+    from .fix_last import taken
+
+    return taken()
 
 
 def _cause(job: str) -> str:

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.cli import fix_applied, fix_last, fix_shown, fix_stopped
+from maple_agents.cli import fix_applied, fix_last, fix_shown, fix_stopped, news
 from maple_agents.cli.complaint import Complaint
 from maple_agents.cli.fix import fix as command
 from maple_agents.cli.fix_applied import Applied, applied
@@ -257,7 +257,7 @@ NOW = 1_780_000_000.0
 
 @pytest.mark.parametrize(
     ("ago", "said"),
-    [(30, " 0 minutes ago"), (70, " 1 minute ago"), (3600, " 60 minutes ago"), (None, ""), (-900, ""), (NOW + 5, "")],
+    [(30, " just now"), (70, " 1 minute ago"), (3600, " 60 minutes ago"), (None, ""), (-900, ""), (NOW + 5, "")],
 )
 def test_when_the_last_one_failed(ago: float | None, said: str) -> None:
     """A time that cannot be is not told."""
@@ -273,6 +273,19 @@ def test_without_a_job_the_last_that_failed_is_taken(
     assert capsys.readouterr().err == "maple: job 4711 (tra\\x1bin), timeout, is the last of yours that failed\n"
     with pytest.raises(Complaint, match="name the job that is meant; .* job 4711"):
         fix_last.last_failed(acts=True)
+
+
+def test_the_line_of_news_does_not_tell_of_it_again(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The user has just read why that one failed; a job that is named on the line counts before it."""
+    monkeypatch.setattr(fix_last, "_taken", [])
+    assert news._looked_at(["fix"]) is None
+    monkeypatch.setattr(last, "last_failed", lambda: last.Last("4711", "", "failed", None))
+    fix_last.last_failed(acts=False)
+    assert (news._looked_at(["fix"]), news._looked_at(["fix", "12"]), news._looked_at(["check"])) == (
+        "4711",
+        "12",
+        None,
+    )
 
 
 def test_without_a_job_that_failed_it_is_one_line(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
