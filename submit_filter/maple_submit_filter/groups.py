@@ -7,6 +7,7 @@ from typing import Dict, Hashable, List, NamedTuple, Optional, Sequence, Tuple
 from .breaches import agent_breaches
 from .launch import Breach, Group, Process
 from .meetings import agent_of, is_local, meeting_id, per_node, raw_of, same
+from .no_script import flaws
 from .scene import Scene, Start, StepShape
 
 
@@ -22,6 +23,9 @@ def of_agents(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene,
     parts = _partition(starts)
     sampled = shape is not None and shape.sampled
     groups = tuple(_agent_group(part, sampled, shape, scene) for part in parts)
+    flawed = flaws(starts)
+    if flawed:
+        return Verdict(groups, flawed)
     return Verdict(groups, tuple(agent_breaches(starts, parts, shape, scene)) if sure else ())
 
 

@@ -9,6 +9,7 @@ from .devices import seen
 from .groups import Verdict
 from .launch import Breach, Group, Process
 from .meetings import is_local, per_node, same
+from .no_script import flaws
 from .outputs import NODE_LIST, node_of
 from .scene import Scene, Start, StepShape
 from .site import NodeKind
@@ -39,7 +40,9 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         _agreed([one.port for one in processes]),
         complete,
     )
-    breaches = tuple(_program_breaches(starts, shape, scene)) if sure and complete else ()
+    breaches = flaws(starts)
+    if not breaches and sure and complete:
+        breaches = tuple(_program_breaches(starts, shape, scene))
     breaches += _beyond_gpus(starts, scene) if sure and not breaches else ()
     return Verdict((group,), breaches)
 

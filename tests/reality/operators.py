@@ -317,6 +317,28 @@ def python_for_the_launcher(script: bytes, chance: random.Random) -> Optional[by
     return _put(script, found.end(), found.end(), word) if found else None
 
 
+@breaking
+def a_blank_behind_the_backslash(script: bytes, chance: random.Random) -> Optional[bytes]:
+    found = list(re.finditer(rb"\\(?=\n[ \t]*-)", script))
+    at = chance.choice(found).end() if found else 0
+    return _put(script, at, at, chance.choice((b" ", b"\t", b"  "))) if found else None
+
+
+@breaking
+def a_comment_between_the_lines(script: bytes, chance: random.Random) -> Optional[bytes]:
+    """An option of the program that was switched off."""
+    found = list(re.finditer(rb"\\\n(?=[ \t]*-)", script))
+    at = chance.choice(found).end() if found else 0
+    return _put(script, at, at, chance.choice((b"    # --debug \\\n", b"# for later\n"))) if found else None
+
+
+@breaking
+def a_dash_of_a_web_page(script: bytes, chance: random.Random) -> Optional[bytes]:
+    found = [one for one in options(script, rb"--[a-z][\w-]+") if script[one.start() : one.start() + 2] == b"--"]
+    at = chance.choice(found).start() if found else 0
+    return _put(script, at, at + 2, chance.choice(("–", "—", "-–")).encode()) if found else None
+
+
 # ---- masters, ranks, devices
 
 

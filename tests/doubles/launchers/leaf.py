@@ -99,9 +99,10 @@ def lost(program):
     """Return whether a program is missing: one that no test wrote is taken for present, but not in the home directory.
 
     A job of PBS starts in its home, a command behind ssh as well, and the user's programs lie elsewhere. A script named
-    python is nobody's: torchrun and its like were told to start the interpreter (torch 2.13.0 and accelerate end so).
+    python is nobody's: torchrun and its like were told to start the interpreter (torch 2.13.0 and accelerate end so);
+    nor is one that begins with a long dash, which was to be an option.
     """
-    if re.fullmatch(r"python[0-9.]*", os.path.basename(program)):
+    if re.fullmatch(r"python[0-9.]*|-?[^ -~]-?[a-z].*", os.path.basename(program)):
         return not os.path.isfile(program)
     home = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "home")
     here = os.path.dirname(os.path.abspath(program))

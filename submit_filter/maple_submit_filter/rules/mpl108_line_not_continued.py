@@ -1,0 +1,33 @@
+"""Launch lines over several lines that end before they should."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..job import Job
+from ..launch import LaunchPlan
+from ..site import Site
+from . import rule
+from .continuation import cut_lines
+
+CODE = "MPL108"
+
+
+@rule(CODE, "the launch line ends before its options do")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A backslash continues a line only where it is the very last byte, and a comment cannot stand in between.
+
+    Wrong: srun torchrun --nnodes=2 \\ with a blank behind the backslash, and the other options in the next line
+    Wrong: srun python train.py \\, then # --debug \\, then --epochs 3
+    Right: nothing behind the backslash, and no comment between the lines
+    Why:   the shell starts the first half alone, and then looks for a command named --epochs. Where the first half
+           names no script, it cannot run, and is mended; else it asks, for the job has run without these options.
+    """
+    for cut in cut_lines(plan, job, CODE):
+        if not cut.step.maybe:
+            safe = any(breach.kind == "no-script" for breach in cut.step.breaches)
+            fix = Fix(cut.edits, Safety.SAFE if safe else Safety.ASK, "the line goes on")
+            says = "%s ends the launch line; the options behind it are no command"
+            yield Finding(CODE, says % cut.what, cut.at, True, fixes=(fix,))
