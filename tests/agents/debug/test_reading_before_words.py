@@ -25,6 +25,8 @@ BEFORE = [
     "(RayWorkerWrapper pid=24884) ERROR 07-25 07:05:40 worker_base.py:382] ", "(WorkerDict pid=7, ip=10.0.3.12) ",
     "Jun 01 10:00:00 n1 python[77]: ", "nid001: 2024-06-01 10:00:00 ", "2024-06-01T10:00:00+02:00 n1 python[77]: ",
     "ERROR 25/07/26 07:05:40 <worker_base> x.py#382 > ", "[default3]:[rank3]: ", "worker-3 | ", "@7 ~ ",
+    "06/01/2024 10:00:00 - ERROR - ", "2024-06-01 10:00:00.123 | ERROR    | __main__:main:12 - ", "[gpu001:3] ", "> ",
+    "[2024-06-01 10:00:00,123][train][ERROR] - ", "2024 Jun  1 10:00:00 n1 ", "6/1/2024, 10:00:00 AM ", "012: ",
 ]  # fmt: skip
 
 
@@ -46,6 +48,14 @@ def test_a_stamped_traceback_is_one_event(tmp_path: Path, before: str, chatter: 
     assert (event.exception, event.frame) == ("RuntimeError", ("/home/ana/train.py", 8))
     assert event.unit_at == tuple(range(event.unit_at[0], event.unit_at[0] + 10))
     assert event.text.startswith(before)
+
+
+def test_torn_lines_leave_the_other_rank_whole(tmp_path: Path) -> None:
+    """A rank whose line is torn by another one's header: the other's traceback is read all the same."""
+    one, two = stamped("[rank0]: ").splitlines(), stamped("[rank1]: ").splitlines()
+    torn = [*one[:8], one[8][:40] + two[0], one[8][40:], *two[1:]]
+    whole = [one for one in digest(tmp_path, "\n".join(torn)).events if one.exception]
+    assert [(event.rank, event.frame) for event in whole] == [(1, ("/home/ana/train.py", 8))]
 
 
 def test_processes_are_told_apart_by_a_number_in_brackets(tmp_path: Path) -> None:

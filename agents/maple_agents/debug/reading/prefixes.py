@@ -38,7 +38,7 @@ _SQUARE = re.compile(r"\[(?P<rank>\d{1,6})\]:? ?")
 _HOSTED = re.compile(rf"(?P<host>{HOST}): ?")
 _LEVEL = re.compile(
     r"(?:\[|<|\(|\|CCL_|\|)?(?<![A-Za-z])(?P<level>TRACE|DEBUG|INFO|NOTICE|WARN(?:ING)?|ERROR|ERR|CRITICAL|CRIT|FATAL|SEVERE)"
-    r"(?![A-Za-z0-9_])(?:\]|>|\)|\|)?(?: ?[:|-])?[ ]*"
+    r"(?![A-Za-z0-9_])(?:\]|>|\)|\|)?(?: ?[|-] ?| ?:[ ]*|[ ]*)"  # behind a dash may be an indentation
 )
 _BETWEEN = re.compile(r"[-|,:]+ |std(?:out|err) [FP] ")  # or as containers' logs say it behind the time
 _NO_HOST = re.compile(
