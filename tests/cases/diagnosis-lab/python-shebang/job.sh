@@ -1,0 +1,5 @@
+#!/usr/bin/python3
+#SBATCH --nodes=1
+#SBATCH --ntasks-per-node=2
+#SBATCH --time=10:00
+srun python toy.py
