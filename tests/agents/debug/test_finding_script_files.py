@@ -57,7 +57,7 @@ CASES = {
     "tee": ("srun python t.py 2>&1 | tee -a one.log two.log", {"one.log": ("both",), "two.log": ("both",)}),
     "tee of errors": ("srun python t.py |& tee err.log", {"err.log": ("both",)}),
     "a filter at the end of a pipe": (
-        "srun python t.py 2>&1 | grep -v Warning > kept.log 2> /dev/null", {"kept.log": ("both",)}
+        "srun python t.py 2>&1 | grep -v Warning > kept.log 2> grep.err", {"kept.log": ("both",)}
     ),
     "processes behind tee and exec": (
         "exec > >(sed 's/^/x /' | tee -a job.log)\nsrun python t.py 2>&1 | tee >(cat > copy.log) | tee end.log",
@@ -143,7 +143,7 @@ def test_what_a_script_writes_to_is_found(name: str, tmp_path: Path) -> None:
     """With the stream, the rank and the node that the name tells."""
     line, expected = CASES[name]
     (tmp_path / "inner.sh").write_text("#!/bin/bash\nsrun python t.py > inner.log 2>&1\n")
-    files(tmp_path, *expected, "gpu09.err", "log_gpu09", "other.log", "train.txt", "s.47.0")
+    files(tmp_path, *expected, "gpu09.err", "log_gpu09", "other.log", "train.txt", "s.47.0", "grep.err")
     made = gathered(tmp_path, HEAD + line + "\n")
     found = {os.path.relpath(one.path, tmp_path): (one.role, one.rank, one.node) for one in made.logs}
     assert found == {name: (*told, None, "")[:3] if len(told) < 3 else told for name, told in _filled(expected)}
@@ -173,7 +173,7 @@ def test_what_was_set_at_the_submission_may_be_anything(tmp_path: Path) -> None:
     """`sbatch --export=ALL,LR=3 job.sh`: one file that fits is the job's; of several nobody knows which. A variable
     that the script sets, or gives a default, is what it says.
     """
-    line = "A=a\nsrun python t.py > $A.$LR.log 2> ${OTHER:-b}.err\n"
+    line = "A=a\nsrun python t.py > $A.$LR.log 2> ${OTHER:-b}.err; echo $OTHER\n"
     files(tmp_path, "a.3.log", "b.err", "c.err")
     assert [os.path.basename(one.path) for one in gathered(tmp_path, HEAD + line).logs] == ["b.err", "a.3.log"]
     files(tmp_path, "a.4.log")
@@ -281,6 +281,13 @@ def test_signs_of_slurm(pattern: str, expected: str) -> None:
     """As sbatch 22.05 fills them in; one that it does not know stays."""
     values = signs.of_batch(signs.slurm_values("4711", "job", "me", "", None), NODES)
     assert signs.text(signs.slurm(pattern, values)) == expected
+
+
+def test_the_number_of_a_step_ends_where_the_name_of_a_node_begins() -> None:
+    """Names of nodes have hyphens too."""
+    pattern = signs.expression(signs.slurm("%J-%N-%s-%t", {"j": "7"}))
+    found = pattern.fullmatch("7.0-gpu-node-1-0-3")
+    assert found is not None and found.groupdict() == {"step": "0", "node": "gpu-node-1", "rank": "3"}
 
 
 def test_an_array_has_signs_of_its_own() -> None:
