@@ -1,4 +1,4 @@
-"""The command itself: what is shown of six diagnoses, the shape of its JSON, exit codes, pipes and signals."""
+"""The command itself: what is shown of eight diagnoses, the shape of its JSON, exit codes, pipes and signals."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.cli import fix_schema
+from maple_agents.cli import drawing, fix_schema
 from maple_agents.cli.asked import site_of
 from maple_agents.cli.fix_rows import cut_up
 from maple_agents.cli.fix_schema import Answer
 from maple_agents.cli.fix_shown import show
 from maple_agents.cli.fix_told import told as as_object
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
+from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended, Evidence, LogFile
 from maple_submit_filter.report import columns
 from maple_submit_filter.submission import Submission
 from pydantic import ValidationError
@@ -27,6 +27,7 @@ ENDED = Ended("4711", "failed", 1, elapsed=72.0, reason="NonZeroExitCode")
 LINE = Evidence("job.log", 412, "RuntimeError: CUDA out of memory. Tried to allocate 2.00 GiB")
 LATER = tuple(Evidence("job.log", 500 + at, "[rank%d]: Connection closed by peer" % at) for at in range(5))
 OOM = Cause("oom", "gpu_oom", "The GPU had not enough memory.", 8.0, 0.91, (LINE,))
+OOM_LINE = Evidence("", 0, OOM.says)
 OTHER = Cause("nccl", "nccl_timeout_due_to_straggler_or_crash_elsewhere", "A rank was late.", 5.0, 0.0, LATER[:1])
 
 
@@ -51,6 +52,15 @@ DIAGNOSES = {
     "succeeded": Diagnosis(
         _case(Ended("4711", "completed", 0)), (Cause("", "none", "the job succeeded", 6.0, 0.9),), LATER
     ),
+    "at a site": Diagnosis(
+        Case(Ended("4711", "timeout"), "slurm", site_of("ncsa-delta"), None, "job.sh", notes=("of an array, task 3",)),
+        (Cause("", "time_limit", "The job reached its time limit.", 9.0, 0.85, (LINE,)), OTHER),
+        cures=(Cure("script_directive", "ask for more time"), Cure("user_code", "see sacct -j JOBID")),
+    ),
+    "runs still": Diagnosis(
+        Case(Ended("4711", "running", elapsed=5.0), "slurm", SITE, logs=(LogFile("/x/slurm-4711.out", "both"),)),
+        (Cause("", "unknown", "the cause is not in what could be read", 0.0, 0.0),),
+    ),
     "says the model": Diagnosis(
         Case(Ended(), "slurm", SITE, notes=("the script is not known",)),
         (Cause("oom", "gpu_oom", "The GPU was full", 1.0, 0.4, (Evidence("n.log", 0, "whole"),), by="model"),),
@@ -66,6 +76,20 @@ def test_what_is_shown(name: str, capsys: pytest.CaptureFixture[str]) -> None:
     if os.environ.get("MAPLE_SHOWN") == "write":
         path.write_text(shown)
     assert shown == path.read_text()
+
+
+def test_on_a_terminal_the_cause_and_its_proof_stand_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """They are bold to their ends; what only followed is dim; what a colour begins, it ends in its own row."""
+    monkeypatch.setattr(drawing, "coloured", lambda: True)
+    show(DIAGNOSES["with a change"])
+    rows = capsys.readouterr().out.splitlines()
+    said = {one.text for one in (LINE, OOM_LINE) if any("\x1b[1m%s\x1b[0m" % one.text in row for row in rows)}
+    assert said == {LINE.text, OOM_LINE.text}
+    assert any(row.endswith("\x1b[2m%s\x1b[0m" % LATER[0].text) for row in rows)
+    assert not any("\x1b[1m\x1b[22m" in row for row in rows)
+    assert all(row.endswith("\x1b[0m") for row in rows if "\x1b" in row)
 
 
 def test_rows_fit_the_screen_and_lose_nothing() -> None:
