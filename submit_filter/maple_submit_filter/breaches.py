@@ -30,10 +30,23 @@ def agent_breaches(
     if not any(_unclear(start) for start in starts):
         out += _meeting_breaches(starts, parts, shape, scene)
         for part in parts:
-            out += _listed(part, scene) or _static_breaches(part, shape)
+            out += _portless(part) or _listed(part, scene) or _static_breaches(part, shape)
     out += _total_breaches(starts)
     out += _gpu_breaches(starts, scene)
     return out
+
+
+def _portless(part: Sequence[Start]) -> List[Breach]:
+    """Return whether the meeting place's port is none: empty behind the colon, no number, or too large a one."""
+    first = agent_of(part[0])
+    port = first.port
+    if first.standalone or port is None or not port.literal or first.backend not in (b"c10d", b"static"):
+        return []
+    if port.raw[-1:] == b"]":
+        return []  # an address of IPv6 without one
+    if port.raw.isdigit() and int(port.raw[:9]) < 65536 and len(port.raw) < 10:
+        return []
+    return [Breach("no-port", {}, {"port": port})]
 
 
 def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:

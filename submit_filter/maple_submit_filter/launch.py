@@ -87,7 +87,7 @@ class Breach(NamedTuple):
     """A proven contradiction the plan ran into; rules turn it into findings.
 
     *kind* (see `breaches`): "agents", "node-rank", "master-local", "master-differs", "run-id-differs",
-    "master-elsewhere", "master-list", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpu-twice",
+    "master-elsewhere", "master-list", "no-port", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpu-twice",
     "world-size", "env-rank", "refused"; "local-rank-beyond" is told, not proven.
     *texts* are the values in question, with their origins; *numbers* what they come to.
     """

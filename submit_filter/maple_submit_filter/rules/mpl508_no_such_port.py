@@ -1,0 +1,49 @@
+"""Ports that there are not."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Tuple
+
+from ..edits import Fix, Safety
+from ..findings import Finding
+from ..fixes import pointed_at, replacements
+from ..job import Job
+from ..launch import Breach, LaunchPlan, Step
+from ..site import Site
+from . import rule
+
+CODE = "MPL508"
+USUAL = b"29500"
+_BY_JOB = re.compile(rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\s*\d+\s*)?\)\)"
+                     rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
+
+
+@rule(CODE, "the master's port is no port")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A port is a number up to 65535.
+
+    Wrong: --rdzv-endpoint=$HEAD:$MASTER_PORT, where nothing sets MASTER_PORT
+    Wrong: MASTER_PORT=295000, or MASTER_PORT=$((10000 + SLURM_JOB_ID)) once job ids are beyond 55535
+    Right: MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
+    Why:   torchrun ends with: The port number of the rendezvous endpoint must be an integer between 0 and 65536 (torch
+           2.13.0). Where there is none, torch's usual one is written; of a sum with the job id it is only said.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "no-port":
+                yield _finding(step, breach, job)
+    for name, spans in plan.assigned.items():
+        for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
+            if _BY_JOB.search(job.source[span.start : span.end]):
+                yield Finding(CODE, "the sum is no port where job ids have grown beyond 65535", span,
+                              help="take the rest: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
+
+
+def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+    port = breach.texts["port"]
+    ways = replacements(port, (USUAL,), CODE, job.source)
+    safety = Safety.ASK if port.raw else Safety.SAFE
+    fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "torch's usual port") for edits in ways)
+    says = "%s is no port" % port.raw.decode("utf-8", "replace") if port.raw else "the master's port is empty"
+    return Finding(CODE, says, pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
