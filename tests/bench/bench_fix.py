@@ -94,11 +94,22 @@ def _ranks(chance: random.Random) -> Iterator[bytes]:
         yield b"[rank%d]: step %d loss %.4f\n" % (rank, step, chance.random())
 
 
+def _tasks(chance: random.Random) -> Iterator[bytes]:
+    """`srun --label` of 64 tasks, with what NCCL says of its channels at the beginning."""
+    for step in range(LINES):
+        task = chance.randrange(64)
+        if step < LINES // 4:
+            told = b"Channel %02d/0 : %d[%d] -> %d[0] [send] via NET/Libfabric" % (step % 24, task, task % 4, step % 64)
+            yield b"%2d: nid%06d:%d:%d [%d] NCCL INFO %s\n" % (task, task // 4, 40000 + task, step, task % 4, told)
+        yield b"%2d: step %d loss %.4f\n" % (task, step, chance.random())
+
+
 KINDS: dict[str, Callable[[random.Random], Iterator[bytes]]] = {
     "training": _steps,
     "every line an error": _nasty,
     "progress bars": _bars,
     "64 ranks in turns": _ranks,
+    "64 labelled tasks": _tasks,
 }
 
 
@@ -114,7 +125,7 @@ def test_fix_reads_logs(tmp_path: Path) -> None:
         for size in SIZES:
             log = tmp_path / "job.log"
             _write(log, b"".join(lines(random.Random(1))), size * MIB)
-            plain, digest = _child(log, small, "plain"), _child(log, small, "digest")
+            plain, digest = _least(log, small, "plain"), _least(log, small, "digest")
             assert digest["found"], f"{kind}, {size} MiB: the last line but one was not found"
             rows.append(
                 f"  {kind:22}{size:6}{plain['s']:9.2f}{digest['s']:10.2f}"
@@ -130,6 +141,12 @@ def _write(path: Path, lines: bytes, size: int) -> None:
         while log.tell() < size:
             log.write(lines[: size - log.tell()])
         log.write(b"\n" + DEATH)
+
+
+def _least(log: Path, small: Path, mode: str) -> dict[str, float]:
+    """Return the run that took the least work: what else the machine does makes others longer."""
+    times = 3 if log.stat().st_size < 200 * MIB else 1
+    return min((_child(log, small, mode) for _ in range(times)), key=lambda one: one["cpu"])
 
 
 def _child(log: Path, small: Path, mode: str) -> dict[str, float]:
