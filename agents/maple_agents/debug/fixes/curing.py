@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -20,6 +21,7 @@ from .given import MADE, Given
 from .usual import USUAL, Usual
 
 AS_CHECKED = "as-checked"
+_CODE = re.compile(r"\bMPL\d{3} ")
 BUYS = "%s, where that is what was meant; else let the launch line wait for the nodes that the job has"
 
 
@@ -42,9 +44,10 @@ def cures(
         usual = (_usual(one, first, diagnosis, digest, given) for one in USUAL.get(first.cause, ()))
         made += [one for one in usual if _changes(one)][:1]
     checked = _as_checked(decision, diagnosis)
-    if checked is not None and not any(_changes(one) for one in made):
+    said_already = checked is not None and not _changes(checked) and any(one.how == AS_CHECKED for one in remedies)
+    if checked is not None and not said_already and not any(_changes(one) for one in made):
         made.append(checked)
-    elif checked is not None and checked.safety != "safe":  # safe ones stand in every copy already
+    elif checked is not None and not said_already and checked.safety != "safe":  # safe ones stand in every copy already
         made.append(replace(checked, says="besides, %s" % checked.says))
     return tuple(_ordered(made))
 
@@ -165,7 +168,7 @@ def _of_rules(better: Rewritten, safety: str, diagnosis: Diagnosis) -> Cure:
     argv = better.argv if asked and better.argv != asked.argv else None
     says = "; ".join(better.says)
     if asked is not None and _buys_nodes(asked, better):
-        return Cure("script_directive", says, steps=(BUYS % says,))
+        return Cure("script_directive", BUYS % _CODE.sub("", says))
     script = without_footer(better.script) if better.script is not None else None
     return Cure("script_launch_line", says, safety, script, argv)
 
