@@ -65,6 +65,8 @@ def _slurm(submission: Submission, settings: Settings, given: Allocation, site: 
             continue
         shell.variables[name] = Variable(text, None, text is not None)
     folder = settings.value("chdir")
+    if folder:
+        shell.variables.pop(b"PWD", None)
     working_folder.start(shell, posixpath.join(submission.cwd, folder) if folder else submission.cwd)
     return shell
 

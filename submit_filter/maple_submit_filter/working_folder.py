@@ -11,7 +11,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from .expand import derive
 from .shell_state import Shell, Variable
-from .text import Text, plain
+from .text import EMPTY, Text, plain
 
 MOST_PATH = 4096  # bytes (PATH_MAX)
 MOST_STACKED = 64
@@ -19,9 +19,9 @@ _OLD, _NEW = b"OLDPWD", b"PWD"
 
 
 def start(shell: Shell, folder: Optional[bytes]) -> None:
-    """Begin in a folder, which bash says in PWD whatever was there before; None: it is not known which."""
+    """Begin in a folder; None: it is not known which. PWD may name it through links, and bash keeps that."""
     shell.cwd = plain(folder) if folder else None
-    if folder:
+    if folder and not (shell.value(_NEW) or EMPTY).raw.startswith(b"/"):
         shell.variables[_NEW] = Variable(shell.cwd, None, True)
 
 
@@ -95,6 +95,8 @@ def _below(shell: Shell, path: Text) -> Text:
         return plain(_normal(raw)) if path.literal else path
     if here is None or not here.raw or raw[:1] == b"\0" or (b"CDPATH" in shell.variables and raw[:1] != b"."):
         return derive(b"cd", [here, path] if here is not None else [path])
+    if b".." in raw and here != shell.value(_NEW):
+        return derive(b"cd", [here, path])  # of its two names the shell goes by the other
     if here.literal and path.literal:
         return plain(_normal(here.raw + b"/" + raw))
     if b".." in raw:

@@ -123,6 +123,16 @@ def test_a_file_is_read_where_the_shell_is(tmp_path: Path, way: str) -> None:
     assert [show(word) for word in made.steps[0].program[2:]] == ["right"]
 
 
+def test_a_folder_with_two_names_is_left_by_the_one_that_the_shell_knows() -> None:
+    """Which is that of PWD; where it leads to is not known without a look at the disk."""
+    go = ['srun python a.py "$PWD"']
+    assert told(go, "/data/w", PWD="/home/me/w") == ["/home/me/w"]
+    assert told(["cd ..", *go], "/data/w", PWD="/home/me/w") == ["<unknown>"]
+    assert told(["cd ..", *go], "/data/w", PWD="/data/w") == ["/data"]
+    assert told(["#SBATCH --chdir=/x/y", "cd ..", *go], "/data/w", PWD="/home/me/w") == ["/x"]
+    assert told(["#SBATCH --chdir=y", *go], "/data/w", PWD="/home/me/w") == ["/data/w/y"]
+
+
 def test_no_file_is_read_where_the_folder_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A name alone would be looked for where Maple itself is."""
     monkeypatch.chdir(tmp_path)
