@@ -1,29 +1,14 @@
-"""What a fix may never do to a script: the promises, and every script of the corpus with what a log could say of it.
-
-`trials` make a log's words out of the script itself: its own ports, hosts, paths, modules and programs are named, as a
-log would name them. `harms` compares the submission before and after, as the submit path understands both.
-"""
+"""What a fix may never do to a script: `harms` compares the submission before and after, as it is understood."""
 
 from __future__ import annotations
 
-import contextlib
-import glob
-import os
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from functools import cache
 from typing import Any
 
-from maple_agents import sites
-from maple_agents.debug.facts import facts
-from maple_agents.debug.fixes import MADE, curing
 from maple_agents.debug.fixes.memory import size
-from maple_agents.debug.fixes.usual import USUAL
 from maple_agents.debug.fixes.walltime import seconds
-from maple_agents.debug.fixes.words import plain_words
-from maple_agents.debug.knowledge import entries
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity
+from maple_agents.debug.values import Cure
 from maple_submit_filter.bash_check import parses
 from maple_submit_filter.decide import examined, understood
 from maple_submit_filter.edits import Span, apply
@@ -32,13 +17,8 @@ from maple_submit_filter.launch import LaunchPlan, Step
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 
-from .fix_cases import site, submission
+from .fix_trials import Trial
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-KINDS = ("right", "wrong", "tricky", "rules", "pbs", "launch", "diagnosis", "diagnosis-lab", "admission")
-ENDINGS = (".sh", ".pbs", ".sbatch", ".slurm")
-ENDED = Ended(state="failed", limit=3600.0, memory=8 << 30, used_memory=9 << 30)
-NODE = "n3"
 # What of the request each fix may say anew; all others leave it byte for byte.
 MAY_SAY: Mapping[str, frozenset[str]] = {
     "raise-walltime": frozenset({"time", "walltime"}),
@@ -58,141 +38,9 @@ ENVIRONMENT = frozenset({
 PROGRAMS = frozenset({"near-path", "replace-python", "unix-line-endings", "correct-value", "ranks-of-tasks"})
 GIVEN = frozenset({"near-path", "replace-python"})  # what they name anew may be given to a function that starts it
 _TOKEN = re.compile(rb"\0[^\0]*\0")
-_PORT = re.compile(rb"(?<![\w.])(\d{4,5})(?![\w.])")
-_HOST = re.compile(rb"MASTER_ADDR=[\"']?([A-Za-z][\w.-]*)")
 _SIZES = ("mem", "mem-per-cpu", "mem-per-gpu")
 _TIMES = ("time", "walltime", "nodes")
 _COUNTS = ("nodes", "ntasks", "ntasks-per-node", "cpus-per-task", "gpus-per-node", "gpus", "gpus-per-task")
-
-
-@dataclass(frozen=True)
-class Trial:
-    """A fix with its arguments, and what the log said: *caught* by the signature, *unit* the lines of the event."""
-
-    how: str
-    give: Mapping[str, Any] = field(default_factory=dict)
-    caught: Mapping[str, str] = field(default_factory=dict)
-    unit: tuple[str, ...] = ()
-
-    def __str__(self) -> str:
-        return "%s %s %s" % (self.how, dict(self.give), dict(self.caught))
-
-
-@cache
-def scripts() -> tuple[str, ...]:
-    """Return the paths of every script of the corpus."""
-    every = (
-        one
-        for kind in KINDS
-        for one in glob.glob(os.path.join(ROOT, "tests", "cases", kind, "**", "*"), recursive=True)
-    )
-    return tuple(sorted(one for one in every if one.endswith(ENDINGS) and os.path.isfile(one)))
-
-
-def asked_of(path: str, cwd: str) -> tuple[Submission, Site]:
-    """Return the submission of a corpus' script, at the site whose folder it stands in."""
-    with open(path, "rb") as file:
-        source = file.read()
-    scheduler = "pbs" if b"#PBS" in source and b"#SBATCH" not in source else "slurm"
-    words: tuple[str, ...] = ()
-    named = os.path.splitext(path)[0] + ".argv"
-    if os.path.isfile(named):
-        with open(named, encoding="utf-8") as file:
-            said = file.read().split()
-        words = tuple(said[1:-1]) if said[:1] in (["sbatch"], ["qsub"]) else ()
-    asked = submission(source, scheduler, words, cwd=cwd)
-    where = os.path.basename(os.path.dirname(path))
-    known = where in sites.ids()
-    made = sites.load(where) if known else site("", scheduler)
-    return asked, made if made.scheduler == scheduler else site("", scheduler)
-
-
-@cache
-def of_knowledge() -> tuple[tuple[str, tuple[tuple[str, Any], ...]], ...]:
-    """Return every typed fix with the arguments that remedies give it."""
-    named = {(one.how, tuple(sorted(one.give.items()))) for entry in entries().values() for one in entry.fixes}
-    named |= {(one.how, tuple(sorted(one.give.items()))) for each in USUAL.values() for one in each}
-    named |= {(how, ()) for how in MADE if how in ("master-of-job", "first-node", "kill-on-bad-exit")}
-    return tuple(sorted((how, give) for how, give in named if how in MADE))
-
-
-def trials(source: bytes) -> Iterator[Trial]:
-    """Yield what may be asked of a script: each fix with each thing of the script that its log could name."""
-    for how, give in of_knowledge():
-        given = dict(give)
-        for caught, said in _named(how, given, source):
-            yield Trial(how, given, caught, (said,) if said else ())
-
-
-def _named(how: str, give: Mapping[str, Any], source: bytes) -> Iterator[tuple[dict[str, str], str]]:
-    """Yield what a log could have named, and its line."""
-    if how == "port-of-job":
-        for port in ["", *dict.fromkeys(one.decode() for one in _PORT.findall(source))][:5]:
-            yield {"port": port}, "The server socket has failed to listen on port: %s EADDRINUSE" % port
-    elif how in ("master-of-job", "ranks-of-tasks"):
-        for name in ("MASTER_ADDR", "MASTER_PORT", "RANK", "WORLD_SIZE", "LOCAL_RANK"):
-            yield {"variable": name}, "ValueError: environment variable %s expected, but not set" % name
-    elif how == "first-node":
-        for host in dict.fromkeys(_HOST.findall(source)):
-            yield {}, "could not resolve hostname %s" % host.decode()
-    elif how in ("near-path", "correct-value") and "{path}" in give.values():
-        for path in _paths(source):
-            yield {"path": path}, "No such file or directory: '%s'" % path
-    elif how == "module-of-site" and not give:
-        yield (
-            {},
-            "Lmod has detected the following error: The following module(s) are unknown: %s"
-            % " ".join(word.text for word in plain_words(source) if word.nth > 1),
-        )
-    elif how == "replace-python":
-        yield {"module": "packaged"}, "ModuleNotFoundError: No module named 'packaged'"
-        yield {"name": "python"}, "python: command not found"
-        yield {}, "SyntaxError: Non-ASCII character"
-    elif "{name}" in give.values():
-        for name in ("nvcc", "torchrun", "apptainer", "libcudart.so.12"):
-            yield {"name": name}, "%s: command not found" % name
-    elif how in ("raise-memory", "raise-walltime"):
-        yield {}, ""
-        yield {}, "slurmstepd: error: *** STEP 11.0 ON n1 CANCELLED AT 2026-03-07T03:40:00 DUE TO TIME LIMIT ***"
-    elif how == "near-variable":
-        yield {}, "torchrun: error: argument --nnodes: invalid _get_nnodes value: ''"
-    elif how == "deepspeed-over-srun":
-        yield {}, "pdsh@n1: n2: ssh exited with exit code 255"
-    else:
-        yield {"node": NODE, "host": NODE}, ""
-
-
-def lay(folder: str, source: bytes) -> None:
-    """Put files beside a script: for each path that it names one that is nearly called so, or a script that may not be
-    executed; and an environment that has a package."""
-    for path in _paths(source):
-        if os.path.isabs(path) or ".." in path.split("/"):
-            continue
-        base, ending = os.path.splitext(os.path.join(folder, path))
-        os.makedirs(os.path.dirname(base), exist_ok=True)
-        with contextlib.suppress(OSError), open(base + ("" if ending == ".sh" else "x") + ending, "wb") as file:
-            file.write(b"#!/bin/bash\n")
-    package = os.path.join(folder, "venv", "lib", "python3.11", "site-packages", "packaged")
-    os.makedirs(package, exist_ok=True)
-
-
-def _paths(source: bytes) -> list[str]:
-    """Return the words of a script that may be paths, what stands behind `=` as well."""
-    every = (word.text.rpartition("=")[2] for word in plain_words(source))
-    return list(dict.fromkeys(one for one in every if re.search(r"[a-z]{3}.*[./]|/", one) and "\n" not in one))[:12]
-
-
-def cure(trial: Trial, asked: Submission, where: Site) -> Cure:
-    """Return what comes of a trial, with all checks made."""
-    event = Event(Place("log", 1), trial.unit[-1] if trial.unit else "", Severity.ERROR, trial.unit, (1,))
-    digest = Digest(events=(event,))
-    case = Case(ENDED, asked.scheduler, where, asked)
-    said = (Evidence("log", 1, event.text),) if event.text else ()
-    cause = Cause("entry", "unknown", "says", 9.0, 0.9, said, dict(trial.caught))
-    known = facts(case, digest, None)
-    return curing.tried(
-        trial.how, trial.give, cause, Cure("script_env", "plain"), Diagnosis(case, (cause,)), digest, known
-    )
 
 
 def harms(trial: Trial, made: Cure, asked: Submission, where: Site) -> Iterator[str]:

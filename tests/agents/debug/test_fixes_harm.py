@@ -1,4 +1,4 @@
-"""No fix harms: every typed fix, on every script of the corpus, with what its log could say (`fix_harm`).
+"""No fix harms: every typed fix, on every script of the corpus, with what its log could say (`fix_trials`, `fix_harm`).
 
 A script meets some of the fixes in each run of the tests, and all of them with MAPLE_EVERY_FIX=1 (twenty minutes).
 """
@@ -11,11 +11,13 @@ from pathlib import Path
 
 import pytest
 from maple_agents.debug.fixes import MADE, curing
-from maple_agents.debug.values import Case, Cause, Diagnosis, Digest, Ended
+from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended
 from maple_submit_filter.decide import decide, understood
+from maple_submit_filter.edits import Edit, Fix, Span
 
 from .fix_cases import site, submission
-from .fix_harm import ROOT, Trial, asked_of, cure, harms, lay, of_knowledge, scripts, trials
+from .fix_harm import harms
+from .fix_trials import ROOT, Trial, asked_of, cure, lay, of_knowledge, scripts, trials
 
 OF = 1 if os.environ.get("MAPLE_EVERY_FIX") else 150
 PARTS = 4
@@ -110,3 +112,35 @@ def test_more_nodes_are_only_said() -> None:
     made = curing.cures(Diagnosis(Case(Ended(), "slurm", where, asked), (first,)), Digest(), decision, {})
     assert [(one.script, one.argv, one.safety) for one in made] == [(None, None, "tell")]
     assert made[0].says.startswith("ask for 3 nodes, where that is what was meant")
+
+
+RIGHT = b"""#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=2 --mem=64G --time=60
+export MASTER_ADDR=n1 MASTER_PORT=29500
+srun --ntasks=4 --mem=8G python prepare.py
+srun python train.py
+"""
+
+
+@pytest.mark.parametrize(
+    ("how", "old", "new", "says"),
+    [
+        ("raise-walltime", b"--time=60", b"--time=30", "--time shrank"),
+        ("raise-memory", b"--mem=64G", b"--mem=8192", "--mem shrank"),
+        ("raise-memory", b" --mem=64G", b"", "--mem is gone"),
+        ("raise-memory", b"--mem=8G", b"--mem=4G", "is less than 8G"),
+        ("raise-memory", b"--nodes=2", b"--nodes=1", "--nodes shrank"),
+        ("set-env", b"--ntasks-per-node=2", b"--ntasks-per-node=4", "--ntasks-per-node is"),
+        ("offline-hub", b"--ntasks=4", b"--exclusive --ntasks=4", "the launch line in line 4 is changed"),
+        ("port-of-job", b"srun python train.py", b"python train.py", "has fewer tasks"),
+        ("port-of-job", b"python train.py", b"python other.py", "the program of line 5 is another"),
+        ("master-of-job", b"srun python train.py\n", b"", "1 steps in place of 2"),
+        ("set-env", b"export MASTER_ADDR=n1", b"export MASTER_ADDR='n1", "bash does not take it"),
+    ],
+)
+def test_each_harm_would_be_seen(how: str, old: bytes, new: bytes, says: str) -> None:
+    """An edit that breaks a promise is found out, whichever fix made it."""
+    at = RIGHT.index(old)
+    edit = Edit(Span(at, at + len(old)), new, how)
+    made = Cure("script_env", "says", "ask", RIGHT.replace(old, new, 1), fix=Fix((edit,), "ask", "says"))
+    assert says in " ".join(harms(Trial(how), made, submission(RIGHT), site("", "slurm")))
