@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
 from maple_submit_filter.decide import Decision
@@ -14,10 +14,10 @@ from .facts import facts
 from .knowledge.conditions import Fact
 from .knowledge.entries import Entry
 from .matching import Match, matches
-from .ranking import Ranked, ranked, survived
+from .ranking import Ranked, of_earlier_run, ranked, survived
 from .script_lines import proving
 from .signs import with_signs
-from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Severity
+from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity
 
 MOST_CASCADE = 12
 MOST_CAUSES = 5
@@ -32,7 +32,8 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
     found = matches(digest.events, known)
     given = with_signs(facts(case, digest, decision), found, known, digest)
     rows, cascade = ranked(found, known, given, digest)
-    if _succeeded(given, digest, rows):
+    harmless = frozenset(one.event.place for one in found if known[one.entry].role == "harmless")
+    if _succeeded(given, digest, rows, harmless):
         return Diagnosis(case, (_none(digest),), _told(cascade))
     causes = tuple(
         replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
@@ -52,7 +53,7 @@ def _none(digest: Digest) -> Cause:
     return Cause("", "none", says, 6.0, 0.9)
 
 
-def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]) -> bool:
+def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked], harmless: Collection[Place]) -> bool:
     """Return whether nothing went wrong: by the scheduler's word, unless a rank died for good at the log's end."""
     sure = [one for one in rows if one.role == "cause" and one.matches and one.score >= 6.0]
     state = given.get("job.state")
@@ -63,7 +64,8 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
     if digest.ended_well:
         return not any(_died(one, digest) for one in sure)
     return digest.progress > 0 and not any(
-        one.severity >= Severity.ERROR and not survived(one, digest) for one in digest.events
+        one.severity >= Severity.ERROR and one.place not in harmless and not survived(one, digest)
+        for one in digest.events
     )
 
 
@@ -76,7 +78,7 @@ def _died(one: Ranked, digest: Digest) -> bool:
 
 
 def _ended_there(event: Event, digest: Digest) -> bool:
-    if event.severity < Severity.ERROR or survived(event, digest):
+    if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
         return False
     return event.behind <= (LAST if event.exception or event.severity == Severity.FATAL else 0)
 

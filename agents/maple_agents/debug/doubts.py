@@ -13,13 +13,14 @@ from collections.abc import Mapping, Sequence
 from .knowledge.conditions import Fact
 from .knowledge.entries import Entry
 from .matching import Match
-from .ranking import Ranked, survived
+from .ranking import Ranked, of_earlier_run, survived
 from .reading import bare
 from .signs import stands
 from .values import Digest, Event, Severity
 
 STATES = {"time_limit": "timeout", "cancelled_by_user": "cancelled", "preempted_or_requeued": "preempted"}
 NEAR = 12  # lines between two sentences of one telling
+OWN = 2  # ordinary lines among them
 # Whose line it is: a source file of a library, else the program before the first colon.
 _FILE = re.compile(r"([\w-]+\.(?:cc?|cpp|cu|cxx|hpp|h|py)):\d+", re.I)
 _PROGRAM = re.compile(r"^(?:\S+: )??([\w./-]+): (?:error|fatal)", re.I)
@@ -61,7 +62,7 @@ def may_follow(name: str, known: Mapping[str, Entry]) -> bool:
 
 
 def _doubtful(event: Event, claimed: Event, digest: Digest) -> bool:
-    if _HEADING.search(bare(event.text)) or survived(event, digest):
+    if _HEADING.search(bare(event.text)) or survived(event, digest) or of_earlier_run(event, digest):
         return False
     return _ordered(event, claimed) and not _kin(event, claimed)
 
@@ -77,8 +78,11 @@ def _kin(event: Event, claimed: Event) -> bool:
         return False
     if event.exception and claimed.exception:
         return claimed.chained > 0 and event.rank == claimed.rank
+    below = claimed.place.line - event.place.line
+    if event.exception and 0 < below <= NEAR and event.behind - claimed.behind <= OWN:
+        return True  # what a program that it had started said, handed on below the exception
     mine, other = _speaker(event.text), _speaker(claimed.text)
-    return bool(mine) and mine == other and abs(claimed.place.line - event.place.line) <= NEAR
+    return bool(mine) and mine == other and abs(below) <= NEAR
 
 
 def _speaker(text: str) -> str:

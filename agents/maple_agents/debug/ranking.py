@@ -21,6 +21,7 @@ from .values import Digest, Event, Place, Severity
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
 SYMPTOM = -1.5
 SURVIVED = -5.0
+EARLIER = -4.0  # still said where it explains what the last run died of
 STARTUP = -1.5
 LATER = -1.0  # than another cause that is no less sure
 LEAST = 2.0  # what scores less is not said
@@ -33,6 +34,7 @@ _STARTUP = re.compile(
     r"/(?:\.(?:bash(?:rc|_profile|_login|_logout)|profile|zshrc|zshenv|t?cshrc)|etc/(?:bashrc|profile|bash\.bashrc)|profile\.d/[\w.-]+)"
     r": (?:\w+ )?\d+: "
 )
+_PAGE = re.compile(r"^\W*[Uu]sage: ")  # of a command: dozens of lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +123,14 @@ def _alive(event: Event, digest: Digest) -> float:
     """Return what an event loses because its process lived on; a shell lives on when a startup file complains."""
     if survived(event, digest):
         return SURVIVED
+    if of_earlier_run(event, digest):
+        return EARLIER
     return STARTUP if _STARTUP.search(event.text) else 0.0
+
+
+def of_earlier_run(event: Event, digest: Digest) -> bool:
+    """Return whether its file goes on with another run, in which the same was not said again."""
+    return any(one.run > event.run and one.place.file == event.place.file for one in digest.events)
 
 
 def survived(event: Event, digest: Digest) -> bool:
@@ -129,6 +138,8 @@ def survived(event: Event, digest: Digest) -> bool:
     last = event.last or event.place
     if event.severity == Severity.FATAL or event.exception and _ended_at(last, digest):
         return False
+    if _PAGE.search(event.text):
+        return _later(digest.last_progress, last)  # the lines behind it are its own
     return event.behind >= MANY or event.behind >= SOME and _later(digest.last_progress, last)
 
 

@@ -65,6 +65,13 @@ def test_sentences_of_one_telling_do_not_doubt_each_other():
     assert classes(chain[0], event(9, "X: watchdog", exception="X"), known=known)[0] == "unknown"
 
 
+def test_what_a_program_said_is_handed_on_below_an_exception():
+    """The exception of a wrapper and the words of what it had started are one telling."""
+    wrapper = event(5, "Jack failed", exception="Jack", behind=2)
+    assert classes(wrapper, event(9, "watchdog", behind=1))[0] == "nccl_timeout_due_to_straggler_or_crash_elsewhere"
+    assert classes(wrapper, event(60, "watchdog", behind=1))[0] == "unknown"
+
+
 def test_how_the_scheduler_ended_it_is_no_guess():
     """Its word for the job's end and the log's word agree: what stood before them did not end it."""
     known = {**KNOWN, "late": entry("TIME LIMIT", "time_limit", role="symptom", says="late")}

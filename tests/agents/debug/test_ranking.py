@@ -161,3 +161,36 @@ def test_of_a_success_only_the_last_word_may_be_a_complaint(behind, said):
     assert classes(event(95, "disk full", behind=behind), of=case(state="completed"))[0] == said
     died = event(95, "boom there", behind=behind, exception="Boom")
     assert classes(died, of=case(state="completed"))[0] == "code_error"
+
+
+def test_the_last_run_of_a_file_is_the_one_that_failed():
+    """What an earlier run died of comes second; where it explains the last one's end, it stays the cause."""
+    before, after = event(3, "disk full", run=0), event(9, "boom there", run=1)
+    assert classes(before, after) == ["code_error", "disk_quota_or_full"]
+    known = {**KNOWN, "full": entry("disk full", "disk_quota_or_full", says="full", explains=["boom"])}
+    assert classes(before, after, known=known) == ["disk_quota_or_full"]
+    assert classes(event(3, "disk full", run=1), event(9, "boom there", run=1))[0] == "disk_quota_or_full"
+
+
+def test_an_earlier_run_casts_no_doubt_and_spoils_no_success():
+    """An error of it that nobody knows stands before everything; it belongs to another run."""
+    strange = event(2, "the frobnicator is out of glue", run=0, behind=3)
+    assert classes(strange, event(9, "watchdog", run=1))[0] == "nccl_timeout_due_to_straggler_or_crash_elsewhere"
+    died = event(3, "boom there", run=0, exception="Boom", behind=2)
+    assert classes(died, event(9, "deprecated", run=1), of=case(state="completed")) == ["none"]
+
+
+def test_a_page_of_usage_is_not_life_that_goes_on():
+    """Its own lines stand behind it; training behind it would be life."""
+    known = {"usage": entry("^Usage: mpiexec", "launcher_bad_option", says="usage")}
+    page = event(2, "Usage: mpiexec [options]", behind=60, severity=Severity.WARNING)
+    assert classes(page, known=known) == ["launcher_bad_option"]
+    assert classes(page, known=known, progress=9, last_progress=Place(LOG.path, 99)) == ["unknown"]
+
+
+def test_noise_does_not_hide_a_success():
+    """Where nobody tells the state, a harmless line that sounds like an error counts for nothing."""
+    known = {**KNOWN, "noise": entry("frobnicator", "none", role="harmless", says="nothing")}
+    noise = event(5, "the frobnicator failed")
+    assert classes(noise, known=known, of=case(state="unknown"), progress=9) == ["none"]
+    assert classes(noise, of=case(state="unknown"), progress=9) == ["unknown"]
