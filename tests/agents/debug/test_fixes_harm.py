@@ -101,6 +101,15 @@ def test_what_the_script_writes_or_removes_is_never_named_anew(line: str, tmp_pa
         assert (made.fix is not None) is wanted, made
 
 
+def test_what_is_copied_from_may_be_named_anew(tmp_path: Path) -> None:
+    """Of the words of a copy the last one is written, and no other; that it is no plain word makes no difference."""
+    (tmp_path / "data-1.tar").write_text("")
+    trial = Trial("near-path", {"what": "{path}"}, {"path": "data1.tar"}, ("No such file or directory",))
+    for line, wanted in ((b"sbcast data1.tar $TMPDIR/data", True), (b"cp $SEED data1.tar", False)):
+        made = cure(trial, submission(b"#!/bin/bash\n" + line + b"\n", cwd=str(tmp_path)), site("", "slurm"))
+        assert (made.fix is not None) is wanted, made
+
+
 def test_more_nodes_are_only_said() -> None:
     """Three nodes for the launcher and two for the job: neither number is proven, and one of them costs."""
     source = b"#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1\nexport A=$(scontrol show hostnames | head -n1)\n"

@@ -61,12 +61,13 @@ def _is_made(given: Given, wanted: str) -> bool:
     words = plain_words(given.job.source)
     writing = {word.command for word in words if word.text.rpartition("/")[2] in _WRITES}
     copying = {word.command for word in words if word.nth == 0 and word.text.rpartition("/")[2] in _COPIES}
-    last = {word.command: word for word in words if word.command in copying}
-    written = [word for word in words if word.command in writing] + list(last.values())
+    source = given.job.source
+    last = {word.span for word in words if not source[word.span.end : word.command.end].strip(b" \t\"'")}
+    written = (word for word in words if word.command in writing or word.command in copying and word.span in last)
     if any(_last(word.text) == name for word in written):
         return True
     into = rb"(?:>[>|&]?[ \t]*|(?:%s)[= \t]+)[\"']?[^\s;&|]*%s(?![\w.-])" % (_OUTPUTS, re.escape(name.encode()))
-    return re.search(into, given.job.source) is not None
+    return re.search(into, source) is not None
 
 
 def _last(text: str) -> str:
