@@ -8,7 +8,7 @@ such a reason as long as nothing says otherwise.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .knowledge.conditions import Fact
 from .knowledge.entries import Entry
@@ -16,7 +16,7 @@ from .matching import Match
 from .ranking import Ranked, of_earlier_run, survived
 from .reading import bare
 from .signs import stands
-from .values import Digest, Event, Severity
+from .values import Digest, Event, Place, Severity
 
 STATES = {"time_limit": "timeout", "cancelled_by_user": "cancelled", "preempted_or_requeued": "preempted"}
 NEAR = 12  # lines between two sentences of one telling
@@ -39,7 +39,21 @@ def unread(
     for event in digest.events[: claimed.order]:
         if event.severity >= Severity.ERROR and event.place not in told and _doubtful(event, claimed.event, digest):
             return event
-    return None
+    return _reason_below(first, told, digest) if _says_little(known[first.entry]) else None
+
+
+def _says_little(entry: Entry) -> bool:
+    """Return whether the words say only that something failed, not what."""
+    return entry.role == "symptom" and entry.weight != "strong"
+
+
+def _reason_below(first: Ranked, told: Collection[Place], digest: Digest) -> Event | None:
+    """Return the error that nobody knows right below the last words of *first*: a stack ends with the reason."""
+    last = first.matches[-1].event
+    mine = (one for one in digest.events if one.place.file == last.place.file and one.rank == last.rank)
+    near = (one for one in mine if 0 < one.place.line - last.place.line <= NEAR)
+    bad = (one for one in near if one.severity == Severity.ERROR and not one.exception and one.place not in told)
+    return next((one for one in bad if not _HEADING.search(bare(one.text))), None)
 
 
 def _as_the_scheduler_says(first: Ranked, facts: Mapping[str, Fact]) -> bool:
@@ -79,7 +93,7 @@ def _kin(event: Event, claimed: Event) -> bool:
     if event.exception and claimed.exception:
         return claimed.chained > 0 and event.rank == claimed.rank
     below = claimed.place.line - event.place.line
-    if event.exception and 0 < below <= NEAR and event.behind - claimed.behind <= OWN:
+    if event.exception and event.rank == claimed.rank and 0 < below <= NEAR and event.behind - claimed.behind <= OWN:
         return True  # what a program that it had started said, handed on below the exception
     mine, other = _speaker(event.text), _speaker(claimed.text)
     return bool(mine) and mine == other and abs(below) <= NEAR

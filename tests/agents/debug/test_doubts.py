@@ -72,6 +72,22 @@ def test_what_a_program_said_is_handed_on_below_an_exception():
     assert classes(wrapper, event(60, "watchdog", behind=1))[0] == "unknown"
 
 
+def test_a_stack_ends_with_the_reason():
+    """Words that say only that something failed give way to an unknown error of the same rank right below."""
+    known = {**KNOWN, "slow": entry("watchdog", role="symptom", weight="fair", says="late")}
+    said = event(5, "watchdog", rank=1)
+    assert classes(said, event(8, "the frobnicator is out of glue", rank=1), known=known)[0] == "unknown"
+    for below in (
+        event(8, "the frobnicator is out of glue", rank=2),
+        event(60, "the frobnicator is out of glue", rank=1),
+        event(8, "closed by peer", rank=1),
+        event(8, "Glue: none", rank=1, exception="Glue"),
+    ):
+        assert classes(said, below, known=known)[0] == "code_error"
+    known["slow"] = entry("watchdog", role="symptom", says="late")
+    assert classes(said, event(8, "the frobnicator is out of glue", rank=1), known=known)[0] == "code_error"
+
+
 def test_how_the_scheduler_ended_it_is_no_guess():
     """Its word for the job's end and the log's word agree: what stood before them did not end it."""
     known = {**KNOWN, "late": entry("TIME LIMIT", "time_limit", role="symptom", says="late")}
