@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 
-# Least score and least lead over the next cause, and how many of such answers were right.
-STEPS = ((0.0, 0.15), (2.0, 0.35), (4.0, 0.55), (5.0, 0.7), (6.0, 0.85), (8.0, 0.93))
+# Least score and least lead over the next cause, and how many of such answers were right: of cases whose words no
+# entry was made from; on the corpus, which entries were mended by, all do better.
+STEPS = ((0.0, 0.15), (2.0, 0.35), (3.0, 0.6), (4.0, 0.65), (5.0, 0.75), (6.0, 0.85), (8.0, 0.93))
 
 
 def confidence(score: float, lead: float) -> float:
