@@ -78,6 +78,8 @@ def _died(one: Ranked, digest: Digest) -> bool:
 
 
 def _ended_there(event: Event, digest: Digest) -> bool:
+    if digest.last_progress is not None and digest.last_progress.file != event.place.file:
+        return False  # output and errors are two files, and nobody knows what stands before what
     if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
         return False
     return event.behind <= (LAST if event.exception or event.severity == Severity.FATAL else 0)

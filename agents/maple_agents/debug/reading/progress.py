@@ -23,7 +23,7 @@ _MADE = r"(?:(?:final|trained|merged|fine-?tuned|best) \w+|model|weights|adapter
 _ENDED = re.compile(
     rf"\b{_ALL}(?: (?:has|have|is|was|are|were))?(?: been)?(?: all)?[ :,!-]{{1,4}}"
     r"(?:successfully )?(?:completed?|finished|done|succeeded|ended)\b"
-    rf"|\b(?:completed|finished|done with|end of|ended)[ :]{{1,2}}(?:the )?(?:all |model )?{_ALL}\b"
+    rf"|\b(?:completed|finished|done(?: with)?|end of|ended)[ :]{{1,2}}(?:the )?(?:all |model )?{_ALL}\b"
     r"|^\W*(?:done|finished|completed?|success|succeeded|all done|bye|goodbye|the end)[\s.!:)✓✅🎉]*$"
     r"|\b(?:completed|finished|exited|ended|terminated) (?:successfully|normally|cleanly)\b"
     r"|\bsuccessfully (?:completed|finished|trained)\b|\btrain_runtime\b"
