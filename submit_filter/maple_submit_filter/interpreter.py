@@ -91,7 +91,8 @@ class Interpreter(Compound):
             for assignment in simple.assignments:
                 self.assign(assignment, shell)
             return 0
-        name = argv[0].raw if argv[0].literal else b""
+        argv, own = self._past(argv), argv[0].raw in shell.functions
+        name = argv[0].raw if argv[0].literal and not own else b""
         given = self.stdin(simple.redirects, shell)
         if name in BUILTINS and not (name == b"exec" and len(argv) > 1):
             for assignment in simple.assignments:
@@ -100,6 +101,12 @@ class Interpreter(Compound):
         if self.written(simple, argv, shell, given) or self.rewritten(argv, shell):
             return None
         return self._start(simple, argv, shell, trail, given)
+
+    def _past(self, argv: List[Text]) -> List[Text]:
+        """Return the words behind `builtin` or `command`, where they are a command of the shell's own."""
+        while len(argv) > 1 and argv[0].raw in (b"builtin", b"command") and argv[1].raw in BUILTINS:
+            argv = argv[1:]
+        return argv
 
     def _words(self, simple: Simple, shell: Shell) -> Tuple[List[Text], Tuple[bytes, ...]]:
         """Return the words of a command, and the names of unquoted variables that left none."""

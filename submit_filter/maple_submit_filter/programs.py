@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Optional, Sequence
 
+from . import image
 from .devices import HIERARCHY, MASKS
 from .interpreter import Interpreter
 from .launchers.python_options import PythonCall, python_program
@@ -37,6 +38,7 @@ MODULES = {
     b"deepspeed.launcher.runner": b"deepspeed",
 }
 
+FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singularity": (b"--pwd", b"--cwd")}
 Launch = Callable[["Programs", List[Text], Shell, Trail, Optional[Text]], None]
 
 
@@ -197,6 +199,11 @@ class Programs:
             shell.unset(name)
         for name, value in changes.set:
             shell.set(name, value, exported=True)
+        if changes.container:
+            image.inside(shell)
+        folders = FOLDERS.get(wrapper.name, ())
+        if any(text.raw.partition(b"=")[0] in folders for text in argv[1 : wrapper.program_index]):
+            shell.cwd = None  # the program starts in another folder, of the image perhaps
         doubts = (
             ("an unknown word among the options of " + wrapper.name,) if wrapper.open and not wrapper.split_only else ()
         )

@@ -34,7 +34,8 @@ class Shell:
     """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
-                 "mentioned", "shared", "options", "parents", "scopes", "skips", "folders")  # fmt: skip
+                 "mentioned", "shared", "options", "parents", "scopes", "skips", "folders",
+                 "elsewhere", "others")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: MutableMapping[bytes, Variable] = {}
@@ -51,6 +52,8 @@ class Shell:
         self.options: set[bytes] = set()
         self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
+        self.others: Mapping[bytes, bool] = {}  # what a launcher sets besides; whether it differs from task to task
+        self.elsewhere = False  # an image or a prolog may have set any name that the script itself does not assign
         self.folders: Optional[Tuple[Optional[Text], ...]] = ()  # that `popd` goes back to; None: not known
         self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
 
@@ -62,6 +65,7 @@ class Shell:
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
         other.shared, other.skips, other.folders = self.shared, self.skips, self.folders
+        other.elsewhere, other.others = self.elsewhere, self.others
         other.options = set(self.options)
         other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]
@@ -84,12 +88,16 @@ class Shell:
     def get(self, name: bytes) -> Variable:
         """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
         found = self.variables.get(name)
+        if name in self.others and not (found is not None and found.texts()):
+            return Variable(self.mix(name) if self.others[name] else unknown(name), None, True)
         if found is not None:
             return found
         if self.lost and not name.startswith(b"PET_"):  # torchrun's own defaults, which no other file would set
             return Variable(open_value(b"lost." + self.lost + b"." + name))
         if is_watched(name):
             return Variable()
+        if self.elsewhere and not any(name in seen for seen in self.parents):
+            return Variable(open_value(b"elsewhere." + name))
         if self.softly or not travels(name, self.mentioned):
             return Variable(open_value(b"env." + name))
         return Variable()

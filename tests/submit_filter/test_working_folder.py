@@ -19,10 +19,12 @@ PLAIN = [
     'cd "$OLDPWD"', "cd $HERE", "cd $HERE/a/", "cd //$HERE", "cd -L b", "pushd a", "pushd b", "pushd ..", "pushd",
     "popd", "pushd link", "popd; popd", "(cd a; cd b)", "X=$(cd a && pwd)", "if true; then cd a; fi", "{ cd b; }", "cd",
     "pushd a >/dev/null 2>&1 || exit 1", "cd ~", "cd ~/a", "pwd", "go() { cd $1; }; go a",
+    "builtin cd a", "command cd b",
 ]  # fmt: skip
 DEPENDING = [
     "cd a && cd b",
     "cd b && cd - || cd a",
+    "cd() { builtin cd a; }; cd b && unset -f cd",
     "[ -d link ] && cd a",
     "cd $(basename $PWD/a)",
     "for i in a b; do cd $i; done",
@@ -62,7 +64,7 @@ def test_the_folder_is_where_bash_is(tmp_path: Path, seed: int) -> None:
     draw, steps = random.Random(seed), PLAIN if seed % 2 else PLAIN + DEPENDING
     kept: list[str] = []
     environment = {"HOME": str(top), "HERE": str(top), "PATH": os.environ["PATH"]}
-    for _ in range(14):
+    for _ in range(24):
         tried = [*kept, draw.choice(steps)]
         done = bash(tried, str(top), environment)
         if done is not None:
@@ -131,6 +133,21 @@ def test_a_folder_with_two_names_is_left_by_the_one_that_the_shell_knows() -> No
     assert told(["cd ..", *go], "/data/w", PWD="/data/w") == ["/data"]
     assert told(["#SBATCH --chdir=/x/y", "cd ..", *go], "/data/w", PWD="/home/me/w") == ["/x"]
     assert told(["#SBATCH --chdir=y", *go], "/data/w", PWD="/home/me/w") == ["/data/w/y"]
+
+
+@pytest.mark.parametrize(
+    "way", ["srun -D data", "srun --chdir=data", "srun env -C data", "srun singularity exec --pwd /x i.sif"]
+)
+def test_a_step_in_another_folder_reads_no_file_of_this_one(tmp_path: Path, way: str) -> None:
+    """srun goes there; where an image's folder is, nobody knows."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "run.sh").write_text("python a.py wrong\n")
+    (tmp_path / "data" / "run.sh").write_text("python a.py right\n")
+    job = understood(asked([way + " bash run.sh"], str(tmp_path)), _read)
+    assert job is not None
+    made = plan(job.submission, job.script, job.settings, GENERIC_SLURM, job.arguments, job.read)
+    assert b"wrong" not in made.steps[0].program
+    assert (b"right" in made.steps[0].program) == way.startswith(("srun -D", "srun --chdir"))
 
 
 def test_no_file_is_read_where_the_folder_is_not_known(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

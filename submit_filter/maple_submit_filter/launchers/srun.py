@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
+from .. import image, working_folder
 from ..launch import Link
 from ..links import followed, link
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
@@ -17,6 +18,22 @@ from .srun_options import TABLE
 if TYPE_CHECKING:
     from ..programs import Programs
 
+# What srun sets in a task besides, and whether it differs from task to task (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
+OF_A_STEP = {
+    **dict.fromkeys((
+        b"SLURM_LAUNCH_NODE_IPADDR", b"SLURM_SRUN_COMM_HOST", b"SLURM_SRUN_COMM_PORT", b"SLURM_STEP_NODELIST",
+        b"SLURM_STEP_LAUNCHER_PORT", b"SLURM_STEP_RESV_PORTS", b"SLURM_RESV_PORTS", b"SLURM_STEP_TASKS_PER_NODE",
+        b"SLURM_STEP_ID", b"SLURM_STEPID", b"SLURM_DISTRIBUTION", b"SLURM_UMASK", b"SLURM_PRIO_PROCESS",
+        b"SLURM_JOB_START_TIME", b"SLURM_JOB_END_TIME", b"SLURM_JOB_UID", b"SLURM_JOB_USER", b"SLURM_JOB_ACCOUNT",
+        b"SLURM_JOB_QOS", b"SLURM_CONF", b"SLURM_WORKING_CLUSTER", b"SLURM_TRES_PER_TASK", b"SLURM_CPU_BIND",
+        b"SLURM_CPU_BIND_TYPE", b"SLURM_CPU_BIND_VERBOSE", b"SLURM_MEM_BIND", b"SLURM_MEM_BIND_TYPE",
+        b"SLURM_OVERCOMMIT", b"SLURM_OOMKILLSTEP", b"SRUN_DEBUG",
+    ), False),
+    **dict.fromkeys((
+        b"SLURM_GTIDS", b"SLURM_TASK_PID", b"SLURM_TOPOLOGY_ADDR", b"SLURM_TOPOLOGY_ADDR_PATTERN",
+        b"SLURM_CPU_BIND_LIST", b"SLURM_MEM_BIND_LIST", b"SLURM_STEP_GPUS", b"SLURM_SHARDS_ON_NODE",
+    ), True),
+}  # fmt: skip
 _HOST = re.compile(rb"\0host:(\d+)\0")
 
 
@@ -38,6 +55,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         child = shell.spawn(place)
         _exported(one, child)
         _announce(child, place, shape, scene, one)
+        _settle(child, one)
         programs.execute(list(argv[reading.program :]), child, trail, given)
 
 
@@ -286,6 +304,19 @@ def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: L
     child.set(b"SLURMD_NODENAME", name_text, exported=True)
     if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(one) or one.option("gpu-bind"):
         child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
+    child.others = OF_A_STEP
+
+
+def _settle(child: Shell, one: Link) -> None:
+    """Go where the step begins, and into the image or behind the prolog that it is given."""
+    folder = one.option("chdir")
+    if folder is not None and folder.value is not None:
+        working_folder.cd(child, [plain(b"cd"), plain(b"--"), folder.value])
+    if one.option("container-workdir") is not None:
+        child.cwd = None
+    if one.option("container-image", "container-name", "container") is not None:
+        image.inside(child)
+    child.elsewhere = child.elsewhere or one.option("task-prolog") is not None
 
 
 def _position(place: Place, shape: StepShape) -> Optional[int]:

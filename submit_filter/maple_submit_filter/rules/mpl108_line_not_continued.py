@@ -15,7 +15,7 @@ from .continuation import cut_lines
 CODE = "MPL108"
 
 
-@rule(CODE, "the launch line ends before its options do")
+@rule("MPL108", "the launch line ends before its options do")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A backslash continues a line only where it is the very last byte, and a comment cannot stand in between.
 

@@ -18,7 +18,7 @@ _PYTHON = re.compile(rb"(?:.*/bin/)?python(?:[23](?:\.\d{1,2})?)?\Z", re.DOTALL)
 _FLAGS = re.compile(rb"-[bBdEiIOqsSuvx]+\Z")  # of Python, those without a value
 
 
-@rule(CODE, "the launcher is given python as the script to run")
+@rule("MPL313", "the launcher is given python as the script to run")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """torchrun, accelerate launch and deepspeed start Python themselves, with the next word as the script.
 

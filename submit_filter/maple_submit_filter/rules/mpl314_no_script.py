@@ -26,7 +26,7 @@ SAYS = {
 }
 
 
-@rule(CODE, "the launcher is given no script to start")
+@rule("MPL314", "the launcher is given no script to start")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A launcher takes the first word that is none of its options for the script, and all behind it for its arguments.
 

@@ -19,7 +19,7 @@ _BY_JOB = re.compile(rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}
                      rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
 
 
-@rule(CODE, "the master's port is no port")
+@rule("MPL508", "the master's port is no port")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A port is a number up to 65535.
 
