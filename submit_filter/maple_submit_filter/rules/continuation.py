@@ -10,7 +10,7 @@ from ..edits import Edit, Span
 from ..job import Job
 from ..launch import LaunchPlan, Step
 
-_OPTION = rb"(?=[ \t]*--?[A-Za-z])"
+_OPTION = rb"(?=[ \t]*(?:--?[A-Za-z]|[\w./${}-]{1,200}\.py\b))"
 _BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n" + _OPTION)
 _COMMENTS = re.compile(rb"(?<!\\)(?:\\\\)*\\\n((?:[ \t]*#[^\n]*\n)+)" + _OPTION)
 
@@ -39,7 +39,14 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
         return []
     options = _commands_like_options(shell.parse(source))
     out = ((_begun(one, plan, source), one) for one in found if one.rest in options)
-    return [Cut(step, one.what, one.at, one.edits) for step, one in out if step is not None]
+    return [
+        Cut(step, one.what, one.at, one.edits) for step, one in out if step is not None and _wanted(one, step, source)
+    ]
+
+
+def _wanted(one: _Break, step: Step, source: bytes) -> bool:
+    """Return whether what stands behind can only be meant for the line: an option, or a script where there is none."""
+    return source[one.rest : one.rest + 1] == b"-" or any(breach.kind == "no-script" for breach in step.breaches)
 
 
 def _blanks(source: bytes, code: str) -> Iterator[_Break]:
@@ -74,14 +81,16 @@ def _begun(one: _Break, plan: LaunchPlan, source: bytes) -> Optional[Step]:
 
 
 def _commands_like_options(program: shell.Program) -> Set[int]:
-    """Return where the commands begin whose name begins as an option does."""
+    """Return where the commands begin whose name begins as an option does, or ends as a script's."""
     out: Set[int] = set()
     stack: List[object] = [program]
     while stack:
         one = stack.pop()
         if isinstance(one, shell.Simple) and one.words:
             first = one.words[0].parts[0] if one.words[0].parts else None
-            if isinstance(first, shell.Literal) and first.text[:1] == b"-":
+            last = one.words[0].parts[-1] if first is not None else None
+            option = isinstance(first, shell.Literal) and first.text[:1] == b"-"
+            if option or (isinstance(last, shell.Literal) and last.text.endswith(b".py")):
                 out.add(one.words[0].span.start)
         if isinstance(one, tuple):
             stack.extend(part for part in one if isinstance(part, tuple))
