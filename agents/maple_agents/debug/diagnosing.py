@@ -14,14 +14,14 @@ from .facts import facts
 from .knowledge.conditions import Fact
 from .knowledge.entries import Entry
 from .matching import Match, matches
-from .ranking import Ranked, of_earlier_run, ranked, survived
+from .ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived
 from .script_lines import proving
 from .signs import with_signs
 from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity
 
 MOST_CASCADE = 12
 MOST_CAUSES = 5
-LAST = 5  # ordinary lines that a script may still say after its program died
+LAST = 5  # ordinary lines that a script may still say after its program was said to have died
 
 
 def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]) -> Diagnosis:
@@ -72,7 +72,8 @@ def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked]
 def _died(one: Ranked, digest: Digest) -> bool:
     """Return whether the words stand at the end of what their process said, and are those of an error.
 
-    Of an exception a few lines may stand behind it, of the script that went on; a mere complaint must be the last word.
+    Where a process is said to have died a few lines may stand behind it, of the script that went on; of an exception
+    as well, if they do not say that all is done. A mere complaint must be the last word.
     """
     return any(_ended_there(match.event, digest) for match in one.matches)
 
@@ -82,7 +83,9 @@ def _ended_there(event: Event, digest: Digest) -> bool:
         return False  # output and errors are two files, and nobody knows what stands before what
     if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
         return False
-    return event.behind <= (LAST if event.exception or event.severity == Severity.FATAL else 0)
+    died = event.severity == Severity.FATAL or said_to_have_ended(event.last or event.place, digest)
+    died = died or bool(event.exception) and not digest.ended_well
+    return event.behind <= (LAST if died else 0)
 
 
 def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry]) -> Iterable[Cause]:

@@ -136,14 +136,14 @@ def of_earlier_run(event: Event, digest: Digest) -> bool:
 def survived(event: Event, digest: Digest) -> bool:
     """Return whether life went on after *event*: some lines with training in the same file, or many ordinary ones."""
     last = event.last or event.place
-    if event.severity == Severity.FATAL or event.exception and _ended_at(last, digest):
+    if event.severity == Severity.FATAL or event.exception and said_to_have_ended(last, digest):
         return False
     if _PAGE.search(event.text):
         return _later(digest.last_progress, last)  # the lines behind it are its own
     return event.behind >= MANY or event.behind >= SOME and _later(digest.last_progress, last)
 
 
-def _ended_at(place: Place, digest: Digest) -> bool:
+def said_to_have_ended(place: Place, digest: Digest) -> bool:
     """Return whether a process is said to have ended right behind *place*: others may train on, this one does not."""
     return any(
         one.severity == Severity.FATAL and one.place.file == place.file and 0 < one.place.line - place.line <= NEXT

@@ -70,5 +70,6 @@ def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
 
 
 def _last_progress(stories: Sequence[Story]) -> Place | None:
-    last = [one for one in stories if one.last_progress]
-    return Place(last[-1].stream.file.path, last[-1].last_progress) if last else None
+    """Return where training is told of last, in the file that tells of it most."""
+    most = max(stories, key=lambda one: one.progress if one.last_progress else 0, default=None)
+    return Place(most.stream.file.path, most.last_progress) if most is not None and most.last_progress else None

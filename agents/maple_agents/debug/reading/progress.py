@@ -12,12 +12,14 @@ _PROGRESS = Screened(
     r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|global_step|update|consumed samples)\b[\"']?[\s:=#\[(/|]*\d"
     r"|\b(?:\w+_)?loss\b[\"']?[^A-Za-z]{0,6}\d"
     r"|\d(?:it|steps?|samples?|tok(?:en)?s?|ex(?:amples)?|img|images|batch(?:es)?)/s(?:ec)?\b|\ds/(?:it|step)\b"
-    r"|\d%\||\b(?:samples|tokens|images|steps|tflops)[ /_]?(?:per[ _]|/)?(?:s|sec|second|gpu)\b\W{0,3}\d",
+    r"|\btrial \d+ (?:finished|pruned|completed)\b|\d%\|"
+    r"|\b(?:samples|tokens|images|steps|tflops)[ /_]?(?:per[ _]|/)?(?:s|sec|second|gpu)\b\W{0,3}\d",
     re.I,
 )
 _ALL = (
     r"(?:training|train|job|run|script|program|everything|all(?: \w+){0,3}|experiment|fine-?tuning|pre-?training"
-    r"|evaluation|benchmark|tests?|workflow|pipeline|main|\[?rank \d+\]?|\[?rank\d*\]?|worker \d+|process(?:es)?)"
+    r"|evaluation|benchmark|tests?|study|sweep|search|workflow|pipeline|main|\[?rank \d+\]?|\[?rank\d*\]?|worker \d+"
+    r"|process(?:es)?)"
 )
 _MADE = r"(?:(?:final|trained|merged|fine-?tuned|best) \w+|model|weights|adapter|results?)s?"
 _ENDED = re.compile(
@@ -31,7 +33,7 @@ _ENDED = re.compile(
     r"|\b(?:exit|return)(?:ed)?(?: with)?(?: exit)?[ _]?(?:code|status)[: =]+0\b|\bexit 0\b"
     rf"|\b{_MADE} (?:\w+ )?(?:saved|written|exported|uploaded|pushed)\b"
     rf"|\b(?:saved|wrote|exported|uploaded|written)\b(?: \w+)? {_MADE}\b"
-    r"|\btotal (?:training |run ?|wall ?)?time\b|\btraining took\b",
+    r"|\btotal (?:training |run ?|wall ?)?time\b|\btraining took\b|^=*[ \d,a-z]*\b\d+ passed\b|\bAvg bus bandwidth\b",
     re.I,
 )
 _EARLY = re.compile(

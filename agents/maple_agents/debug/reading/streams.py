@@ -29,6 +29,7 @@ from .voices import ASIDE, Line, Unit
 
 HEAD, TAIL = 20, 40
 NOT_UNDERSTOOD = "could not be understood, which is a mistake of Maple's"
+_TRACED = re.compile(r"\++ \S")  # what the shell is about to do (set -x) tells nothing of how it went
 BEHIND = 40  # lines behind a hit that may belong to its event
 _TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")
 
@@ -189,7 +190,7 @@ def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) ->
     before, progress, drawn = 0.0, 0, ""
     for (one, gap), line in zip(gaps(kept), lines, strict=True):
         before += gap * share
-        if one.number not in taken and any(map(str.isalnum, line.words)):
+        if one.number not in taken and any(map(str.isalnum, line.words)) and not _TRACED.match(line.words):
             before += 1 + one.drawn
             if is_progress(line.words) and (not (now := bar(line.words)) or now != drawn):
                 progress, story.last_progress = progress + 1, one.number
