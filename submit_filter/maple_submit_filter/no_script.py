@@ -14,8 +14,14 @@ from .scene import Start
 from .text import EMPTY
 
 # U+2010 to U+2015 and U+2212: what word processors and web pages put in place of the hyphens that options begin with.
-DASH = re.compile(rb"-?(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92)(?:-|\xe2\x80[\x90-\x95])?(?=[A-Za-z])")
-_NODE = re.compile(rb"(?:\0(?:host|name|addr):\d+\0|%s)(?::\d{1,5})?" % NODE_LIST)
+_DASH = rb"-?(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92)(?:-|\xe2\x80[\x90-\x95])?(?=[A-Za-z])"
+_NODE = rb"(?:\0(?:host|name|addr):\d+\0|%s)(?::\d{1,5})?" % NODE_LIST
+
+
+def dash(word: bytes) -> int:
+    """Return how many bytes of another dash an option begins with, 0 where it is none."""
+    found = re.match(_DASH, word) if b"\xe2" in word[:2] else None
+    return found.end() if found is not None else 0
 
 
 def flaws(starts: Sequence[Start]) -> Tuple[Breach, ...]:
@@ -40,10 +46,10 @@ def _flaw(start: Start) -> Optional[str]:
     word = start.program[0]
     if word.open:
         return None
-    if DASH.match(word.raw):
+    if dash(word.raw):
         return "dash"
     if start.agent is None:
         return None
-    if _NODE.fullmatch(word.raw):
+    if word.raw[:1] == b"\0" and re.fullmatch(_NODE, word.raw):
         return "node"
     return "blank" if word.literal and not word.raw.strip() else None

@@ -10,7 +10,6 @@ from ..job import Job
 from ..launch import LaunchPlan
 from ..site import Site
 from . import rule
-from .continuation import cut_lines
 
 CODE = "MPL108"
 
@@ -25,9 +24,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the shell starts the first half alone, and then looks for a command named --epochs. Where the first half
            names no script, it cannot run, and is mended; else it asks, for the job has run without these options.
     """
+    if not _may_be_cut(job.source):
+        return
+    from .continuation import cut_lines  # few scripts pay for its expressions
+
     for cut in cut_lines(plan, job, CODE):
         if not cut.step.maybe:
             safe = any(breach.kind == "no-script" for breach in cut.step.breaches)
             fix = Fix(cut.edits, Safety.SAFE if safe else Safety.ASK, "the line goes on")
             says = "%s ends the launch line; the options behind it are no command"
             yield Finding(CODE, says % cut.what, cut.at, True, fixes=(fix,))
+
+
+def _may_be_cut(source: bytes) -> bool:
+    """Return whether a backslash has a blank behind it, or a continued line a comment."""
+    if b"\\ \n" in source or b"\\\t" in source or b"\\  " in source:
+        return True
+    lines = source.split(b"\n")
+    return any(line[-1:] == b"\\" and behind.lstrip()[:1] == b"#" for line, behind in zip(lines, lines[1:]))

@@ -14,8 +14,8 @@ from . import rule
 
 CODE = "MPL313"
 _LAUNCHERS = ("torchrun", "accelerate", "deepspeed")
-_PYTHON = re.compile(rb"(?:.*/bin/)?python(?:[23](?:\.\d{1,2})?)?\Z", re.DOTALL)
-_FLAGS = re.compile(rb"-[bBdEiIOqsSuvx]+\Z")  # of Python, those without a value
+_PYTHON = rb"(?s:.*/bin/)?python(?:[23](?:\.\d{1,2})?)?"
+_FLAGS = rb"-[bBdEiIOqsSuvx]+"  # of Python, those without a value
 
 
 @rule("MPL313", "the launcher is given python as the script to run")
@@ -34,7 +34,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             continue
         if link.option("no-python", "no_python", "module") is not None:
             continue
-        if step.program and _PYTHON.match(step.program[0]):
+        if step.program and b"python" in step.program[0] and re.fullmatch(_PYTHON, step.program[0]):
             at = step.program_spans[0] if step.program_spans else None
             fix = _without(step, job.source)
             yield Finding(CODE, "%s starts Python itself, and looks for a script named python" % link.name,
@@ -45,7 +45,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _without(step: Step, source: bytes) -> Optional[Fix]:
     """Return the fix that takes `python` and its flags away, where they stand in one line before the script or -m."""
     spans: Tuple[Optional[Span], ...] = step.program_spans
-    behind = next((n for n, word in enumerate(step.program) if n and not _FLAGS.match(word)), 0)
+    behind = next((n for n, word in enumerate(step.program) if n and not re.fullmatch(_FLAGS, word)), 0)
     first, last = (spans[0], spans[behind]) if 0 < behind < len(spans) else (None, None)
     word = step.program[behind] if behind else b"-"
     if first is None or last is None or (word[:1] == b"-" and word != b"-m"):

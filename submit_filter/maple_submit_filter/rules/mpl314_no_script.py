@@ -9,10 +9,9 @@ from ..findings import Finding
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..launchers.grammar import place
-from ..no_script import DASH
+from ..no_script import dash
 from ..site import Site
 from . import rule
-from .continuation import cut_lines
 
 CODE = "MPL314"
 SAYS = {
@@ -37,7 +36,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            mended; a script that is not named is nobody's to guess.
     """
     found = [(step, breach) for step in plan.steps for breach in step.breaches if breach.kind == "no-script"]
-    cut = [one.step for one in cut_lines(plan, job, CODE)] if found else []
+    if not found:
+        return
+    from .continuation import cut_lines
+
+    cut = [one.step for one in cut_lines(plan, job, CODE)]
     for step, breach in found:
         if step not in cut:  # which MPL108 speaks of
             yield _finding(step, breach)
@@ -57,12 +60,12 @@ def _hyphens(step: Step) -> Optional[Fix]:
     """Return the fix that writes plain hyphens in front of each word of the step that begins with another dash."""
     edits = []
     for word, span in zip(step.program, step.program_spans):
-        dash = DASH.match(word)
-        if dash is None:
+        size = dash(word)
+        if not size:
             continue
         if span is None or span.end - span.start != len(word):
             return None
-        letters = word[dash.end() :].partition(b"=")[0]
+        letters = word[size:].partition(b"=")[0]
         plain = b"--" if len(letters) > 1 else b"-"
-        edits.append(Edit(Span(span.start, span.start + dash.end()), plain, CODE))
+        edits.append(Edit(Span(span.start, span.start + size), plain, CODE))
     return Fix(tuple(edits), Safety.SAFE, "options begin with plain hyphens") if edits else None

@@ -11,9 +11,9 @@ from ..launch import LaunchPlan, Step
 from ..site import Site
 from . import rule
 
-_OF_TORCHRUN = re.compile(rb"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|rdzv[-_](?:backend|endpoint|id|conf)"
+_OF_TORCHRUN = (rb"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|rdzv[-_](?:backend|endpoint|id|conf)"
                           rb"|max[-_]restarts|master[-_](?:addr|port)|standalone)(?:=|\Z)")  # fmt: skip
-_OF_ACCELERATE = re.compile(rb"--(?:num_processes|num_machines|machine_rank|main_process_(?:ip|port)|multi_gpu"
+_OF_ACCELERATE = (rb"--(?:num_processes|num_machines|machine_rank|main_process_(?:ip|port)|multi_gpu"
                             rb"|mixed_precision|config_file)(?:=|\Z)")  # fmt: skip
 _OWN = {"torchrun": _OF_TORCHRUN, "accelerate": _OF_ACCELERATE}
 ENOUGH = 2  # a script may have one option of such a name itself
@@ -42,7 +42,8 @@ def _behind(step: Step) -> List[bytes]:
     own = _OWN.get(link.name) if link is not None else None
     if link is None or own is None or step.maybe or link.open:
         return []
-    if any(own.match(b"--" + option.name.encode()) for option in link.options):
+    words = [word for word in step.program[1:] if word[:2] == b"--"]
+    if len(words) < ENOUGH or any(re.match(own, b"--" + option.name.encode()) for option in link.options):
         return []
-    found = [word.partition(b"=")[0] for word in step.program[1:] if own.match(word)]
+    found = [word.partition(b"=")[0] for word in words if re.match(own, word)]
     return list(dict.fromkeys(found))

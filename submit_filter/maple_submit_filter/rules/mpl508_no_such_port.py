@@ -15,7 +15,7 @@ from . import rule
 
 CODE = "MPL508"
 USUAL = b"29500"
-_BY_JOB = re.compile(rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\s*\d+\s*)?\)\)"
+_BY_JOB = (rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\s*\d+\s*)?\)\)"
                      rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
 
 
@@ -35,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 yield _finding(step, breach, job)
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
-            if _BY_JOB.search(job.source[span.start : span.end]):
+            if re.search(_BY_JOB, job.source[span.start : span.end]):
                 yield Finding(CODE, "the sum is no port where job ids have grown beyond 65535", span,
                               help="take the rest: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
 
