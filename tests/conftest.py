@@ -13,6 +13,7 @@ ROOT = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 if ROOT not in sys.path:  # `tests.lab` is imported as a package from the checkout
     sys.path.insert(0, ROOT)
 
+from tests.dispositions import give_back  # noqa: E402
 from tests.lab import GPU2X2, GPU4, Lab, Shape  # noqa: E402
 from tests.wanted import up  # noqa: E402
 
@@ -23,6 +24,8 @@ SHIMS = [at for at, folder in enumerate(PATH) if os.path.basename(folder) == "sh
 if SHIMS:
     PATH.insert(SHIMS[0], os.path.join(sys.base_prefix, "bin"))
 os.environ["PATH"] = os.pathsep.join(PATH)
+
+give_back()
 
 settings.register_profile("maple", deadline=None)  # nothing is timed in an assertion: machines are busy
 settings.load_profile("maple")

@@ -11,7 +11,7 @@ for folder in $labs; do
     apart="$apart --ignore=$folder"
 done
 
-# A shell has what it starts in the background ignore SIGINT and SIGQUIT, which some tests send. A session of its own:
+# A shell has what it starts in the background ignore SIGINT, by which the trap below ends it. A session of its own:
 # Linux shares processors out among sessions first, and each step of a job on a lab is one.
 # shellcheck disable=SC2086 # lists of words
 setsid env --default-signal=INT,QUIT $pytest -p no:cacheprovider $apart tests >build/other-half.log 2>&1 &
