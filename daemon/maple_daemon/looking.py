@@ -83,7 +83,9 @@ class Looker:
 
     async def start(self) -> None:
         """Start the process that reads; one that is there already ends: the site may be another."""
-        old, self._workers = self._workers, Workers(1, "", reader.SECONDS + 5, _program(self._snapshot()))
+        program, says = _program(self._snapshot()), "the process that reads what is remembered"
+        new = Workers(1, "", reader.SECONDS + 5, program, says, lambda: self._told("not started", 1))
+        old, self._workers = self._workers, new
         await self._workers.start()
         if old is not None:
             await old.stop()

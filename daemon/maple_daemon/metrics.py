@@ -40,13 +40,17 @@ class Metrics:
             "maple_remembered", "Submissions, versions and parts of jobs by what was done", ["what"],
             registry=self.registry,
         )  # fmt: skip
+        self.not_started = Counter(
+            "maple_failed_starts", "Tries to start a process that decides, without success", registry=self.registry
+        )
         self.changed = Counter("maple_decisions", "Decisions by verdict", ["verdict"], registry=self.registry)
         self.rules = Counter("maple_findings", "Findings by rule", ["code"], registry=self.registry)
 
     def remembered(self, what: str, number: int) -> None:
         """Count: a "repeat", a new "version", one that is "unversioned", parts "reused" and "read".
 
-        Of files: how often a front was told a "wish", and how many a "reading" came of.
+        "not started": a try to start the process that reads them. Of files: how often a front was told a "wish", and
+        how many a "reading" came of.
         """
         self.kept.labels(what).inc(number)
 

@@ -6,6 +6,7 @@ process alone. Secrets are masked here, before anything is kept.
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import resource
@@ -45,8 +46,10 @@ def main(snapshot: str) -> None:
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    os.nice(5)
+    with contextlib.suppress(OSError):  # a service may be forbidden to, even for itself
+        os.nice(5)
     site = settled.site({"snapshot": snapshot} if snapshot else {})
+    send(1, _HEAD.pack(0, 0))  # ready
     while True:
         sizes = _SIZES.unpack(receive(0, _SIZES.size))
         if sum(sizes) > MOST_QUESTION:

@@ -50,7 +50,7 @@ class Service:
         bounds = settings.bounds
         bounds = bounds._replace(all=descriptors.for_callers(bounds.all, settings.worker_count + 1))
         self.limits = Limits(bounds, time.monotonic)
-        self.workers = Workers(settings.worker_count, in_force.snapshot)
+        self.workers = self._workers(in_force.snapshot)
         self.handler = Handler(in_force, self.memory, self.workers)
         self.handler.heard = self._heard
         self.keepers = [Keeper(self._open_store, self._complain) for _ in range(2)] if settings.store else []
@@ -131,6 +131,9 @@ class Service:
         if self._page is not None:
             self._page.close()
 
+    def _workers(self, snapshot: str) -> Workers:
+        return Workers(self.settings.worker_count, snapshot, failed=self.metrics.not_started.inc)
+
     def _open_store(self) -> Store:
         return open_store(self.settings.store, self._complain)
 
@@ -165,7 +168,7 @@ class Service:
 
     async def _put_in_force(self, new: rules_in_force.InForce) -> None:
         old, workers = self.handler.in_force, self.workers
-        self.workers = Workers(self.settings.worker_count, new.snapshot)
+        self.workers = self._workers(new.snapshot)
         await self.workers.start()
         self.handler.in_force, self.handler.deciders = new, self.workers
         if new.facts != old.facts:

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError
 from .limits import Bounds
 from .store.protocol import LEAST_USERS, Caps
 
+MOST_WORKERS = 8  # unless more are asked for: what the units grant in memory and tasks is for so many
 Role = Literal["submissions", "events"]
 
 
@@ -64,7 +65,8 @@ class Settings(Table):
     listens for them; *events_users*: whose word about the end of a job counts, besides root's and the service's own.
     *polling_seconds*: between two questions to the scheduler where no hook tells; 0: it is never asked.
     *slurmrestd*: its socket, asked in place of Slurm's commands.
-    *memory_mib*: for decisions that are known. *workers*: processes that decide; 0: one for each two cores.
+    *memory_mib*: for decisions that are known. *workers*: processes that decide; 0: one for each two cores, eight at
+    most.
     """
 
     socket: str = "/run/maple/daemon.sock"
@@ -101,7 +103,7 @@ class Settings(Table):
     @property
     def worker_count(self) -> int:
         """How many processes decide."""
-        return self.workers or max(1, (os.cpu_count() or 2) // 2)
+        return self.workers or min(MOST_WORKERS, max(1, (os.cpu_count() or 2) // 2))
 
 
 class Wrong(Exception):

@@ -31,6 +31,7 @@ def main(snapshot: str) -> None:
         wanted.append(path)
         return None
 
+    frames.send(1, _HEAD.pack(0, 0))  # ready: what goes wrong from here on is a submission's doing
     while True:
         head = frames.receive(0, 8)
         frame = head + frames.receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST))

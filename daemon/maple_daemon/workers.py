@@ -9,12 +9,14 @@ import signal
 import struct
 import sys
 from collections import OrderedDict, deque
+from collections.abc import Callable
 from typing import NamedTuple
 
 import maple_submit_filter
 
 from .limits import Busy
 from .log import log
+from .starting import Starting
 
 _HEAD = struct.Struct(">BI")
 _WORKER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "worker.py")
@@ -23,6 +25,7 @@ MOST_WAITING = 64  # submissions of one user; the next ones go to their own help
 MOST_BYTES = 16 << 20  # that one user's submissions take while they wait, unless there is but one
 MOST_BYTES_OF_ALL = 128 << 20
 SECONDS = 15.0  # that a submission may take; a worker ends itself sooner
+START_SECONDS = 30.0  # until a process has read what it needs: a node that is short of everything takes long
 PAUSE = 1.0  # seconds before a worker that died is replaced by a new one
 
 
@@ -37,11 +40,22 @@ class Decided(NamedTuple):
     too_long: bool = False
 
 
-class Workers:
-    """So many processes, each with one submission at a time."""
+class NotStarted(Exception):
+    """A process ended before it could take anything, or could not be made. One line that says how."""
 
-    def __init__(self, count: int, snapshot: str, seconds: float = SECONDS, program: tuple[str, ...] = ()) -> None:
+
+class Workers:
+    """So many processes, each with one submission at a time. *says*: what they do, for the log.
+
+    *failed* hears of each try to start one that came to nothing.
+    """
+
+    def __init__(
+        self, count: int, snapshot: str, seconds: float = SECONDS, program: tuple[str, ...] = (),
+        says: str = "the process that decides", failed: Callable[[], None] = lambda: None,
+    ) -> None:  # fmt: skip
         self._count, self._seconds = count, seconds
+        self._starting, self._running = Starting(says, log, failed), 0
         self._program = program or ("-IS", _WORKER, snapshot, _LIBRARY)
         self._waiting: OrderedDict[int, deque[tuple[bytes, asyncio.Future[Decided]]]] = OrderedDict()
         self._held = 0  # bytes that wait
@@ -64,7 +78,12 @@ class Workers:
         self._held = 0
 
     def decide(self, uid: int, frame: bytes) -> asyncio.Future[Decided]:
-        """Return what will be decided about a request frame of *uid*. Raises `Busy` where too much waits already."""
+        """Return what will be decided about a request frame of *uid*. Raises `Busy` where too much waits already.
+
+        Also where no process is there, nor could be started: whoever asks need not wait to hear it.
+        """
+        if self._starting.fails and not self._running:
+            raise Busy("no process")
         line = self._waiting.get(uid, deque())
         mine = sum(len(one) for one, _ in line)
         too_much = line and (len(line) >= MOST_WAITING or mine + len(frame) > MOST_BYTES)
@@ -101,23 +120,35 @@ class Workers:
         while True:
             try:
                 process = await self._started()
-            except OSError as error:  # no descriptor, process or memory is left; another time there may be
-                log().error("no process that decides can be started", why=error.strerror or type(error).__name__)
-                await asyncio.sleep(PAUSE)
+            except NotStarted as error:
+                await asyncio.sleep(self._starting.failure(str(error)))
                 continue
+            self._starting.success()
+            self._running += 1
             try:
                 while await self._one(process):
                     pass
             finally:
+                self._running -= 1
                 await _end(process)
             await asyncio.sleep(PAUSE)
 
     async def _started(self) -> asyncio.subprocess.Process:
-        return await asyncio.create_subprocess_exec(
-            sys.executable, *self._program,
-            stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
-            env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/",
-        )  # fmt: skip
+        """Return a process that has said that it is ready. Raises `NotStarted`."""
+        try:
+            process = await asyncio.create_subprocess_exec(
+                sys.executable, *self._program,
+                stdin=asyncio.subprocess.PIPE, stdout=asyncio.subprocess.PIPE, stderr=asyncio.subprocess.DEVNULL,
+                env={"PATH": "/usr/bin:/bin", "LC_ALL": "C.UTF-8"}, cwd="/",
+            )  # fmt: skip
+        except OSError as error:  # no descriptor, process or memory is left; another time there may be
+            raise NotStarted(error.strerror or type(error).__name__) from error
+        try:
+            await _ready(process)
+        except BaseException:
+            await _end(process)
+            raise
+        return process
 
     async def _one(self, process: asyncio.subprocess.Process) -> bool:
         """Have one submission decided; return whether the process can take another."""
@@ -140,6 +171,25 @@ class Workers:
 def _settle(answer: asyncio.Future[Decided], decided: Decided) -> None:
     if not answer.done():
         answer.set_result(decided)
+
+
+async def _ready(process: asyncio.subprocess.Process) -> None:
+    """Wait until a process says, by the head of an empty answer, that it takes submissions. Raises `NotStarted`."""
+    assert process.stdout is not None
+    try:
+        async with asyncio.timeout(START_SECONDS):
+            await process.stdout.readexactly(_HEAD.size)
+    except TimeoutError:
+        raise NotStarted("not ready after %d s" % START_SECONDS) from None
+    except asyncio.IncompleteReadError:
+        raise NotStarted(_ended(await process.wait())) from None
+
+
+def _ended(status: int) -> str:
+    """Return in words how a process ended."""
+    if status >= 0:
+        return "it ended at once with status %d" % status
+    return "it was ended at once by signal %d" % -status
 
 
 async def _exchange(process: asyncio.subprocess.Process, frame: bytes) -> Decided:

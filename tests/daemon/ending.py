@@ -40,13 +40,15 @@ class Job(NamedTuple):
 class Cluster:
     """A daemon with a spool, and what submits to it and tells it how jobs ended."""
 
-    def __init__(self, folder: str, **settings: object) -> None:
+    def __init__(self, folder: str, under: tuple[str, ...] = (), **settings: object) -> None:
         self.spool = folder + "/spool"
         os.mkdir(self.spool)
         os.chmod(self.spool, 0o1733)
         self.daemon = Daemon(
             spool=self.spool, per_user={"rate": 100000, "burst": 100000, "connections": 500}, **settings
-        ).start()
+        )
+        self.daemon.under = under
+        self.daemon.start()
         self.number = FIRST
 
     def submit(self, script: bytes, may_ask: bool = True, uid: int = os.getuid(), **said: object) -> Job:

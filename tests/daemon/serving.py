@@ -45,9 +45,13 @@ def request(script: bytes = WRONG, uid: Optional[int] = None, deadline: int = 10
 
 
 class Daemon:
-    """`maple-daemon` with settings of its own; ended by its process id. *ready*: what forks it, None: nobody."""
+    """`maple-daemon` with settings of its own; ended by its process id. *ready*: what forks it, None: nobody.
+
+    *under*: the words of a command that starts it, where it is not forked.
+    """
 
     ready: ClassVar[Optional[Ready]] = None
+    under: tuple[str, ...] = ()
 
     def __init__(self, conf: str = "", **settings: object) -> None:
         self.folder = tempfile.mkdtemp(prefix="maple-daemon-", dir="/tmp")  # the path of a socket has to be short
@@ -68,10 +72,11 @@ class Daemon:
         program = "from maple_daemon.cli.daemon import main; main()"
         words = ["--config", self.folder + "/daemon.toml"]
         with open(self.log, "wb") as log:
-            if self.ready is not None:
+            if self.ready is not None and not self.under:
                 self.process = self.ready.daemon(words, log.fileno())
             else:
-                self.process = subprocess.Popen([sys.executable, "-c", program, *words], stdout=log, stderr=log)
+                command = [*self.under, sys.executable, "-c", program, *words]
+                self.process = subprocess.Popen(command, stdout=log, stderr=log)
         while wait and "listening" not in self.said:
             if self.process.poll() is not None:
                 raise AssertionError("the daemon ended: " + self.said)

@@ -340,8 +340,8 @@ def other_reply() -> frames.Reply:
 SLEEPY = """
 import maple_daemon.workers as workers, os
 old = workers.Workers.__init__
-def init(self, count, snapshot, seconds=1.0, program=()):
-    old(self, count, snapshot, 1.0, program or (%r, snapshot, workers._LIBRARY))
+def init(self, count, snapshot, seconds=1.0, program=(), *more, **named):
+    old(self, count, snapshot, 1.0, program or (%r, snapshot, workers._LIBRARY), *more, **named)
 workers.Workers.__init__ = init
 """
 

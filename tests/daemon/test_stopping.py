@@ -17,6 +17,7 @@ from maple_daemon.settings import Settings
 from maple_daemon.store.protocol import Store
 from maple_daemon.workers import Decided, Workers
 
+READY = "import sys; sys.stdout.buffer.write(bytes(5)); sys.stdout.flush()"  # what a process says that takes work
 ENOUGH = 20.0  # seconds, after which something waits for ever
 TICKS = range(7)  # turns of the loop between an answer and the word to stop: one of them is the one that matters
 
@@ -37,7 +38,7 @@ def test_workers_end_although_an_answer_comes_at_the_same_time(monkeypatch: pyte
             return await said
 
         monkeypatch.setattr(workers, "_exchange", exchange)
-        made = Workers(1, "", program=("-c", "import time; time.sleep(600)"))
+        made = Workers(1, "", program=("-c", READY + "; import time; time.sleep(600)"))
         await made.start()
         first, second = made.decide(1, b"one"), made.decide(1, b"two")
         while made.waiting == 2:
