@@ -7,7 +7,7 @@ from functools import cache
 from typing import Mapping, NamedTuple, Optional, Sequence
 
 from maple_agents import sites
-from maple_submit_filter.decide import Decision, decide, understood
+from maple_submit_filter.decide import Decision, Rewritten, decide, understood
 from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.plan import plan
 from maple_submit_filter.schedulers import pbs, slurm
@@ -104,7 +104,15 @@ def _read(cwd: str, path: bytes) -> Optional[bytes]:
 
 def repaired(case: Case, answer: Answer) -> Case:
     """Return the case as Maple would submit it in its place."""
-    new = answer.decision.repaired
+    return _rewritten(case, answer.decision.repaired)
+
+
+def offered(case: Case, answer: Answer) -> Case:
+    """Return the case as Maple would submit it if every offer were accepted."""
+    return _rewritten(case, answer.decision.offered)
+
+
+def _rewritten(case: Case, new: Optional[Rewritten]) -> Case:
     if new is None:
         return case
     words = tuple(os.fsdecode(word) for word in new.argv[1:])
