@@ -15,6 +15,7 @@ if ROOT not in sys.path:  # `tests.lab` is imported as a package from the checko
 
 from tests.dispositions import give_back  # noqa: E402
 from tests.lab import GPU2X2, GPU4, Lab, Shape  # noqa: E402
+from tests.lab.processes import folders  # noqa: E402
 from tests.wanted import up  # noqa: E402
 
 # A version manager's shim asks bash some ten times which Python is meant, at every start, which takes longer than
@@ -23,7 +24,7 @@ PATH = os.environ.get("PATH", os.defpath).split(os.pathsep)
 SHIMS = [at for at, folder in enumerate(PATH) if os.path.basename(folder) == "shims"]
 if SHIMS:
     PATH.insert(SHIMS[0], os.path.join(sys.base_prefix, "bin"))
-os.environ["PATH"] = os.pathsep.join(PATH)
+os.environ["PATH"] = os.pathsep.join([*folders(), *PATH])
 
 give_back()
 

@@ -8,6 +8,7 @@ from typing import NoReturn, TypeVar
 import pytest
 
 from tests.lab import Lab, LabError
+from tests.lab.processes import version
 
 Kind = TypeVar("Kind", bound=Lab)
 
@@ -19,6 +20,13 @@ def up(lab: Kind) -> Kind:
     except LabError as error:
         missing(str(error))
     return lab
+
+
+def slurm(at_least: tuple[int, int] = (0, 0), below: tuple[int, int] = (99, 0)) -> None:
+    """Skip the test where the labs' Slurm is older than *at_least*, or not older than *below*: it holds for others."""
+    has = version()
+    if not at_least <= has < below:
+        pytest.skip("it holds for other releases than Slurm %d.%02d" % has)
 
 
 def missing(what: str) -> NoReturn:

@@ -9,7 +9,7 @@ import subprocess
 import time
 from typing import Callable, Mapping, NamedTuple, Optional, Sequence
 
-from tests.lab.processes import LabError
+from tests.lab.processes import LabError, folders
 
 POLL = 0.03
 
@@ -44,7 +44,7 @@ class Client:
         Jobs inherit the submitter's environment, so this is also what they run in.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith(("SLURM", "SBATCH", "SRUN", "MAPLE", "PET_"))}
-        path = kept.get("PATH", "/usr/bin:/bin")
+        path = os.pathsep.join([*folders(), kept.get("PATH", "/usr/bin:/bin")])
         kept["PATH"] = f"{self.directory}/bin:{path}" if doubles_first else path
         return {**kept, "SLURM_CONF": f"{self.directory}/etc/slurm.conf", **more}
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Sequence
+from typing import NamedTuple, Optional, Sequence
 
 from tests.lab.lua import needs_lua
+from tests.lab.processes import plugins
 from tests.lab.shape import DAY, NodeGroup, PartitionShape, Shape
 
 
@@ -17,6 +18,13 @@ class Layout(NamedTuple):
     controller: str
     addresses: tuple[str, ...]
     own_networks: bool
+    plugins: str = ""  # where Slurm's plugins are, "" where its programs know
+
+
+def plugin_line(folder: Optional[str] = None) -> str:
+    """Return the line of slurm.conf that says where the plugins are, "" where Slurm's programs know by themselves."""
+    folder = plugins() if folder is None else folder
+    return f"PluginDir={folder}\n" if folder else ""
 
 
 def hosts_file(shape: Shape, layout: Layout, submit_host: str) -> str:
@@ -48,7 +56,7 @@ def slurm_conf(shape: Shape, layout: Layout) -> str:
         first=layout.base_port + 100,
         last=layout.base_port + 199,
     )
-    lines = [head]
+    lines = [head + "\n" + plugin_line(layout.plugins).rstrip("\n")]
     if any(group.gpus and group.gres for group in shape.groups):
         lines.append("GresTypes=gpu")
     if needs_lua(shape):

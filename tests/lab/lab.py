@@ -140,9 +140,8 @@ class Lab(Client):
         else:
             addresses = tuple(f"127.0.0.{index + 11}" for index in range(count))
         controller = self.network.gateway if self.network else "127.0.0.1"
-        self.layout = Layout(
-            self.directory, getpass.getuser(), _free_ports(count), controller, addresses, bool(self.own_networks)
-        )
+        self.layout = Layout(self.directory, getpass.getuser(), _free_ports(count), controller, addresses,
+                             bool(self.own_networks), processes.plugins())  # fmt: skip
 
     def _spawn(self, programs: Mapping[str, str]) -> None:
         run, log = f"{self.directory}/run", f"{self.directory}/log"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import stat
 import subprocess
@@ -13,6 +14,8 @@ from tests.lab import cleanup
 from tests.lab.namespaces import Network, entry, unshare
 
 PACKAGES = "munge slurm-wlm slurmctld slurmd slurm-client slurm-wlm-basic-plugins iproute2 util-linux"
+# Another Slurm than the one in PATH: a folder with its bin/ and sbin/, and lib/slurm/ where its plugins were moved.
+OTHER = os.path.abspath(os.environ["MAPLE_TEST_SLURM"]) if os.environ.get("MAPLE_TEST_SLURM") else ""
 PROGRAMS = {"slurmctld": "slurmctld-wlm", "slurmd": "slurmd-wlm", "slurmstepd": "slurmstepd-wlm"}
 
 
@@ -23,17 +26,43 @@ class LabError(RuntimeError):
 def installed() -> dict[str, str]:
     """Return where the daemons are. Raises `LabError` with the line that installs what is missing."""
     path = os.pathsep.join([os.environ.get("PATH", ""), "/usr/sbin", "/usr/bin", "/sbin", "/bin"])
-    found = {"munged": shutil.which("munged", path=path)}
-    for name, packaged in PROGRAMS.items():
-        found[name] = shutil.which(packaged, path=path) or shutil.which(name, path=path)
-    for name in ("sbatch", "srun", "sinfo", "scancel", "unshare"):
+    found = {name: shutil.which(name, path=path) for name in ("munged", "unshare")}
+    path = os.pathsep.join([*folders(), path])
+    if OTHER:
+        found.update({name: shutil.which(name, path=path) for name in PROGRAMS})
+    else:
+        for name, packaged in PROGRAMS.items():
+            found[name] = shutil.which(packaged, path=path) or shutil.which(name, path=path)
+    for name in ("sbatch", "srun", "sinfo", "scancel"):
         found[name] = shutil.which(name, path=path)
+    strangers = sorted(name for name in (*PROGRAMS, "sbatch") if OTHER and not (found[name] or "").startswith(OTHER))
+    if strangers:
+        raise LabError(f"MAPLE_TEST_SLURM={OTHER} has no {', '.join(strangers)} in its bin/ and sbin/")
     missing = sorted(name for name, where in found.items() if where is None)
     if missing:
         raise LabError(
             f"the Slurm lab needs {', '.join(missing)}: apt-get install -y --no-install-recommends {PACKAGES}"
         )
     return {name: where for name, where in found.items() if where}
+
+
+def folders() -> list[str]:
+    """Return the folders that come first in PATH, where MAPLE_TEST_SLURM names another Slurm."""
+    return [f"{OTHER}/bin", f"{OTHER}/sbin"] if OTHER else []
+
+
+def plugins() -> str:
+    """Return the folder of the other Slurm's plugins, "" where each program knows its own."""
+    return f"{OTHER}/lib/slurm" if OTHER and os.path.isdir(f"{OTHER}/lib/slurm") else ""
+
+
+def version() -> tuple[int, int]:
+    """Return the release of Slurm that labs run, as in (22, 5): what a test needs of it is said in `tests.wanted`."""
+    done = subprocess.run([installed()["slurmctld"], "-V"], capture_output=True, text=True, timeout=10, check=False)
+    found = re.search(r"(\d+)\.(\d+)", done.stdout + done.stderr)
+    if found is None:
+        raise LabError(f"slurmctld -V names no release: {(done.stdout + done.stderr).strip()[:200]}")
+    return int(found[1]), int(found[2])
 
 
 def device_files(count: int, directory: str) -> list[str]:
@@ -63,7 +92,8 @@ def _made_device(path: str) -> str:
 
 def environment_of_daemons(directory: str) -> dict[str, str]:
     """Return the environment of every daemon: nothing of ours, and the mark by which `cleanup` knows its own."""
-    return {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "SLURM_CONF": f"{directory}/etc/slurm.conf", "LANG": "C.UTF-8"}
+    path = os.pathsep.join([*folders(), "/usr/sbin:/usr/bin:/sbin:/bin"])
+    return {"PATH": path, "SLURM_CONF": f"{directory}/etc/slurm.conf", "LANG": "C.UTF-8"}
 
 
 def start_keeper(directory: str) -> subprocess.Popen[bytes]:

@@ -13,6 +13,7 @@ import pytest
 
 from tests.lab import (
     GPU2X2,
+    GPU4,
     WHOLE_NODE3,
     Lab,
     LabError,
@@ -24,6 +25,7 @@ from tests.lab import (
     cleanup,
     processes,
 )
+from tests.lab.config import Layout, slurm_conf
 from tests.lab.lua import job_submit
 from tests.wanted import up
 
@@ -197,6 +199,7 @@ def test_the_next_lab_sweeps_what_a_dead_one_left(tmp_path):
 
 
 def test_what_is_missing_is_named_with_the_line_that_installs_it(monkeypatch):
+    monkeypatch.setattr(processes, "OTHER", "")
     monkeypatch.setattr(processes.shutil, "which", lambda name, path: None if name == "munged" else f"/bin/{name}")
     with pytest.raises(LabError, match="needs munged: apt-get install -y .*munge"):
         processes.installed()
@@ -246,3 +249,34 @@ def left_over(directory):
         mounts = [line for line in file if directory in line]
     links = [link for link in os.listdir("/sys/class/net") if name in link]
     return [*cleanup.belonging(directory), *mounts, *links, *([directory] if os.path.exists(directory) else [])]
+
+
+def test_another_slurm_is_run_from_its_own_folder_and_never_mixed_with_the_packaged_one(monkeypatch, tmp_path):
+    for name in (
+        "bin/sbatch",
+        "bin/srun",
+        "bin/sinfo",
+        "bin/scancel",
+        "sbin/slurmctld",
+        "sbin/slurmd",
+        "sbin/slurmstepd",
+    ):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text("#!/bin/sh\necho slurm 99.5.1\n")
+        (tmp_path / name).chmod(0o755)
+    monkeypatch.setattr(processes, "OTHER", str(tmp_path))
+    found = processes.installed()
+    assert {found[name] for name in ("slurmctld", "slurmd", "sbatch")} == {
+        f"{tmp_path}/{name}" for name in ("sbin/slurmctld", "sbin/slurmd", "bin/sbatch")
+    }
+    assert processes.version() == (99, 5)
+    assert processes.environment_of_daemons("/lab")["PATH"].startswith(f"{tmp_path}/bin:{tmp_path}/sbin:")
+    (tmp_path / "sbin/slurmd").unlink()
+    with pytest.raises(LabError, match="has no slurmd in its bin/ and sbin/"):
+        processes.installed()
+
+
+def test_a_lab_of_moved_plugins_says_where_they_are():
+    layout = Layout("/lab", "user", 10000, "127.0.0.1", ("127.0.0.11",) * 4, False)
+    assert "PluginDir" not in slurm_conf(GPU4, layout)
+    assert "PluginDir=/other/lib/slurm" in slurm_conf(GPU4, layout._replace(plugins="/other/lib/slurm")).splitlines()

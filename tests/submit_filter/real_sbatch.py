@@ -7,6 +7,8 @@ import re
 import subprocess
 from typing import Mapping, NamedTuple, Optional, Sequence
 
+from tests.lab.config import plugin_line
+
 CONFIG = """ClusterName=judge
 SlurmctldHost=localhost(127.0.0.1)
 SlurmctldPort=1
@@ -15,7 +17,7 @@ CredType=cred/none
 GresTypes=gpu
 NodeName=n1
 PartitionName=p Nodes=n1 Default=YES
-"""
+""" + plugin_line()
 LISTED = re.compile(rb"sbatch: ([a-z0-9-]+)\s*: (.*)\n")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import shutil
 import subprocess
 from typing import Any, Optional
 
@@ -12,7 +13,7 @@ import pytest
 from tests.doubles.stand import ASKED, Stand, build
 from tests.lab import Lab
 
-SBATCH = "/usr/bin/sbatch"
+SBATCH = shutil.which("sbatch") or "/usr/bin/sbatch"
 SAME = ("JobName", "WorkDir", "Command", "NumNodes", "StdOut", "Partition")
 
 

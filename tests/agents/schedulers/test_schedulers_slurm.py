@@ -10,6 +10,7 @@ import pytest
 from maple_agents.schedulers import EndReason, JobState, Pace, SchedulerError, changes, wait
 from maple_agents.schedulers.slurm_cli import SlurmCommands
 
+from tests.lab.config import plugin_line
 from tests.lab.sites import shape_of_site
 
 REQUEST = ["--account=x", "--partition=gpuA100x4", "--gpus-per-node=1", "--time=5"]
@@ -91,8 +92,8 @@ def test_a_failure_says_code_or_signal(slurm, submit, script, reason, code, sign
 
 
 def test_a_job_that_could_not_be_launched_is_no_failure_of_its_script(slurm, submit):
-    """Its output cannot be opened: Slurm says FAILED 0:53."""
-    job_id = submit("true", "--output=/nonexistent/folder/x.out")
+    """Its output cannot be opened: Slurm says FAILED 0:53. (24.11 and later make a folder that is only missing.)"""
+    job_id = submit("true", "--output=/dev/null/x.out")
     ending = ended(slurm, job_id)[job_id].ending
     assert ending is not None and ending.reason is EndReason.NOT_STARTED
 
@@ -234,7 +235,7 @@ def test_a_controller_that_is_down_is_one_line_and_may_pass(tmp_path):
     conf = tmp_path / "slurm.conf"
     conf.write_text(
         "ClusterName=gone\nSlurmctldHost=localhost(127.0.0.1)\nSlurmctldPort=1\nAuthType=auth/none\nCredType=cred/none\n"
-        "NodeName=n\nPartitionName=p Nodes=n\nMessageTimeout=1\n"
+        "NodeName=n\nPartitionName=p Nodes=n\nMessageTimeout=1\n" + plugin_line()
     )
     slurm = SlurmCommands(environ={"PATH": os.environ["PATH"], "SLURM_CONF": str(conf)}, timeout=3)
     with pytest.raises(SchedulerError) as caught:

@@ -23,7 +23,7 @@ JOBS = {  # of each: the words of sbatch
     "failed": ["-J", AWKWARD, "--wrap", "exit 3"],
     "code 137": ["--wrap", "exit 137"],
     "signal": ["--wrap", "kill -9 $$"],
-    "no output": ["--output=/nonexistent/x", "--wrap", "true"],
+    "no output": ["--output=/dev/null/x", "--wrap", "true"],
     "array": ["--array=0-3%2", "--wrap", "exit $SLURM_ARRAY_TASK_ID"],
     "named": ["--output=%A-%a-%u-%N.log", "--array=1,3", "--wrap", "exit 1"],
     "held": ["--hold", "--wrap", "true"],

@@ -102,7 +102,7 @@ def site(hooked: HookedLab, tmp_path: object, request: pytest.FixtureRequest) ->
     shutil.copy(build(), folder + "/bin/front")
     os.symlink("front", folder + "/bin/sbatch")
     told = {
-        "real_sbatch": "/usr/bin/sbatch", "python": PYTHON, "helper": LIB + "/maple_submit_filter/helper.py",
+        "real_sbatch": shutil.which("sbatch") or "", "python": PYTHON, "helper": LIB + "/maple_submit_filter/helper.py",
         "socket": daemon.socket, "service_uid": str(os.getuid()), "socket_ms": "20000", "helper_ms": "20000",
     }  # fmt: skip
     with open(folder + "/etc/front.conf", "w", encoding="utf-8") as file:
