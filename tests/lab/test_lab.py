@@ -252,15 +252,8 @@ def left_over(directory):
 
 
 def test_another_slurm_is_run_from_its_own_folder_and_never_mixed_with_the_packaged_one(monkeypatch, tmp_path):
-    for name in (
-        "bin/sbatch",
-        "bin/srun",
-        "bin/sinfo",
-        "bin/scancel",
-        "sbin/slurmctld",
-        "sbin/slurmd",
-        "sbin/slurmstepd",
-    ):
+    commands, daemons = ("sbatch", "srun", "sinfo", "scancel"), ("slurmctld", "slurmd", "slurmstepd")
+    for name in [*(f"bin/{one}" for one in commands), *(f"sbin/{one}" for one in daemons)]:
         (tmp_path / name).parent.mkdir(exist_ok=True)
         (tmp_path / name).write_text("#!/bin/sh\necho slurm 99.5.1\n")
         (tmp_path / name).chmod(0o755)
