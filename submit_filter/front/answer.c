@@ -131,7 +131,8 @@ static int above_standard(int fd) {
     return higher;
 }
 
-static bool ask_helper(const struct config *config, const struct buffer *request, struct buffer *frame) {
+static bool ask_helper(const struct config *config, const struct buffer *request, struct buffer *frame,
+                       struct waited *waited) {
     int64_t deadline = now_ms() + config->helper_ms;
     int ends[2];
     if (config->python[0] == '\0' || config->helper[0] == '\0' || config->path[0] == '\0') return false;
@@ -145,6 +146,7 @@ static bool ask_helper(const struct config *config, const struct buffer *request
     if (helper > 0) {
         (void)setpgid(helper, helper);
         answered = exchange(ours, request, frame, deadline);
+        waited->for_helper = !answered && now_ms() >= deadline;
         end_process(helper);
     }
     if (ours >= 0) close(ours);
@@ -159,7 +161,9 @@ static void forget(struct reply *reply) {
 /* Ask the daemon on *fd*; what it cannot decide, because that takes a file of the user's, the helper can. */
 static bool ask_daemon(int64_t deadline, int fd, const struct buffer *request, struct reply *reply,
                        const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
-    return exchange(fd, request, &reply->frame, deadline) && read_reply(reply, nonce, hash);
+    if (exchange(fd, request, &reply->frame, deadline)) return read_reply(reply, nonce, hash);
+    reply->waited.for_daemon = now_ms() >= deadline;
+    return false;
 }
 
 /* Tell the daemon what the helper learnt, if that can be done without waiting. */
@@ -176,22 +180,25 @@ bool ask(const struct config *config, const struct buffer *request, struct reply
     memset(reply, 0, sizeof *reply);
     int64_t deadline = now_ms() + config->socket_ms;
     int daemon = connect_daemon(config);
+    reply->waited.for_daemon = daemon < 0 && config->socket[0] != '\0' && now_ms() >= deadline;
     bool answered = daemon >= 0 && ask_daemon(deadline, daemon, request, reply, nonce, hash) && !reply->ask_helper &&
                     conditions_hold(reply, now_ms() + config->socket_ms);
     struct reading reading = reply->reading;
+    struct waited waited = reply->waited;
     if (!answered) {
         struct buffer told = {NULL, 0, 0, false};
         if (reply->earlier.size > 0) tell_earlier(&told, request, &reply->earlier);
         const struct buffer *asked = told.size > 0 && !told.broken ? &told : request;
         if (reading.record[0] != '\0') reply->frame.at = NULL; /* the wish points into it */
         forget(reply);
-        answered = ask_helper(config, asked, &reply->frame) && read_reply(reply, nonce, hash) && !reply->ask_helper &&
-                   conditions_hold(reply, now_ms() + config->socket_ms);
+        answered = ask_helper(config, asked, &reply->frame, &waited) && read_reply(reply, nonce, hash) &&
+                   !reply->ask_helper && conditions_hold(reply, now_ms() + config->socket_ms);
         free(told.at);
         if (answered && daemon >= 0) teach(daemon, reply, nonce);
         if (!answered) forget(reply);
     }
     reply->reading = reading; /* the daemon's: a helper wishes for nothing */
+    reply->waited = waited;
     if (daemon >= 0) close(daemon);
     return answered;
 }

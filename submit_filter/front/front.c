@@ -104,6 +104,7 @@ static char **consult(const struct command *command, const struct config *config
     detach(config, &reply.reading);
     if (!answered) {
         say(silent, sizeof silent - 1, verbose);
+        write_late(config, &reply.waited, nonce, hash, source->came, started);
         return NULL;
     }
     say(reply.say.at, reply.say.size, verbose);

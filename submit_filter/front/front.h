@@ -72,6 +72,11 @@ struct reading {
     size_t count;
 };
 
+/* Who had the whole time that config gives and did not answer in it. */
+struct waited {
+    bool for_daemon, for_helper;
+};
+
 /* What an answerer said; the slices point into *frame*. */
 struct reply {
     struct buffer frame;
@@ -82,6 +87,7 @@ struct reply {
     size_t conditions;    /* files that it depends on */
     struct slice earlier; /* what the helper has to know of earlier jobs; as reading */
     struct reading reading; /* also of a reply that is not believed because a file changed */
+    struct waited waited;   /* also where nobody answered */
     char **argv, **offer_argv; /* NULL: as it was. NULL-terminated, words owned by the reply */
 };
 
@@ -147,6 +153,10 @@ void close_others(void);
 bool private_copy(const struct slice *script, const char *name, char path[PATH_MAX]);
 /* Open (creating it where needed) the folder `maple` in the user's folder for caches or state; -1 if it is not safe. */
 int open_own_folder(const char *variable, const char *const *below_home, char path[PATH_MAX]);
+
+/* late.c: leave an audit line that says who was too late; none where nobody was. */
+void write_late(const struct config *config, const struct waited *waited, const unsigned char nonce[NONCE_SIZE],
+                const unsigned char hash[HASH_SIZE], enum coming came, int64_t started);
 
 /* terminal.c */
 bool may_ask(void);

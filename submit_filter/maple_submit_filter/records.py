@@ -13,8 +13,9 @@ class AuditLine(NamedTuple):
 
     *verdict*: "repaired" (SAFE fixes were submitted), "accepted" (the user said yes to an offer), "known-good" (he had
     said yes before, and a job ran with it), "taken-back" (a job failed at once with it, so it was left out),
-    "would-repair" (mode observe or warn) or "findings". *job* and *change* are hashes: of the script as written, and of
-    old and new together. *ms* is what the front measured from its start to the hand-over.
+    "would-repair" (mode observe or warn), "findings", or "late" (nobody answered in time, so it went as written; *late*
+    says who was asked and waited for: "daemon", "helper"). *job* and *change* are hashes: of the script as written, and
+    of old and new together. *ms* is what the front measured from its start to the hand-over.
     """
 
     time: str
@@ -30,6 +31,7 @@ class AuditLine(NamedTuple):
     came: str
     change: str = ""
     ms: Optional[int] = None
+    late: Tuple[str, ...] = ()
 
 
 def audit_line(line: AuditLine) -> bytes:
@@ -37,6 +39,8 @@ def audit_line(line: AuditLine) -> bytes:
     data = line._asdict()
     if line.ms is None:
         del data["ms"]
+    if not line.late:
+        del data["late"]
     return json.dumps(data, separators=(",", ":")).encode()
 
 
@@ -47,7 +51,7 @@ def read_audit(text: bytes) -> AuditLine:
         raise ValueError("not an audit line")
     known = {name: data[name] for name in AuditLine._fields if name in data}
     try:
-        return AuditLine(**known)._replace(codes=tuple(known["codes"]))
+        return AuditLine(**known)._replace(codes=tuple(known["codes"]), late=tuple(known.get("late", ())))
     except (TypeError, KeyError) as error:
         raise ValueError("an audit line lacks a field") from error
 

@@ -47,15 +47,17 @@ def change(argv: Sequence[bytes], environment: Mapping[bytes, bytes], conf: Mapp
     if words is None or source is None or not worth_asking(source.script):
         return argv
     request = _request(command.scheduler, words, source, argv, environment)
-    reply = _ask(request, conf)
+    deadline = time.monotonic() + int(conf.get("helper_ms", "250")) / 1000
+    reply = _ask(request, conf, deadline)
     if reply is None:
+        if time.monotonic() >= deadline:
+            _keep_timed(_late(request), started, environment, conf)
         return argv
     if reply.say and request.terminal:
         os.write(2, bytes(byte if byte >= 32 or byte in b"\n\t" else 63 for byte in reply.say))
     new = _carry_out(command, words, source, argv, reply.change, environment) if reply.change else None
     audit = reply.change.audit if reply.change and new else reply.audit
-    if audit[:1] == b"{" and audit[-1:] == b"}":
-        _keep(b'%s,"ms":%d}\n' % (audit[:-1], (time.monotonic() - started) * 1000), environment, conf)
+    _keep_timed(audit, started, environment, conf)
     return new or argv
 
 
@@ -83,7 +85,16 @@ def _request(
     return Request(os.urandom(16), digest, submission, words.word, words.offset, False, seen)
 
 
-def _ask(request: Request, conf: Mapping[str, str]) -> Optional[Reply]:
+def _late(request: Request) -> bytes:
+    """Return the audit line of a submission that nobody answered in time."""
+    from .records import AuditLine, audit_line, host, now
+
+    submission, record = request.submission, request.nonce[:8].hex()
+    told = AuditLine(now(), host(), submission.uid, record, request.hash.hex(), "late", "", (), "", "", submission.came)
+    return audit_line(told._replace(late=("helper",)))
+
+
+def _ask(request: Request, conf: Mapping[str, str], deadline: float) -> Optional[Reply]:
     """Let a child decide until the deadline; a child that fails, hangs or dies has said nothing."""
     out, into = os.pipe()
     child = os.fork()
@@ -91,7 +102,7 @@ def _ask(request: Request, conf: Mapping[str, str]) -> Optional[Reply]:
         os._exit(_decide(request, conf, into))
     os.close(into)
     try:
-        frame = _collect(out, time.monotonic() + int(conf.get("helper_ms", "250")) / 1000)
+        frame = _collect(out, deadline)
     finally:
         os.close(out)
         os.kill(child, signal.SIGKILL)
@@ -153,6 +164,12 @@ def _carry_out(
         return None
     new[now.word] = path
     return new
+
+
+def _keep_timed(audit: bytes, started: float, environment: Mapping[bytes, bytes], conf: Mapping[str, str]) -> None:
+    """Keep an audit line, if it is one, with the time since the start."""
+    if audit[:1] == b"{" and audit[-1:] == b"}":
+        _keep(b'%s,"ms":%d}\n' % (audit[:-1], (time.monotonic() - started) * 1000), environment, conf)
 
 
 def _keep(line: bytes, environment: Mapping[bytes, bytes], conf: Mapping[str, str]) -> None:

@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from maple_submit_filter.records import AuditLine, audit_line
+from maple_submit_filter.records import AuditLine, audit_line, read_audit
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 
@@ -19,6 +19,11 @@ def line(verdict, codes, ms, days=0.0, uid=None):
     return audit_line(
         AuditLine(when, "login1", whose, "r", "j", verdict, "observe", tuple(codes), "ncsa-delta", "1", "file", ms=ms)
     )
+
+
+def late_line(host, late, days=0.0):
+    """Return the line of a submission that nobody answered in time."""
+    return audit_line(read_audit(line("late", [], 250, days))._replace(host=host, late=tuple(late)))
 
 
 SAMPLE = [
@@ -70,6 +75,26 @@ def test_the_table_says_it_for_people(observed):
     """Counts, rules and times."""
     output = observed.admin("report").output
     assert "4 submissions of 1 users" in output and "MPL301" in output and "30 ms p50" in output
+
+
+def test_answers_that_came_too_late_are_told_by_host(observed):
+    """So that a site sees which login node is slow, and who was waited for there."""
+    slow = [
+        late_line("login3", ["daemon", "helper"]),
+        late_line("login3", ["helper"]),
+        late_line("login1", ["helper"]),
+        late_line("login1", ["helper"], days=30.0),
+    ]
+    with open(observed.prefix / "audit" / f"{os.getuid()}.jsonl", "ab") as file:
+        file.write(b"\n".join(slow) + b"\n")
+    facts = report(observed)
+    assert facts["verdicts"]["late"] == 3
+    assert facts["late"] == [
+        {"host": "login3", "submissions": 2, "daemon": 1, "helper": 2},
+        {"host": "login1", "submissions": 1, "daemon": 0, "helper": 1},
+    ]
+    output = observed.admin("report").output
+    assert "no answer came in time" in output and "2 on login3: daemon 1, helper 2" in output
 
 
 def test_no_lines_are_no_error(installed):

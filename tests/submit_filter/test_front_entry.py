@@ -7,6 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
+from maple_submit_filter.records import read_audit
 
 from tests.doubles.stand import ASKED, LIB, PLAIN, PYTHON, Stand, compiled, entry
 
@@ -105,3 +106,16 @@ def test_the_entry_hands_over_a_repaired_copy(stand: Stand) -> None:
     assert stand.run(True, [], stdin=ASKED).script == ASKED + b"# fixed\n"
     with open(stand.home + "/.local/state/maple/audit.jsonl") as file:
         assert file.read().count('{"who":"double","ms":') == 3
+
+
+def test_the_entry_counts_an_answer_that_came_too_late(stand: Stand) -> None:
+    """As the front does; a package that fails was not late."""
+    stand.helper("hangs", helper_ms=300)
+    assert stand.run(True, ["job.sh"]).script == ASKED
+    with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
+        (line,) = (read_audit(text) for text in file.read().splitlines())
+    assert (line.verdict, line.late, line.came) == ("late", ("helper",), "file")
+    stand.helper("raises", helper_ms=30000)
+    stand.run(True, ["job.sh"])
+    with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
+        assert file.read().count(b"\n") == 1

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import os
 import resource
 import shutil
@@ -15,6 +16,7 @@ from typing import Any, Callable, Iterator, Optional
 
 import pytest
 from maple_submit_filter import frames
+from maple_submit_filter.records import AuditLine, read_audit
 
 from tests.doubles.stand import ASKED, LIB, PYTHON, Seen, Stand, build, compiled, on_terminal
 
@@ -65,6 +67,34 @@ def test_a_helper_that_hangs_is_left_and_ended(stand: Stand) -> None:
     seen = as_written(stand)
     assert b"children none" in seen.record
     assert not processes_with(stand.helpers)
+
+
+def kept(stand: Stand) -> list[AuditLine]:
+    """The audit lines in the user's own file."""
+    try:
+        with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
+            return [read_audit(line) for line in file.read().splitlines()]
+    except FileNotFoundError:
+        return []
+
+
+def test_an_answer_that_comes_too_late_is_counted(stand: Stand) -> None:
+    """The line says which job, where, how long it was waited and for whom; and nothing of the script."""
+    stand.helper("hangs", helper_ms=300)
+    as_written(stand)
+    (line,) = kept(stand)
+    assert (line.verdict, line.late, line.uid, line.came) == ("late", ("helper",), os.getuid(), "file")
+    assert line.ms is not None and line.ms >= 300
+    assert line.host == os.uname().nodename and len(line.record) == 16
+    assert line.job == hashlib.sha256(ASKED).hexdigest()
+
+
+@pytest.mark.parametrize("kind", ["dies", "garbage"])
+def test_a_helper_that_answers_wrongly_was_not_late(stand: Stand, kind: str) -> None:
+    """What is broken is for the doctor; a site must not take it for a slow login node."""
+    stand.helper(kind, helper_ms=30000)
+    stand.run(True, ["job.sh"])
+    assert kept(stand) == []
 
 
 def processes_with(text: str) -> list[str]:
@@ -579,6 +609,20 @@ def test_the_helper_keeps_no_environment_and_no_descriptor(stand: Stand) -> None
         environment, descriptors = eval(file.read())
     assert environment == ["LC_ALL", "PATH"]
     assert len(descriptors) == 5 and descriptors[:3] == ["0", "1", "2"]  # its own file and the listing are two more
+
+
+def test_who_was_too_late_is_told_apart(stand: Stand, socket_path: str) -> None:
+    """A daemon that hangs costs its own deadline; where the helper then answers, the submission was served."""
+    daemon = Daemon(socket_path, lambda one: time.sleep(0.5))
+    stand.helper("hangs", socket=socket_path, socket_ms=100, helper_ms=200)
+    stand.run(True, ["job.sh"])
+    stand.helper("fixes", socket=socket_path, socket_ms=100, helper_ms=30000)
+    stand.run(True, ["job.sh"])
+    daemon.end()
+    with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
+        first, second = file.read().splitlines()
+    assert read_audit(first).late == ("daemon", "helper")
+    assert b'"late"' not in second
 
 
 def test_the_python_of_the_tests_is_the_one_pinned() -> None:

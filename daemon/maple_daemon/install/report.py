@@ -13,6 +13,7 @@ from typing import Any
 
 import click
 from maple_submit_filter.records import AuditLine, read_audit
+from maple_submit_filter.report import printable
 
 from . import settings
 from .layout import layout
@@ -21,6 +22,8 @@ from .receipt import installed
 from .refusals import Refused
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+LATE = ("submissions", "daemon", "helper")  # and who of these was waited for in vain
+MOST_HOSTS = 20  # shown to people
 MOST = 64 << 20  # bytes read of one user's file, the last ones: users write these files themselves
 
 
@@ -73,7 +76,8 @@ def parsed(text: bytes, uid: int) -> AuditLine | None:
         line = read_audit(text)
     except (ValueError, RecursionError):
         return None
-    fits = line.uid == uid and all(isinstance(word, str) for word in (line.time, line.verdict, line.mode, *line.codes))
+    words = (line.time, line.host, line.verdict, line.mode, *line.codes, *line.late)
+    fits = line.uid == uid and all(isinstance(word, str) for word in words)
     return line if fits and (line.ms is None or isinstance(line.ms, int)) else None
 
 
@@ -87,10 +91,21 @@ def facts_of(lines: list[AuditLine | None]) -> dict[str, Any]:
         "users": len({line.uid for line in good}),
         "verdicts": dict(verdicts.most_common()),
         "modes": dict(Counter(line.mode for line in good).most_common()),
+        "late": late(good),
         "rules": rules(good),
         "ms": {f"p{rank}": percentile(times, rank) for rank in (50, 90, 99, 100)},
         "unreadable": len(lines) - len(good),
     }
+
+
+def late(lines: list[AuditLine]) -> list[dict[str, Any]]:
+    """Return a row for each host on which somebody answered too late, the slowest first."""
+    hosts: dict[str, Counter[str]] = {}
+    for line in lines:
+        if line.verdict == "late":
+            hosts.setdefault(line.host, Counter()).update(("submissions", *set(line.late)))
+    rows = [{"host": host, **{who: counts[who] for who in LATE}} for host, counts in hosts.items()]
+    return sorted(rows, key=lambda row: (-row["submissions"], row["host"]))
 
 
 def rules(lines: list[AuditLine]) -> list[dict[str, Any]]:
@@ -120,6 +135,9 @@ def table(facts: dict[str, Any], since: str) -> None:
         return
     for verdict, count in facts["verdicts"].items():
         click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}")
+    for row in facts["late"][:MOST_HOSTS]:
+        host = printable(row["host"])
+        click.echo(f"          {row['submissions']} on {host}: daemon {row['daemon']}, helper {row['helper']}")
     click.echo("\nrule      seen  repaired  would repair  users")
     for row in facts["rules"]:
         click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
@@ -136,5 +154,6 @@ SAYS = {
     "known-good": "repaired unasked, as the user had said yes to before and a job ran with",
     "taken-back": "went as written, because a job had failed at once with the repair",
     "would-repair": "would have been repaired in mode repair",
+    "late": "went as written, because no answer came in time (socket_ms, helper_ms)",
     "findings": "had findings that nothing cures unasked",
 }
