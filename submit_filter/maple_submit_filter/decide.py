@@ -74,7 +74,7 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
 
 
 _LEFT_ALONE = {
-    "slurm": "a job of several components, or a command line that sbatch refuses",
+    "slurm": "several components, a directive that releases of sbatch read differently, or words that it refuses",
     "pbs": "an interactive job, a program without a script, or a command line that qsub refuses",
 }
 
@@ -110,12 +110,12 @@ def _by_qsub(submission: Submission, read: Optional[Read]) -> Optional[Job]:
 
 
 def _by_sbatch(submission: Submission, read: Optional[Read]) -> Optional[Job]:
-    """A job of several components is left alone."""
+    """A job of several components is left alone, and one whose directives mean this or that by release."""
     argv = slurm.read_argv(submission.argv)
     if argv.het or argv.problem or submission.script is None:
         return None
     script = slurm.read_script(submission.script, slurm.ignores_pbs(argv, submission.environment))
-    if script.het:
+    if script.het or script.disputed:
         return None
     settings = slurm.settings(argv, submission.environment, script)
     return Job(submission, script, settings, argv.args, read)

@@ -42,6 +42,7 @@ class JobScript(NamedTuple):
     oddities: Tuple[Oddity, ...]
     refused: str  # what sbatch or qsub itself will say of this text (CRLF, a wrong directive ...); "" if nothing
     het: bool  # a heterogeneous job: left alone
+    disputed: int = 0  # the line of a directive that releases of the scheduler read differently: left alone; 0: none
 
 
 def line_of(source: bytes, offset: int) -> int:

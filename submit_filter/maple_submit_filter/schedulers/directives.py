@@ -1,9 +1,9 @@
-"""The words of directive lines, as sbatch takes them apart (asked of 22.05.8).
+"""The words of directive lines, as sbatch takes them apart (asked of 22.05.8, 24.11.5 and 26.05.5).
 
-Quotes of both kinds group, also inside a word. A backslash takes the next byte as it is, in quotes as well, except that
-it cannot keep a blank in a word outside quotes. `#` outside quotes ends the line, even inside a word; so does a word
-that is empty. Nothing is expanded. The words of all lines are one list: an option may stand on one line and its value
-on the next.
+Quotes of both kinds group, also inside a word. A backslash takes the next byte as it is, in quotes as well; outside
+quotes it cannot keep a blank in a word with 22.05, and does with 24.11: such a line is disputed. `#` outside quotes
+ends the line, even inside a word; so does a word that is empty. Nothing is expanded. The words of all lines are one
+list: an option may stand on one line and its value on the next.
 """
 
 from __future__ import annotations
@@ -28,17 +28,47 @@ class DirectiveWord(NamedTuple):
 
 
 class DirectiveLine(NamedTuple):
-    """A line that sbatch reads, without its newline; *problem* is why sbatch will end here, or ""."""
+    """A line that sbatch reads, without its newline; *problem* is why sbatch will end here, or "".
+
+    *disputed*: releases of sbatch take it apart in different ways.
+    """
 
     span: Span
     line: int
     prefix: bytes
     words: Tuple[DirectiveWord, ...]
     problem: str
+    disputed: bool = False
 
 
 def directive_line(source: bytes, span: Span, line: int, prefix: bytes) -> DirectiveLine:
     """Take a directive line apart; *span* is the whole line."""
+    made = _taken_apart(source, span, line, prefix)
+    # What stands behind the word that ended the line of one release is read by another.
+    disputed = b"\\" in source[span.start : span.end] and _keeps_a_blank(source, span.start + len(prefix), span.end)
+    return made._replace(disputed=True) if disputed else made
+
+
+def _keeps_a_blank(source: bytes, start: int, end: int) -> bool:
+    """Return whether a backslash outside quotes stands before a blank, in a word that is read."""
+    quote, pos = -1, start
+    while pos < end:
+        byte = source[pos]
+        if byte == 92:
+            if quote < 0 and pos + 1 < end and source[pos + 1] in BLANK:
+                return True
+            pos += 1
+        elif quote < 0 and byte == b"#"[0]:
+            return False
+        elif quote < 0 and byte in b"\"'":
+            quote = byte
+        elif byte == quote:
+            quote = -1
+        pos += 1
+    return False
+
+
+def _taken_apart(source: bytes, span: Span, line: int, prefix: bytes) -> DirectiveLine:
     words: List[DirectiveWord] = []
     pos = span.start + len(prefix)
     while True:

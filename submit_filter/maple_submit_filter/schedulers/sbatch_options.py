@@ -1,7 +1,8 @@
-"""The options of sbatch, Slurm 20.11 to 25.11, and the variables that say them.
+"""The options of sbatch, Slurm 20.11 to 26.05, and the variables that say them.
 
-Those of 22.05.8 were asked of the program itself; the tests ask again. Names that only older or newer versions know are
-in the same table: where a version does not know them, it refuses the job by itself.
+Those of 22.05.8, 24.11.5 and 26.05.5 were asked of the programs themselves; the tests ask again. Names that only some
+versions know are in the same table, and what takes a value in one of them may have one: where a version does not know
+that, it refuses the job by itself.
 """
 
 from __future__ import annotations
@@ -19,14 +20,14 @@ mcs-label mem mem-bind mem-per-cpu mem-per-gpu mincpus network nodefile/F nodeli
 ntasks-per-gpu ntasks-per-node ntasks-per-socket ntasks-per-tres open-mode output/o partition/p power prefer priority
 profile qos/q reservation signal sockets-per-node switches thread-spec threads-per-core time/t time-min tmp uid
 wait-all-nodes wckey wrap
-container-id extra tres-per-task tres-bind segment
+container-id extra tres-per-task tres-bind segment autocomplete container-type mem-update resources
 """
 _FLAGS = """
-contiguous help/h hold/H ignore-pbs no-requeue overcommit/O oversubscribe/s parsable quiet/Q reboot requeue spread-job
+contiguous help/h hold/H ignore-pbs no-requeue overcommit/O oversubscribe/s parsable quiet/Q reboot spread-job
 test-only usage use-min-nodes verbose/v version/V wait/W
-stepmgr consolidate-segments spread-segments resv-ports
+stepmgr consolidate-segments spread-segments external
 """
-_OPTIONAL = "exclusive get-user-env nice no-kill/k propagate oom-kill-step"
+_OPTIONAL = "exclusive get-user-env nice no-kill/k propagate oom-kill-step requeue resv-ports"
 _ALIASES = (("cluster", "clusters"), ("tasks-per-node", "ntasks-per-node"))
 
 SBATCH = table(_VALUES, _FLAGS, _OPTIONAL, _ALIASES)

@@ -60,7 +60,7 @@ def environment_settings(environment: Mapping[bytes, bytes]) -> Tuple[Setting, .
         value = environment.get(variable)
         if value is None:
             continue
-        if SBATCH.long[name.encode()].value == NO:
+        if SBATCH.long[name.encode()].value == NO or name == "requeue":
             if value and value.lower() != b"yes" and not _number_not_zero(value):
                 continue
             value = b""
@@ -91,7 +91,10 @@ def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
         oddities += other
         het = het or more_het
     refused = next((one.says for one in oddities if one.kind == "refused"), "")
-    return JobScript(source, said, is_shell, found, tuple(sorted(oddities, key=lambda one: one.span)), refused, het)
+    others = [line for prefix in (b"#PBS", b"#BSUB") for line in foreign_lines(source, lines, prefix)]
+    disputed = next((line.line for line in (*own, *others) if line.disputed), 0)
+    oddities.sort(key=lambda one: one.span)
+    return JobScript(source, said, is_shell, found, tuple(oddities), refused, het, disputed)
 
 
 def _own_settings(lines: Tuple[DirectiveLine, ...]) -> Tuple[Tuple[Setting, ...], List[Oddity], bool]:
