@@ -11,7 +11,7 @@ from maple_submit_filter import learnt
 from maple_submit_filter.answer import record_id
 from maple_submit_filter.decide import Decision
 from maple_submit_filter.frames import Request
-from maple_submit_filter.job_records import Part, Value, Version
+from maple_submit_filter.job_records import Part, Record, Value, Version
 from maple_submit_filter.records import host
 
 from . import drafts
@@ -36,12 +36,16 @@ class Files(NamedTuple):
 
 
 class Recorder:
-    """*read*, *write*: the store's threads. *in_force*: what decides now. *told* hears what was done, to be counted."""
+    """*read*, *write*: the store's threads. *in_force*: what decides now. *told* hears what was done, to be counted.
+
+    *at_once*: writes a record down where it lasts until it is in the store.
+    """
 
     def __init__(
-        self, read: Keeper, write: Keeper, in_force: Callable[[], InForce], told: Callable[[str, int], None]
-    ) -> None:
-        self._write, self._in_force, self._told = write, in_force, told
+        self, read: Keeper, write: Keeper, in_force: Callable[[], InForce], told: Callable[[str, int], None],
+        at_once: Callable[[Record], None] = lambda record: None,
+    ) -> None:  # fmt: skip
+        self._write, self._in_force, self._told, self._at_once = write, in_force, told, at_once
         self._looker = Looker(read, write, lambda: in_force().snapshot, told)
         self._pending: dict[tuple[int, bytes], Draft] = {}  # by uid and nonce; a helper may have its word yet
         self._recent: OrderedDict[tuple[int, str], str] = OrderedDict()  # record → base of its version
@@ -80,6 +84,7 @@ class Recorder:
             self._early[peer.uid, record_id(request)] = None
             draft = drafts.draft_of(request, peer, handled, decision, self._in_force(), time.time(), seconds)
             if handled.how == "helper" or (handled.reply is not None and handled.reply.conditions):
+                self._at_once(self._bare(draft))
                 self._pending[peer.uid, request.nonce] = draft
             else:
                 self._settle(draft)
@@ -114,10 +119,15 @@ class Recorder:
         log().info("submission", **dict(drafts.told_of(draft)))
         brief = self._looker.known(draft)
         if brief is None:
+            self._at_once(self._bare(draft))
             self._looker.wait(draft, self._write_down)
             return
         self._told("repeat", 1)
         self._write_down(draft, brief)
+
+    def _bare(self, draft: Draft) -> Record:
+        """Return what is known at once: neither version nor what was proposed."""
+        return drafts.record_of(draft, self._host, "", "", "", self._in_force(), ("", ""))
 
     def _write_down(self, draft: Draft, brief: Brief | None) -> None:
         """Write the record, which counts it."""
@@ -136,6 +146,7 @@ class Recorder:
             self._early.pop((uid, draft.id), None)
             log().error("not recorded", record=draft.id, why=cause(error))
             return
+        self._at_once(record)
         self._write.keep_record(record)
         early = self._early.pop((uid, draft.id), None)
         if early is not None and brief.base:

@@ -36,6 +36,9 @@ class Keeper:
 
     def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
         self._open_store, self._complain, self._retry = open_store, complain, retry
+        self.kept: Callable[[Sequence[Record]], None] = lambda records: (
+            None
+        )  # hears, in the thread, what needs no keeping
         self._held, self._counting = 0, threading.Lock()  # bytes of changes that wait
         self._line, self._ending = Line(MOST_WAITING), False
         self._thread = threading.Thread(target=self._work, name="store", daemon=True)
@@ -102,7 +105,7 @@ class Keeper:
     def _work(self) -> None:
         store, broken = self._opened(), time.monotonic()  # before it is needed, and what is wrong is said at the start
         while (taken := self._line.take()) is not None:
-            job = taken if callable(taken) else partial(_keep_records, taken)
+            job = taken if callable(taken) else partial(self._keep_records, taken)
             if store is None and time.monotonic() - broken >= self._retry:
                 store = self._opened()
                 broken = time.monotonic()
@@ -111,6 +114,16 @@ class Keeper:
                 _close(store)
                 store = None
         _close(store)
+
+    def _keep_records(self, records: Sequence[Record], store: Store | None) -> None:
+        if store is None:
+            return
+        try:
+            store.keep_records(records)
+        except NotKept:
+            self.kept(records)
+            raise
+        self.kept(records)
 
     def _done(self, job: Job, store: Store | None) -> bool:
         """Return whether the store is well after it."""
@@ -150,11 +163,6 @@ async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], ever
 
 def _purge(said: Callable[[Gone], None], now: float, caps: Caps, store: Store) -> None:
     said(store.purge(now, caps))
-
-
-def _keep_records(records: Sequence[Record], store: Store | None) -> None:
-    if store is not None:
-        store.keep_records(records)
 
 
 def _close(store: Store | None) -> None:

@@ -104,10 +104,10 @@ class Server:
         if handled.reply is None:
             self._handler.heard(request, peer, handled)
             return handled.how
-        taught = b""
+        taught, reply = b"", frames.pack_reply(handled.reply)
         try:
-            writer.write(frames.pack_reply(handled.reply))
-            self._handler.heard(request, peer, handled)  # before anybody else can say more about it
+            self._handler.heard(request, peer, handled)  # whoever has an answer is remembered to have asked
+            writer.write(reply)
             async with asyncio.timeout(SEND_SECONDS):
                 await writer.drain()
             with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):

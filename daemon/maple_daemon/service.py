@@ -12,11 +12,12 @@ from typing import Any
 
 from maple_submit_filter.frames import Request
 
-from . import descriptors, metrics, rules_in_force, sockets
+from . import descriptors, journal, metrics, rules_in_force, sockets
 from .described import is_clean
 from .exact import Memory
 from .failures import Failures
 from .handlers import Handled, Handler
+from .journal import Journal
 from .learned import Learned
 from .lessons import Lessons
 from .limits import Limits
@@ -53,7 +54,11 @@ class Service:
         self.workers = self._workers(in_force.snapshot)
         self.handler = Handler(in_force, self.memory, self.workers)
         self.handler.heard = self._heard
-        self.keepers = [Keeper(self._open_store, self._complain) for _ in range(2)] if settings.store else []
+        self.journal = self._make_journal() if settings.store else None
+        opens = (self._open_store, self._open_to_write) if settings.store else ()
+        self.keepers = [Keeper(one, self._complain) for one in opens]
+        if self.keepers and self.journal is not None:
+            self.keepers[1].kept = self.journal.kept
         if self.keepers:
             self.handler.kept, self.handler.keep = self._kept, self._keep
         self.server = Server(self.handler, self.limits, self._count)
@@ -62,8 +67,9 @@ class Service:
         self.readings = Readings(time.monotonic, frozenset(settings.admission.not_groups), told=self.metrics.remembered)
         if self.keepers:
             self.recorder = Recorder(
-                self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered
-            )
+                self.keepers[0], self.keepers[1], lambda: self.handler.in_force, self.metrics.remembered,
+                *((self.journal.add,) if self.journal is not None else ()),
+            )  # fmt: skip
             self.handler.over = self.recorder.over
             self.handler.wish = self._wish
             self.failures = Failures(self.keepers[0], self.keepers[1])
@@ -128,11 +134,35 @@ class Service:
             keeper.end()  # both work on while one is waited for
         for keeper in self.keepers:
             keeper.close(max(0.0, until - time.monotonic()))
+        if self.journal is not None:
+            self.journal.close()
         if self._page is not None:
             self._page.close()
 
     def _workers(self, snapshot: str) -> Workers:
         return Workers(self.settings.worker_count, snapshot, failed=self.metrics.not_started.inc)
+
+    def _make_journal(self) -> Journal | None:
+        """Return where answers are written down at once; None where there is no place for it, which is said."""
+        path = journal.place_of(self.settings.store, os.environ)
+        try:
+            if path:
+                return Journal(path)
+        except OSError as error:
+            log().warning("answers have no second place", why=error.strerror, journal=path)
+        return None
+
+    def _open_to_write(self) -> Store:
+        """Return the store, with what a service that was killed has left."""
+        store = self._open_store()
+        try:
+            found = self.journal.replay(store) if self.journal is not None else 0
+        except BaseException:
+            store.close()
+            raise
+        if found:
+            log().info("found again", submissions=found)
+        return store
 
     def _open_store(self) -> Store:
         return open_store(self.settings.store, self._complain)
@@ -184,6 +214,9 @@ class Service:
         self.memory.clear()
         self.readings.forget()
         self.watching.forget()
+        if self.journal is not None:
+            self.journal.forget()
+            self.keepers[1].do(self.journal.replay)
         if self.failures is not None:
             self.failures.forget()
         if self.recorder is not None:
@@ -224,6 +257,8 @@ class Service:
             self.metrics.held.set(self.memory.size)
             self.metrics.waiting.set(self.workers.waiting)
             self.metrics.open.set(self.limits.connections)
+            if self.journal is not None:
+                self.journal.tidy()
             notify("WATCHDOG=1")
             await asyncio.sleep(1)
 
