@@ -92,7 +92,9 @@ class Journal:
                 store.keep_records(found[start : start + BATCH])
         while self._old:
             _remove(self._file_of(self._old.pop()))
-        os.pwrite(self._owner, b"%20d\n" % purges, 0)
+        if self._purges() != purges:
+            with contextlib.suppress(OSError):  # a full disk: what is left then is not replayed, which harms nobody
+                os.pwrite(self._owner, b"%20d\n" % purges, 0)
         return len(found)
 
     def forget(self) -> None:
@@ -111,8 +113,9 @@ class Journal:
         os.close(self._owner)
 
     def _purges(self) -> int:
-        """Return how often users had been purged when that was last looked at."""
-        return int(os.pread(self._owner, 32, 0) or b"0")
+        """Return how often users had been purged when that was last looked at, -1 where that cannot be read."""
+        told = os.pread(self._owner, 32, 0).strip() or b"0"
+        return int(told) if told.isdigit() else -1
 
     def _write(self, line: bytes) -> None:
         if self._file < 0 or self._size > MOST:

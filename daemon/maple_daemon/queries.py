@@ -20,7 +20,7 @@ from maple_submit_filter.job_records import Part, Value, Version
 
 from .readings import Looked
 from .remembering import Keeper
-from .store.protocol import Store
+from .store.protocol import NotKept, Store
 from .versions import FILES
 
 ASK, TELL, ANSWER = b"MPH1", b"MPA1", b"MPJ1"
@@ -123,6 +123,8 @@ def _found(question: Question, store: Store, uid: int, told: Told) -> Told | Wro
         return {"is": question(store, uid, told)}
     except Wrong as error:
         return error
+    except NotKept:
+        return Wrong("nothing of that form is kept")
 
 
 def _versions(store: Store, uid: int, told: Told) -> list[Told]:
@@ -183,7 +185,7 @@ def _object(body: bytes) -> Told:
 
 def _text(told: Told, key: str) -> str:
     value = told.get(key, "")
-    if not isinstance(value, str) or len(value) > MOST_TEXT or "\0" in value:
+    if not isinstance(value, str) or len(value) > MOST_TEXT or "\0" in value or not _is_written(value, "strict"):
         raise Wrong("%s: not a text of at most %d characters" % (key, MOST_TEXT))
     return value
 
@@ -233,15 +235,24 @@ def _looked(one: list[Any]) -> Looked:
     path, facts, digest, extract = one
     if not 0 < len(path) < MOST_PATH or len(facts) >= MOST_FACTS or len(extract) > MOST_EXTRACT or len(digest) > 64:
         raise Wrong("a file that was looked for: too long")
-    if any("\0" in text or max(text, default="") > "\xff" for text in (path, facts)):
+    if not _is_written(digest + extract) or any("\0" in one or max(one, default="") > "\xff" for one in (path, facts)):
         raise Wrong("a file that was looked for: not bytes without a NUL")
     return Looked(path, facts, digest, extract)
 
 
 def _texts(found: tuple[Any, ...]) -> list[str]:
-    if not all(isinstance(one, str) and len(one) <= MOST_TEXT for one in found):
+    if not all(isinstance(one, str) and len(one) <= MOST_TEXT and _is_written(one) for one in found):
         raise Wrong("not texts of at most %d characters" % MOST_TEXT)
     return list(found)
+
+
+def _is_written(text: str, bytes_: str = "surrogateescape") -> bool:
+    """Return whether a text can be written as bytes: JSON also has halves of pairs, which nobody has a form for."""
+    try:
+        text.encode("utf-8", bytes_)
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _is_line(line: Any) -> bool:

@@ -31,11 +31,12 @@ Result = TypeVar("Result")
 class Keeper:
     """One thread with one store. *complain* hears each time that something could not be done.
 
-    *retry*: seconds before a broken store is opened again.
+    *retry*: seconds before a broken store is opened again. `refused` hears of what has no form in a store that is well.
     """
 
     def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
         self._open_store, self._complain, self._retry = open_store, complain, retry
+        self.refused = complain
         self.kept: Callable[[Sequence[Record]], None] = lambda records: (
             None
         )  # hears, in the thread, what needs no keeping
@@ -130,7 +131,7 @@ class Keeper:
         try:
             job(store)
         except NotKept as error:
-            self._complain(str(error))
+            self.refused(str(error))
         except StoreError as error:
             self._complain(str(error))
             return False

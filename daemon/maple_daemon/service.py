@@ -57,6 +57,8 @@ class Service:
         self.journal = self._make_journal() if settings.store else None
         opens = (self._open_store, self._open_to_write) if settings.store else ()
         self.keepers = [Keeper(one, self._complain) for one in opens]
+        for keeper in self.keepers:
+            keeper.refused = _refused
         if self.keepers and self.journal is not None:
             self.keepers[1].kept = self.journal.kept
         if self.keepers:
@@ -267,6 +269,11 @@ def _unexpected(loop: asyncio.AbstractEventLoop, told: dict[str, Any]) -> None:
     """Say what went wrong where nobody waited for it, in one line without anybody's words."""
     error = told.get("exception")
     log().error("unexpected", what=told.get("message", ""), why=cause(error) if error else "")
+
+
+def _refused(why: str) -> None:
+    """Say what could not be kept: what one user sent, and nothing about the store."""
+    log().warning("not kept", why=why)
 
 
 def _purged(gone: Gone) -> None:

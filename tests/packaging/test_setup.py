@@ -16,14 +16,14 @@ def machine(tmp_path):
     """Return a function that runs packages.sh on a machine made of stand-ins."""
     bin_dir = tmp_path / "bin"
     bin_dir.mkdir()
-    for name in ("sh", "env", "mktemp", "rm", "tail"):
+    for name in ("sh", "env", "mktemp", "rm", "tail", "chmod", "cat", "kill"):
         (bin_dir / name).symlink_to(next(p for p in (Path("/bin") / name, Path("/usr/bin") / name) if p.exists()))
 
     def stand_in(name, body):
         (bin_dir / name).write_text(f"#!/bin/sh\n{body}\n")
         (bin_dir / name).chmod(0o755)
 
-    def run(missing=(), uid=0, fails=0, sudo=False, debian=True):
+    def run(missing=(), uid=0, fails=0, sudo=False, debian=True, while_installing=""):
         cases = "|".join(missing) or "none-is-missing"
         stand_in("id", f"echo {uid}")
         if debian:
@@ -33,8 +33,10 @@ def machine(tmp_path):
                 f'echo "$DEBIAN_FRONTEND $*" >>{tmp_path}/calls\n'
                 f'case "$*" in *" install "*) ;; *) exit 0;; esac\n'
                 f"echo x >>{tmp_path}/tries\n"
+                f"{while_installing}\n"
                 f"[ $(wc -l <{tmp_path}/tries) -gt {fails} ] || {{ echo E: why; exit 100; }}",
             )
+            (bin_dir / "wc").unlink(missing_ok=True)
             (bin_dir / "wc").symlink_to("/usr/bin/wc")
         if sudo:
             stand_in("sudo", f'echo "sudo $1" >>{tmp_path}/calls; shift; exec "$@"')
@@ -43,7 +45,7 @@ def machine(tmp_path):
             capture_output=True,
             text=True,
             stdin=subprocess.DEVNULL,
-            env={"PATH": str(bin_dir)},
+            env={"PATH": str(bin_dir), "MAPLE_POLICY_RC_D": str(tmp_path / "policy-rc.d")},
             timeout=60,
         )
         calls = tmp_path / "calls"
@@ -59,7 +61,7 @@ def test_a_machine_that_has_everything_is_left_alone(machine):
 
 def test_only_what_is_missing_is_installed_and_said(machine):
     said, calls = machine(missing=("munge", "slurmd"))
-    assert (said.returncode, said.stdout) == (0, "installing Debian packages: munge slurmd\n")
+    assert (said.returncode, said.stdout.splitlines()[0]) == (0, "installing Debian packages: munge slurmd")
     assert len(calls) == 1
     assert calls[0].startswith("noninteractive ") and calls[0].endswith("--no-install-recommends munge slurmd")
 
@@ -90,6 +92,63 @@ def test_where_nobody_can_type_a_password_sudo_does_not_ask_for_one(machine):
 def test_where_there_is_no_apt_the_missing_commands_are_named(machine):
     said, _ = machine(debian=False)
     assert said.returncode == 1 and "this is no Debian" in said.stderr and "help: " in said.stderr
+
+
+ASK_POLICY = 'echo "$(cat {0}/policy-rc.d)" >>{0}/policies; {0}/policy-rc.d munge start; echo $? >>{0}/asked'
+
+
+def test_services_are_kept_from_starting_while_packages_are_installed(machine, tmp_path):
+    """That is said before anything is done, and taken back afterwards."""
+    said, _ = machine(missing=("munge",), while_installing=ASK_POLICY.format(tmp_path))
+    assert said.returncode == 0 and (tmp_path / "asked").read_text() == "101\n"  # invoke-rc.d(8): forbidden
+    assert "services in them are not started now" in said.stdout
+    assert not (tmp_path / "policy-rc.d").exists()
+
+
+@pytest.mark.parametrize("how", ["fails", "TERM", "HUP", "INT"])
+def test_they_start_as_before_whatever_becomes_of_the_installation(machine, tmp_path, how):
+    """It failed, or somebody ended it."""
+    ends = "" if how == "fails" else f"kill -{how} $PPID"
+    said, _ = machine(missing=("munge",), fails=9, while_installing=f"{ASK_POLICY.format(tmp_path)}; {ends}")
+    assert said.returncode != 0 and (tmp_path / "asked").read_text().startswith("101\n")
+    assert not (tmp_path / "policy-rc.d").exists()
+
+
+def test_what_an_installation_that_was_killed_has_left_is_taken_away_by_the_next_run(machine, tmp_path):
+    """Also where nothing is missing any more; the services' owner would look for it for long."""
+    said, _ = machine(missing=("munge",), while_installing="kill -KILL $PPID")
+    assert said.returncode < 0 and (tmp_path / "policy-rc.d").exists()
+    said, calls = machine()
+    assert said.returncode == 0 and "which a set-up that was killed has left" in said.stdout
+    assert not (tmp_path / "policy-rc.d").exists()
+    said, _ = machine()
+    assert (said.returncode, said.stdout) == (0, "")
+
+
+@pytest.mark.parametrize("policy", ["#!/bin/sh\nexit 0\n", "#!/bin/sh\n", "", "#!/bin/sh\nexit 101\n"])
+def test_a_policy_that_is_there_is_kept_and_named(machine, tmp_path, policy):
+    """Whatever it says: it is the administrator's."""
+    (tmp_path / "policy-rc.d").write_text(policy)
+    said, _ = machine(missing=("munge",))
+    assert said.returncode == 0 and "is there already and stays" in said.stdout
+    assert (tmp_path / "policy-rc.d").read_text() == policy
+
+
+def test_of_two_set_ups_at_once_the_second_leaves_the_first_one_s_policy(machine, tmp_path):
+    """It is in force, and the first one takes it away."""
+    line = f"# Of maple's set-up: no service starts while packages are installed. Process {os.getpid()}\n"
+    (tmp_path / "policy-rc.d").write_text("#!/bin/sh\n" + line + "exit 101\n")
+    said, _ = machine(missing=("munge",))
+    assert said.returncode == 0 and "is there already and stays" in said.stdout
+    assert line in (tmp_path / "policy-rc.d").read_text()
+
+
+def test_a_link_that_leads_nowhere_is_not_written_through(machine, tmp_path):
+    """As root that would make a file anywhere."""
+    (tmp_path / "policy-rc.d").symlink_to(tmp_path / "elsewhere")
+    said, _ = machine(missing=("munge",))
+    assert said.returncode == 0 and "is there already and stays" in said.stdout
+    assert not (tmp_path / "elsewhere").exists()
 
 
 @pytest.fixture
