@@ -71,11 +71,19 @@ class Workers:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        for line in self._waiting.values():
-            for _, answer in line:
-                answer.cancel()
+        for answer in self._let_go():
+            answer.cancel()
+
+    def _give_up(self) -> None:
+        """Tell whoever waits that nothing is decided: nobody knows when there will be a process."""
+        for answer in self._let_go():
+            _settle(answer, Decided(b"", False))
+
+    def _let_go(self) -> list[asyncio.Future[Decided]]:
+        waiting = [answer for line in self._waiting.values() for _, answer in line]
         self._waiting.clear()
         self._held = 0
+        return waiting
 
     def decide(self, uid: int, frame: bytes) -> asyncio.Future[Decided]:
         """Return what will be decided about a request frame of *uid*. Raises `Busy` where too much waits already.
@@ -121,7 +129,10 @@ class Workers:
             try:
                 process = await self._started()
             except NotStarted as error:
-                await asyncio.sleep(self._starting.failure(str(error)))
+                pause = self._starting.failure(str(error))
+                if not self._running:
+                    self._give_up()
+                await asyncio.sleep(pause)
                 continue
             self._starting.success()
             self._running += 1

@@ -63,10 +63,12 @@ def test_a_process_that_ends_before_it_takes_anything_has_not_started(
     async def run() -> None:
         made = Workers(1, "", program=("-c", program), failed=lambda: count.append(1))
         await made.start()
+        early = made.decide(1, b"before anybody knows")
         while len(count) < 3:
             await asyncio.sleep(0.01)
         with pytest.raises(Busy):
             made.decide(1, b"a frame")
+        assert (await early).learnt == b""
         await made.stop()
 
     asyncio.run(run())

@@ -1,4 +1,4 @@
-"""Text that nobody can write as bytes, half of a surrogate pair, harms whoever sends it, and is no fault of the store."""
+"""Text that nobody can write as bytes, half of a surrogate pair: who sends it is told so, and the store is well."""
 
 from __future__ import annotations
 
