@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Mapping, Sequence
+from typing import NamedTuple
 
 from . import pbs_changes, pbs_submit
 from .commands import Said, quiet_environment, run
@@ -13,11 +15,12 @@ from .pbs_errors import NO_SUCH_JOB, from_exit
 from .pbs_ids import answered, is_id
 from .pbs_jobs import job_of
 from .pbs_places import node_of, queue_of, server_of
-from .protocol import Job, Node, Queue, Server
+from .protocol import Job, JobState, Node, Queue, Server
 
 # Exit codes of the commands are the lowest eight bits of the error number: 153 and 35.
 _UNKNOWN = {number & 255 for number in NO_SUCH_JOB}
 _AT_ONCE = 1000  # ids on one command line
+_UNKNOWN_ID = re.compile(r"Unknown Job Id:? +(\S+)", re.ASCII)
 
 
 class PbsCommands:
@@ -50,8 +53,9 @@ class PbsCommands:
     def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
         """Return a job for each of *ids*; unknown ones among them do not hide the others."""
         asked = list(dict.fromkeys(one for one in ids if is_id(one)))
-        found = [job for at in range(0, len(asked), _AT_ONCE) for job in self._jobs(asked[at : at + _AT_ONCE])]
-        return answered(ids, found)
+        pieces = [self._known(asked[at : at + _AT_ONCE]) for at in range(0, len(asked), _AT_ONCE)]
+        open_ids = frozenset(one for piece in pieces for one in piece.open)
+        return answered(ids, [job for piece in pieces for job in piece.jobs], open_ids)
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and subjobs of *user*, picked from those of all users.
@@ -99,21 +103,47 @@ class PbsCommands:
         """Change attributes (`Resource_List.walltime`); False when there is no such job, or it is over."""
         return self._change("qalter", pbs_changes.words(changes), job_id)
 
+    def _known(self, asked: list[str]) -> _Told:
+        """Return what qstat tells of *asked*, asked for at once; what it is silent about is asked for in text again.
+
+        With several ids in a row its JSON holds the first alone, and `-E` leaves unknown ones out without a word
+        (23.06); its text does neither. So an id is gone only if qstat itself called it unknown.
+        """
+        first = self._told(["-E", *asked] if len(asked) > 1 and self._json else asked, asked)
+        if not first.open:
+            return first
+        again = self._told(list(first.open), first.open, in_text=True)
+        return _Told([*first.jobs, *again.jobs], again.open)
+
+    def _told(self, words: Sequence[str], asked: Sequence[str], in_text: bool = False) -> _Told:
+        jobs, said = self._listed(words, in_text=in_text)
+        gone = [Job(one, JobState.VANISHED) for one in _called_unknown(said, asked)]
+        told = answered(asked, [*jobs, *gone], frozenset(asked))
+        return _Told(jobs, [one for one in asked if told[one] == Job(one, JobState.UNKNOWN)])
+
     def _jobs(self, words: Sequence[str], ended: bool = True) -> list[Job]:
+        return self._listed(words, ended)[0]
+
+    def _listed(self, words: Sequence[str], ended: bool = True, in_text: bool = False) -> tuple[list[Job], Said]:
         history = ["-x"] if ended and self._history else []
         try:
-            found = self._entries("qstat", [*history, "-f", *words], "Jobs")
+            found, said = self._answer("qstat", [*history, "-f", *words], "Jobs", in_text)
         except SchedulerError as error:
             if not history or "job history" not in error.text.lower():
                 raise
             self._history = False
-            return self._jobs(words, ended)
-        return [job_of(one.name, one.values, one.inexact) for one in found]
+            return self._listed(words, ended, in_text)
+        return [job_of(one.name, one.values, one.inexact) for one in found], said
 
     def _entries(self, command: str, words: Sequence[str], group: str) -> list[Entry]:
+        return self._answer(command, words, group)[0]
+
+    def _answer(
+        self, command: str, words: Sequence[str], group: str, in_text: bool = False
+    ) -> tuple[list[Entry], Said]:
         """Ask in JSON; where that is not known or cannot be read, in text, from then on."""
-        form = ["-F", "json"] if self._json else []
-        options = [word for word in words if word.startswith("-")]
+        form = ["-F", "json"] if self._json and not in_text else []
+        options = [word for word in words if word.startswith("-") and (form or word != "-E")]
         operands = [word for word in words if not word.startswith("-")]
         said = self._run(command, [*options, *form, *operands])
         complete = not said.code or said.code in _UNKNOWN
@@ -124,8 +154,8 @@ class PbsCommands:
             raise SchedulerError(command, "printed what cannot be read", "see the PBS administrator")
         if found is None:
             self._json = False
-            return self._entries(command, words, group)
-        return found
+            return self._answer(command, words, group)
+        return found, said
 
     def _change(self, command: str, options: Sequence[str], job_id: str) -> bool:
         if not is_id(job_id):
@@ -145,6 +175,19 @@ class PbsCommands:
 
     def _command(self, name: str) -> str:
         return os.path.join(self._folder, name) if self._folder else name
+
+
+class _Told(NamedTuple):
+    """What qstat told: jobs, and the ids that it neither showed nor called unknown."""
+
+    jobs: list[Job]
+    open: list[str]
+
+
+def _called_unknown(said: Said, asked: Sequence[str]) -> list[str]:
+    """Return the ids that qstat itself called unknown: by name, or by its exit status where it was asked for one."""
+    named = _UNKNOWN_ID.findall(said.err)
+    return [*named, *asked] if said.code in _UNKNOWN and len(asked) == 1 else named
 
 
 def _is_usage(said: Said) -> bool:

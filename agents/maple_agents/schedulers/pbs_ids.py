@@ -27,22 +27,24 @@ def array_of(job_id: str) -> tuple[str, int | None] | None:
     return "%s[]%s" % (number, rest), int(index) if index else None
 
 
-def answered(asked: Iterable[str], known: Iterable[Job]) -> dict[str, Job]:
+def answered(asked: Iterable[str], known: Iterable[Job], left_open: frozenset[str] = frozenset()) -> dict[str, Job]:
     """Return a job for each id that was asked for; one that the server does not know has vanished.
 
-    An id may leave the server out, or the server's domain.
+    An id may leave the server out, or the server's domain. *left_open*: ids of which nothing was said if they are not
+    among *known*, so that their state is unknown.
     """
     by_number: dict[str, list[Job]] = {}
     for job in known:
         by_number.setdefault(job.id.partition(".")[0], []).append(job)
-    return {one: _meant(one, by_number.get(one.partition(".")[0], ())) for one in asked}
+    nothing = {one: JobState.UNKNOWN if one in left_open else JobState.VANISHED for one in asked}
+    return {one: _meant(one, by_number.get(one.partition(".")[0], ()), state) for one, state in nothing.items()}
 
 
-def _meant(asked: str, candidates: Sequence[Job]) -> Job:
-    """Return the job of that very id, else one whose server may be the same, else a vanished one."""
+def _meant(asked: str, candidates: Sequence[Job], nothing: JobState) -> Job:
+    """Return the job of that very id, else one whose server may be the same, else one in the state *nothing*."""
     exact = [job for job in candidates if job.id == asked]
     fitting = exact or [job for job in candidates if _same(_server(asked), _server(job.id))]
-    return fitting[0] if fitting and is_id(asked) else Job(asked, JobState.VANISHED)
+    return fitting[0] if fitting and is_id(asked) else Job(asked, nothing)
 
 
 def _server(job_id: str) -> str:

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
 from maple_agents.schedulers.pbs_library import Library
 
+from tests.doubles import qstat as double_of_qstat
 from tests.doubles.libpbs import Scenario, build
+
+DOUBLE_OF_QSTAT = double_of_qstat.__file__
 
 
 @pytest.fixture(scope="session")
@@ -84,6 +88,22 @@ class Recorded:
     def called(self) -> list[str]:
         """Return a line for each call: the command, then each word in brackets."""
         return self.log.read_text().splitlines() if self.log.exists() else []
+
+
+@pytest.fixture
+def qstat(tmp_path, monkeypatch) -> Callable[[Mapping[str, Mapping[str, object]]], Path]:
+    """Return a function that puts the double of qstat, which knows these jobs, into a folder."""
+
+    def place(jobs: Mapping[str, Mapping[str, object]]) -> Path:
+        folder = tmp_path / "pbs-bin"
+        folder.mkdir(exist_ok=True)
+        shutil.copy(DOUBLE_OF_QSTAT, folder / "qstat")
+        (folder / "qstat").chmod(0o755)
+        (folder / "jobs.json").write_text(json.dumps(jobs))
+        monkeypatch.setenv("QSTAT_JOBS", str(folder / "jobs.json"))
+        return folder
+
+    return place
 
 
 @pytest.fixture

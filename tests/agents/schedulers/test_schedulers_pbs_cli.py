@@ -64,6 +64,36 @@ def test_one_bad_id_does_not_hide_the_others(pbs, recorded, code):
     assert len(recorded.called()) == 1
 
 
+JOBS = {"%d.pbs01" % number: {"Job_Name": "j%d" % number, "job_state": "R"} for number in (30, 31, 32)}
+
+
+@pytest.mark.parametrize("ids", [("30", "31"), ("30.pbs01", "31", "32"), ("32", "9", "30"), ("9", "30"), ("31",)])
+def test_several_ids_are_all_answered_as_qstat_knows_them(qstat, ids):
+    found = PbsCommands(str(qstat(JOBS))).jobs(ids)
+    known = {"30": "j30", "30.pbs01": "j30", "31": "j31", "32": "j32"}
+    assert {one: job.name for one, job in found.items()} == {one: known.get(one, "") for one in ids}
+    assert {one for one, job in found.items() if job.state is JobState.VANISHED} == {"9"} & set(ids)
+
+
+def test_unknown_ids_alone_have_vanished(qstat):
+    found = PbsCommands(str(qstat(JOBS))).jobs(["8", "9.pbs01"])
+    assert {job.state for job in found.values()} == {JobState.VANISHED}
+
+
+def test_an_id_that_qstat_says_nothing_of_has_not_vanished(pbs, recorded):
+    """A server may be asked for too much, or a release may print what it likes: silence is no end of a job."""
+    recorded.answer("qstat", ("*", answer(JOB % ("30.pbs01", "0")), "", 0))
+    found = pbs.jobs(["30", "31"])
+    assert (found["30"].state, found["31"].state) == (JobState.FINISHED, JobState.UNKNOWN)
+    assert len(recorded.called()) == 2
+
+
+def test_a_qstat_that_knows_no_common_question_is_asked_without(pbs, recorded):
+    usage = "qstat: invalid option -- 'E'\nusage:\n\tqstat [-f]\n"
+    recorded.answer("qstat", ("*-E*", "", usage, 2), ("*", TEXT, "", 0))
+    assert [job.name or job.raw_state for job in pbs.jobs(["30", "31[]"]).values()] == ["train", "B"]
+
+
 def test_an_answer_without_jobs_is_an_unknown_job(pbs, recorded):
     recorded.answer("qstat", ("*", answer(), "qstat: Unknown Job Id 99999.pbs01\n", 153))
     assert pbs.jobs(["99999"])["99999"].state is JobState.VANISHED

@@ -16,6 +16,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from tests.doubles import qstat
 from tests.pbs_lab import Ended, PbsLab
 
 _CLIENT = """\
@@ -85,11 +86,8 @@ class PbsCommands:
         ids = [word for word in words if word[:1].isdigit()]
         if name == "qdel":
             return {"out": "", "err": "", "code": 0 if all(one in self.told for one in ids) else _UNKNOWN}
-        known = {one: self.told[one] for one in ids if one in self.told}
-        lost = [one for one in ids if one not in self.told]
-        err = "".join(f"qstat: Unknown Job Id {one}\n" for one in lost)
-        out = json.dumps({"pbs_version": "23.06.06", "pbs_server": "pbs01", "Jobs": known})
-        return {"out": out, "err": err, "code": _UNKNOWN if lost else 0}
+        out, err, code = qstat.answer(self.told, words)
+        return {"out": out, "err": err, "code": code}
 
     def _qsub(self, words: list[str], cwd: str, env: Mapping[str, str]) -> dict[str, Any]:
         sent = self.lab.qsub(*words, cwd=cwd, env=env)
