@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from . import slurm_tables
 from .commands import Said
 from .errors import SchedulerError
-from .protocol import Job
+from .protocol import Job, JobState
 from .slurm_errors import slurm_refusal
 from .slurm_jobs import job_of
 
@@ -32,6 +32,9 @@ _FIELDS = {
 }
 
 
+_NONE = "accounting storage is disabled"  # 25.11 says so only here; before, --helpformat failed
+
+
 class Accounting:
     """sacct, asked through *run*, which takes a command and its words."""
 
@@ -40,16 +43,34 @@ class Accounting:
         self._known: dict[str, str] | None = None
 
     def jobs(self, ids: Sequence[str]) -> list[Job]:
-        """Return the jobs and tasks among *ids* that it remembers; none where there is no accounting."""
+        """Return the jobs and tasks among *ids* that it remembers; none where there is no accounting.
+
+        Raises `SchedulerError` where there is one that does not answer.
+        """
         fields = self._fields()
         if not fields:
             return []
         separator = slurm_tables.mark()
         words = ["-X", "-n", "-p", "--delimiter=" + separator, "-j", ",".join(ids), "--format=" + ",".join(fields)]
         said = self._run("sacct", words)
+        if said.code and _NONE in said.err.lower():
+            self._known = {}
+            return []
         if said.code:
             raise slurm_refusal("asking sacct", said)
         return [job_of(row, {}) for row in slurm_tables.parsable(said.out, list(fields.values()), separator)]
+
+    def besides(self, found: Sequence[Job], missing: Sequence[str]) -> list[Job]:
+        """Return the jobs among *missing* that it remembers, of which the controller, who knows *found*, has none.
+
+        Where it does not answer, and *found* holds any, each of them is in a state that nobody knows.
+        """
+        try:
+            return self.jobs(missing) if missing else []
+        except SchedulerError:
+            if not found:
+                raise
+            return [Job(one, JobState.UNKNOWN) for one in missing]
 
     def _fields(self) -> dict[str, str]:
         """Return the fields of ours that this sacct knows, asked once."""

@@ -139,7 +139,7 @@ class SlurmCommands:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
         found = self._jobs_now(["-j", ",".join(asked)], all_states=True)
         missing = [one for one in asked if meant(one, found).state is JobState.VANISHED]
-        return found + (self._accounting.jobs(missing) if missing else [])
+        return found + self._accounting.besides(found, missing)
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
         """Return the jobs that the controller has in memory, each task of an array on its own."""

@@ -128,6 +128,7 @@ def test_what_the_controller_has_forgotten_accounting_knows(tmp_path: Path) -> N
     names = ["JobID", "JobName", "State", "ExitCode", "End", "SubmitLine"]
     (tmp_path / "sacct").write_text(
         "#!/usr/bin/env python3\nimport sys\nnames, rows = %r, %r\n"
+        "if '-s' in sys.argv and '-S' in sys.argv and '-E' not in sys.argv: sys.exit()  # the end is the start then\n"
         "if '--helpformat' in sys.argv: print(' '.join(names)); sys.exit()\n"
         "mark = [a for a in sys.argv if a.startswith('--delimiter=')][0][12:]\n"
         "assert sys.argv[sys.argv.index('-u') + 1] == %r and '-X' in sys.argv\n"

@@ -183,6 +183,43 @@ def test_without_accounting_a_forgotten_job_has_vanished_and_sacct_is_asked_once
     assert len([line for line in recorded.called() if line.startswith("sacct")]) == 1
 
 
+HELPED = ("--helpformat", "JobID JobName State\n", "", 0)  # 25.11 names its fields without accounting, too
+SQUEUE = """#!/bin/sh
+case "$*" in *--version*) echo slurm 22.05.8; exit;; *"-j 13 "*) echo "Invalid job id specified" >&2; exit 1;; esac
+for form; do :; done
+printf '%s\\n' "$form" | sed 's/%i/12/; s/%j/n/; s/%T/RUNNING/; s/%[A-Za-z]/x/g'
+"""
+
+
+@pytest.fixture
+def one_known(recorded) -> SlurmCommands:
+    """A cluster whose controller knows job 12 and no other."""
+    recorded.answer("scontrol", ("*", "", "", 1))
+    (recorded.folder / "squeue").write_text(SQUEUE)
+    (recorded.folder / "squeue").chmod(0o755)
+    return SlurmCommands(str(recorded.folder))
+
+
+def test_an_accounting_that_says_late_that_it_is_none_hides_no_job(one_known, recorded):
+    """25.11 answers --helpformat, and says only then that there is no accounting."""
+    disabled = "Slurm accounting storage is disabled\n"
+    recorded.answer("sacct", HELPED, ("*", "", disabled, 1))
+    for _ in range(3):
+        found = one_known.jobs(["12", "13"])
+        assert (found["12"].state, found["13"].state) == (JobState.RUNNING, JobState.VANISHED)
+    assert one_known.jobs(["13"])["13"].state is JobState.VANISHED
+    assert len([line for line in recorded.called() if line.startswith("sacct")]) == 2
+
+
+def test_an_accounting_that_is_down_hides_no_job_that_the_controller_knows(one_known, recorded):
+    """What it alone could tell nobody knows: that is no end."""
+    recorded.answer("sacct", HELPED, ("*", "", "sacct: error: Problem talking to the database\n", 1))
+    found = one_known.jobs(["12", "13"])
+    assert (found["12"].state, found["13"].state) == (JobState.RUNNING, JobState.UNKNOWN)
+    with pytest.raises(SchedulerError, match="Problem talking"):
+        one_known.jobs(["13"])
+
+
 def test_without_sacct_a_forgotten_job_has_vanished(purged):
     assert purged.jobs(["12"])["12"].state is JobState.VANISHED
 

@@ -99,7 +99,8 @@ def _accounted(user: str, commands: Commands) -> Iterator[Last]:
     if "JobID" not in names or "State" not in names:
         return
     mark = slurm_tables.mark()
-    words = ["-X", "-n", "-p", "--delimiter=" + mark, "-u", user, "-S", "now-%ddays" % DAYS, "-s", _STATES]
+    window = ["-S", "now-%ddays" % DAYS, "-E", "now"]  # with -s the end is the start, where it is not said
+    words = ["-X", "-n", "-p", "--delimiter=" + mark, "-u", user, *window, "-s", _STATES]
     said = commands.ask("sacct", [*words, "--format=" + ",".join(names)])
     for row in slurm_tables.parsable(said.out, names, mark) if said is not None and not said.code else ():
         state = of_ending(ending(row["State"], row.get("ExitCode")))
