@@ -35,9 +35,10 @@ class Ended(NamedTuple):
     """A job ended, or was put back into its queue, as the scheduler says it.
 
     *scheduler*: "slurm" or "pbs". *state*: Slurm's word, PBS's substate; "" where the hook is not told. *exit*: Slurm's
-    "3:0", PBS's Exit_status. *array*: the id of the array that *job* is a task of. *owner*: the user's name where the
-    hook knows no uid. Times are seconds since 1970, None where they are not told. *script_hash*, *record*: of the
-    script as the scheduler has it, where the hook may read that.
+    "3:0", PBS's Exit_status. *comment*: the end of PBS's own, which tells who deleted the job. *array*: the id of the
+    array that *job* is a task of. *owner*: the user's name where the hook knows no uid. Times are seconds since 1970,
+    None where they are not told. *script_hash*, *record*: of the script as the scheduler has it, where the hook may
+    read that.
     """
 
     scheduler: str
@@ -58,6 +59,7 @@ class Ended(NamedTuple):
     stderr: str = ""
     script_hash: str = ""
     record: str = ""
+    comment: str = ""
 
 
 class BadEvent(ValueError):
@@ -99,6 +101,7 @@ def _ended(told: dict[str, str | int | float]) -> Ended:
         _time(told, "submitted"), _time(told, "started"), _time(told, "ended"), _text(told, "name"),
         _text(told, "workdir"), _text(told, "stdout"), _text(told, "stderr"),
         hashed if _HASH.fullmatch(hashed) else "", record if _RECORD.fullmatch(record) else "",
+        _text(told, "comment")[-200:],
     )  # fmt: skip
 
 

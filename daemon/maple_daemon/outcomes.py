@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 import re
+import signal
 from collections.abc import Mapping
 
 from maple_agents.schedulers import pbs_jobs, slurm_jobs
@@ -46,11 +47,13 @@ def better(old: Outcome, new: Outcome) -> Outcome:
     """Return which of two words about one job holds: an end over what goes on, a known end over an unknown one.
 
     Hooks may arrive in another order than they were sent. A job that was put back into its queue goes on after an end.
+    What somebody ended stays so: a hook that knows the exit status alone takes it for a failure, or for well done.
     """
     new = _filled(new, old)
     if new.state == "requeued" and (old.ended or 0) <= (new.submitted or 0):
         return new
-    if old.state not in GOING_ON and (new.state in GOING_ON or (new.state == "unknown" and old.state != "unknown")):
+    less = ("unknown",) if old.state != "cancelled" else ("unknown", "failed", "completed")
+    if old.state not in GOING_ON and (new.state in GOING_ON or (new.state in less and new.state != old.state)):
         return _filled(old, new)
     return new
 
@@ -93,9 +96,10 @@ def _word(code: str) -> str:
 
 
 def _pbs(event: Ended) -> tuple[str, Ending]:
-    told = {"substate": event.state, "Exit_status": event.exit}
+    told = {"substate": event.state, "Exit_status": event.exit, "comment": event.comment}
     ending = pbs_jobs.ending({name: value for name, value in told.items() if value})
     killed = ending.reason is EndReason.SIGNALLED and ending.signal in _ENDS_OF_A_KILL
+    killed = killed or ending.shell_signal == signal.SIGTERM and not event.comment  # of qdel, or of the script's own
     return "unknown" if killed else OF_REASON[ending.reason], ending
 
 

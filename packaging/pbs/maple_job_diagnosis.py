@@ -28,7 +28,7 @@ PATH = "/opt/pbs/bin:/usr/bin:/bin"  # where qstat is
 SECONDS = 30
 MEMORY = 256 << 20
 PROCESSOR = 20  # seconds
-CANCELS = (9, 15, 256 + 9, 256 + 15)  # exit statuses of jobs that a kill ended
+CANCELS = (9, 15, 128 + 15, 256 + 9, 256 + 15)  # exit statuses of jobs that a kill ended, perhaps their owner's qdel
 
 
 def failed(job):

@@ -46,6 +46,7 @@ def told(event, job):
         "nodes": hosts(said(job, "exec_host")),
         "stdout": said(job, "Output_Path"),
         "stderr": said(job, "Error_Path"),
+        "comment": said(job, "comment")[-200:],
     }
     if found["source"] == "execjob_epilogue":
         found.update(script(found["job"]))

@@ -11,6 +11,7 @@ import io
 import json
 import os
 import re
+import signal
 import sys
 import time
 from collections.abc import Sequence
@@ -82,16 +83,31 @@ def ended(told: Ended, job: str, status: str) -> Ended | None:
     While an epilogue runs the scheduler calls the job running still. A signal that whoever cancels sends is a failure
     only where a limit is named.
     """
-    found = re.fullmatch(r"(-?\d{1,4})(?::(\d{1,3}))?", status, re.ASCII)
+    if re.fullmatch(r"-?\d{1,4}", status, re.ASCII):
+        return _of_pbs(told, job, status)
+    found = re.fullmatch(r"(\d{1,4}):(\d{1,3})", status, re.ASCII)
     if found is None:
         return None
-    code, signal = int(found[1]), int(found[2] or 0)
-    if found[2] is None and code >= 256:
-        code, signal = 0, code - 256
+    code, sent = int(found[1]), int(found[2])
     limit = next((state for word, state in _LIMITS.items() if word in told.reason.lower()), "")
-    if not limit and (not code and not signal or signal in _CANCELS):
+    if not limit and (not code and not sent or sent in _CANCELS):
         return None
-    return replace(told, id=job, state=limit or "failed", exit_code=code or None, signal=signal or None)
+    return replace(told, id=job, state=limit or "failed", exit_code=code or None, signal=sent or None)
+
+
+def _of_pbs(told: Ended, job: str, status: str) -> Ended | None:
+    """Return it of a job of PBS: limits have exit statuses of their own, and who deleted a job its comment tells."""
+    from ..memory.failed_jobs import STATES
+    from ..schedulers.pbs_jobs import ending
+    from ..schedulers.states import OF_REASON
+    from .finding.from_pbs import made_up
+
+    how = ending({"Exit_status": status, "comment": told.reason})
+    state = OF_REASON[how.reason]
+    if state not in STATES or how.signal in _CANCELS or how.shell_signal == signal.SIGTERM:
+        return None
+    reason = ", ".join(part for part in (told.reason, made_up(status)) if part)
+    return replace(told, id=job, state=state, exit_code=how.exit_code, signal=how.signal, reason=reason)
 
 
 def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
@@ -104,10 +120,25 @@ def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
 
 def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
     from .explaining import case_of, explained
+    from .moved_files import moved
 
     case = _failed(case_of(job, logs, None, None, (), None, None), job, status)
     if case is not None:
-        keep(explained(case, "off"), time.time())
+        found = explained(case, "off")
+        keep(moved(found, _delivered(job, logs)) if case.scheduler == "pbs" else found, time.time())
+
+
+def _delivered(job: str, logs: Sequence[str]) -> dict[str, str]:
+    """Return where PBS takes the output to that lies in a node's spool until the job's epilogue is over."""
+    from ..schedulers import SchedulerError, choose
+
+    spooled = [one for one in logs if os.path.basename(one) in ("%s.OU" % job, "%s.ER" % job)]
+    try:
+        known = choose().jobs([job])[job] if spooled else None
+    except SchedulerError:
+        return {}
+    found = {one: known.stdout if one.endswith(".OU") else known.stderr for one in spooled} if known else {}
+    return {one: path for one, path in found.items() if path}
 
 
 def _failed(case: Case, job: str, status: str) -> Case | None:

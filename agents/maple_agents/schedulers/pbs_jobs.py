@@ -37,6 +37,7 @@ _KILLED = {
     **{code: EndReason.NOT_STARTED for code in (-1, -2, -3, -4, -10, -22, -30)},
 }
 _DELETED = "91"  # substate of a job that was deleted
+_TERMINATED = re.compile(r"\band terminated by (\S+@\S+?)\s*\Z")
 _ARGUMENT = re.compile(r"<jsdl-hpcpa:Argument>(.*?)</jsdl-hpcpa:Argument>", re.DOTALL)
 _ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});")
 
@@ -73,10 +74,19 @@ def job_of(job_id: str, attributes: Mapping[str, str], inexact: frozenset[str] =
     )
 
 
+def deleted_by(comment: str) -> str:
+    """Return who deleted a job, as the end of its comment tells from the qdel on, `alice@pbs01`; "" for nobody.
+
+    The exit status does not tell: of a job that was deleted it may be 271, 143 or 0 (23.06).
+    """
+    found = _TERMINATED.search(comment)
+    return found[1] if found else ""
+
+
 def ending(attributes: Mapping[str, str]) -> Ending:
     """Return how a finished job ended; the table of end states stands in `schedulers/README.md`."""
     raw = attributes.get("Exit_status", "")
-    deleted = attributes.get("substate") == _DELETED
+    deleted = attributes.get("substate") == _DELETED or bool(deleted_by(attributes.get("comment", "")))
     if not re.fullmatch(r"-?\d{1,9}", raw):
         return Ending(EndReason.CANCELLED if deleted else EndReason.UNKNOWN, raw=raw)
     status = int(raw)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import getpass
 import json
 import os
+import shutil
 import stat
 import sys
 import time
 from pathlib import Path
+from typing import Any
 
 import pytest
 from maple_agents.cli.fix import fix
@@ -16,6 +19,8 @@ from maple_agents.debug import at_end
 from maple_agents.debug.at_end import MOST_KEPT, ended, keep, kept, says
 from maple_agents.debug.values import Case, Cause, Diagnosis, Ended, Evidence
 from maple_submit_filter.site import GENERIC_SLURM
+
+from tests.doubles import qstat
 
 NOBODY = 65534
 PYTHON = os.path.realpath(sys.executable)
@@ -108,7 +113,10 @@ def test_a_link_in_the_user_s_folder_is_not_followed(state: Path, tmp_path: Path
         ("0:15", "TimeLimit", ("timeout", None, 15)), ("0:9", "OutOfMemory", ("out-of-memory", None, 9)),
         ("0:11", "", ("failed", None, 11)), ("0:125", "OutOfMemory", ("out-of-memory", None, 125)),
         ("271", "", None), ("265", "", None), ("267", "", ("failed", None, 11)), ("2", "", ("failed", 2, None)),
-        ("-29", "", ("failed", -29, None)), ("0", "", None), ("", "", None), ("x", "", None), ("1:0; id", "", None),
+        ("-29", "Job run and failed", ("timeout", None, None)), ("-27", "", ("out-of-memory", None, None)),
+        ("-11", "", None), ("143", "", None), ("137", "", ("failed", 137, None)), ("0", "", None),
+        *((one, "Job run at Sun and terminated by a@h", None) for one in ("0", "1", "143", "271", "137")),
+        ("1", "Job run at Sun and failed", ("failed", 1, None)), ("", "", None), ("x", "", None), ("1:0; id", "", None),
     ],
 )  # fmt: skip
 def test_only_a_job_that_failed_is_diagnosed(status: str, reason: str, how: tuple[object, ...] | None) -> None:
@@ -142,3 +150,59 @@ def test_logs_that_the_epilogue_names_are_read(state: Path, tmp_path: Path, monk
     assert "nosuchmodule" in says("30.pbs01", time.time())
     at_end._diagnosed("31.pbs01", "271", (str(log),))
     assert kept("31.pbs01", time.time()) is None
+
+
+@pytest.fixture
+def at_the_epilogue(state: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A job of PBS whose epilogue runs: it is called running, and its output lies in the node's spool."""
+    (tmp_path / "bin").mkdir()
+    (tmp_path / "spool").mkdir()
+    (tmp_path / "work").mkdir()
+    shutil.copy(qstat.__file__, tmp_path / "bin" / "qstat")
+    (tmp_path / "bin" / "qstat").chmod(0o755)
+    told = {
+        "Job_Name": "train", "Job_Owner": "%s@login1" % getpass.getuser(), "job_state": "R", "substate": 51,
+        "exec_host": "node1/0", "Output_Path": "login1:%s/work/train.o30" % tmp_path, "comment": "Job run at Sun",
+        "Error_Path": "login1:%s/work/train.e30" % tmp_path, "Resource_List": {"walltime": "00:10:00"},
+    }  # fmt: skip
+    (tmp_path / "jobs.json").write_text(json.dumps({"30.pbs01": told}))
+    text = 'Traceback (most recent call last):\n  File "/w/a.py", line 1, in <module>\n%s\n' % LINE
+    (tmp_path / "spool" / "30.pbs01.ER").write_text(text)
+    (tmp_path / "spool" / "30.pbs01.OU").write_text("step 1\n")
+    monkeypatch.setenv("PATH", "%s/bin:/usr/bin:/bin" % tmp_path)
+    (tmp_path / "pbs.conf").write_text("PBS_SERVER=pbs01\n")
+    monkeypatch.setenv("PBS_CONF_FILE", str(tmp_path / "pbs.conf"))
+    monkeypatch.setenv("QSTAT_JOBS", str(tmp_path / "jobs.json"))
+    monkeypatch.setenv("MAPLE_SOCKET", "/nonexistent/socket")
+    return tmp_path
+
+
+def diagnosed_there(folder: Path, status: str) -> dict[str, Any] | None:
+    """What is kept of a job that ended with that status."""
+    at_end._diagnosed("30.pbs01", status, tuple(str(folder / "spool" / ("30.pbs01" + one)) for one in (".OU", ".ER")))
+    return kept("30.pbs01", time.time())
+
+
+def test_what_pbs_has_not_delivered_yet_is_told_under_the_name_that_it_will_have(at_the_epilogue: Path) -> None:
+    """The spool is empty when its owner looks; and that a file is not there yet is no news."""
+    told = diagnosed_there(at_the_epilogue, "1")
+    assert told is not None and told["told"]["cause"]["class"] == "missing_python_module"
+    whole = json.dumps(told)
+    assert "/spool/" not in whole and "30.pbs01.ER" not in whole
+    assert "%s/work/train.e30" % at_the_epilogue in whole
+    assert "no such file" not in whole
+
+
+def test_a_walltime_end_is_told_as_one(at_the_epilogue: Path) -> None:
+    """PBS says -29, which is no exit code of anybody's."""
+    told = diagnosed_there(at_the_epilogue, "-29")
+    assert told is not None and "-29" not in told["shown"].replace("Exit_status -29", "")
+    assert "timeout" in told["shown"].splitlines()[0] and "its walltime was over" in json.dumps(told)
+
+
+def test_a_job_that_its_owner_deletes_is_not_diagnosed(at_the_epilogue: Path) -> None:
+    """Whatever its script made of the signal."""
+    jobs = json.loads((at_the_epilogue / "jobs.json").read_text())
+    jobs["30.pbs01"]["comment"] = "Job run at Sun and terminated by a@login1"
+    (at_the_epilogue / "jobs.json").write_text(json.dumps(jobs))
+    assert [diagnosed_there(at_the_epilogue, status) for status in ("1", "143", "137", "0")] == [None] * 4

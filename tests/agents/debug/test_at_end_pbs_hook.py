@@ -86,7 +86,8 @@ def test_the_process_is_the_owner_s_and_bounded(folder: Path, monkeypatch: pytes
 @pytest.mark.parametrize(
     "job",
     [
-        {"Exit_status": 0}, {"Exit_status": 271}, {"Exit_status": 265}, {"Exit_status": None}, {"euser": "root"},
+        {"Exit_status": 0}, {"Exit_status": 143}, {"Exit_status": 271}, {"Exit_status": 265}, {"Exit_status": None},
+        {"euser": "root"},
         {"euser": "no-such-user", "Job_Owner": "no-such-user@x"}, {"primary": False}, {"id": "30; id"},
     ],
     ids=str,

@@ -124,6 +124,15 @@ def test_exit_statuses_that_pbs_makes_up_are_told_in_words(place: Place, status:
     assert ended.state == state and words in ended.reason and ended.signal == (15 if status == "271" else None)
 
 
+@pytest.mark.parametrize("status", ["0", "143", "271", "1"])
+@pytest.mark.parametrize("substate", ["53", "91", "93"])
+def test_a_job_that_its_owner_deleted_is_cancelled(place: Place, status: str, substate: str) -> None:
+    """Its exit status is whatever its script made of the signal; its comment tells."""
+    comment = "Job run at Sun Nov 22 at 10:00 on (node1:ncpus=8) and terminated by alice@pbs01"
+    told = place.attributes(Exit_status=status, substate=substate, comment=comment)
+    assert place.case("30", **{"30.pbs01": told}).ended.state == "cancelled"
+
+
 def test_a_job_that_can_never_run_says_why(place: Place) -> None:
     """It waits, and only its comment tells."""
     told = place.attributes(job_state="Q", substate="10", comment="Can Never Run: Not enough total nodes available")

@@ -55,6 +55,14 @@ def test_the_server_tells_how_a_job_ended(tmp_path: object) -> None:
     assert (found.submitted, found.ended) == (1795330155.0, 1795330170.0)
 
 
+@pytest.mark.parametrize("status", [0, 143, 271])
+def test_who_deletes_a_job_has_no_failure_and_no_success(tmp_path: object, status: int) -> None:
+    """Its comment tells, which is there at its end already; the substate is still that of any end."""
+    comment = "Job run at Sun Nov 22 at 10:00 on (node1:ncpus=8) and terminated by root@pbs01"
+    run(Job(Exit_status=status, comment="x" * 5000 + comment), spool=str(tmp_path))
+    assert outcomes.of_event(left(str(tmp_path))).state == "cancelled"
+
+
 def test_a_subjob_names_its_array(tmp_path: object) -> None:
     """As qsub printed it."""
     run(Job(id="39[2].pbs01"), spool=str(tmp_path))

@@ -113,6 +113,17 @@ def test_a_name_says_which_process_submitted() -> None:
         ({"scheduler": "pbs", "exit": "267"}, "failed", None, 11),
         ({"scheduler": "pbs", "exit": "271", "state": "91"}, "cancelled", None, 15),
         ({"scheduler": "pbs", "state": "91"}, "cancelled", None, None),
+        *(
+            (
+                {"scheduler": "pbs", "state": "53", "comment": "run and terminated by a@h", "exit": code},
+                "cancelled",
+                *how,
+            )
+            for code, *how in (("0", 0, None), ("143", 143, None), ("271", None, 15), ("1", 1, None))
+        ),
+        ({"scheduler": "pbs", "exit": "143"}, "unknown", 143, None),
+        ({"scheduler": "pbs", "exit": "143", "comment": "run and failed"}, "failed", 143, None),
+        ({"scheduler": "pbs", "exit": "1", "comment": "terminated by a@h, says the user"}, "failed", 1, None),
         ({"scheduler": "pbs", "exit": "-29"}, "timeout", None, None),
         ({"scheduler": "pbs", "exit": "-27"}, "out-of-memory", None, None),
         ({"scheduler": "pbs", "exit": "-20"}, "node-failed", None, None),
@@ -156,6 +167,13 @@ def test_an_end_stays_known_when_hooks_arrive_late() -> None:
     assert outcomes.better(done, Outcome("7", "running", 0, "c")).state == "timeout"
     assert outcomes.better(done, Outcome("7", "requeued", 0, "c", submitted=10.0)).state == "requeued"
     assert outcomes.better(done, Outcome("7", "requeued", 0, "c", submitted=8.0)).state == "timeout"
+
+
+@pytest.mark.parametrize("other", ["completed", "failed", "unknown", "running"])
+def test_what_somebody_ended_is_no_failure_whatever_another_hook_says(other: str) -> None:
+    """That one knows the exit status alone, and either may come first."""
+    deleted, seen = Outcome("7", "cancelled", 0, "jobobit"), Outcome("7", other, 0, "execjob_epilogue", 0)
+    assert outcomes.better(deleted, seen).state == outcomes.better(seen, deleted).state == "cancelled"
 
 
 def test_an_array_fails_with_its_first_task_and_is_never_said_to_be_complete() -> None:

@@ -52,12 +52,16 @@ def told(job: Job) -> Told:
 
 def reason_of(job: Job) -> str:
     """Return PBS's comment, and what a negative exit status means."""
-    raw = job.attributes.get("Exit_status", "")
-    words = _NEGATIVE.get(int(raw)) if re.fullmatch(r"-\d{1,3}", raw) else None
-    parts = [job.comment, "Exit_status %s: %s" % (raw, words) if words else ""]
+    parts = [job.comment, made_up(job.attributes.get("Exit_status", ""))]
     if job.state is JobState.HELD and job.attributes.get("Hold_Types", "n") != "n":
         parts.append("held (Hold_Types %s)" % job.attributes["Hold_Types"])
     return ", ".join(part for part in parts if part)
+
+
+def made_up(status: str) -> str:
+    """Return what an exit status of PBS's own means, `Exit_status -29: its walltime was over`; "" for a job's own."""
+    words = _NEGATIVE.get(int(status)) if re.fullmatch(r"-\d{1,3}", status) else None
+    return "Exit_status %s: %s" % (status, words) if words else ""
 
 
 def _argv(job: Job, attributes: Mapping[str, str]) -> tuple[bytes, ...] | None:

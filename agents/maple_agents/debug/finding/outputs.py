@@ -72,6 +72,8 @@ def _of_pbs(gathered: Gathered, told: Told, asked: Optional[Asked]) -> None:
     before = len(gathered.missing)
     _streams(gathered, _delivered(out, told, "OU"), _delivered(err, told, "ER") if err and err != out else None)
     if gathered.logs:
+        if told.state == "running":  # nothing is delivered yet, and what a node keeps of it was found
+            del gathered.missing[before:]
         return
     _spooled(gathered, told)
     if not told.nodes or not any(path and not path.startswith("/dev/") for path in (out, err)):
