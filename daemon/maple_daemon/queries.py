@@ -142,8 +142,11 @@ def _one_version(store: Store, uid: int, told: Told) -> Told | None:
 
 
 def _records(store: Store, uid: int, told: Told) -> list[Told]:
-    """Of one version, of one job, or all."""
-    found = store.records(uid, _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS))
+    """Of one version, of one job, or all. A job's id may leave out the server of PBS, as users type it."""
+    version, job, most = _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS)
+    found = store.records(uid, version, job, most)
+    if job and "." not in job and not found:
+        found = store.records(uid, version, job, most, server=False)
     return [{**one._asdict(), "outcome": one.outcome._asdict() if one.outcome else None} for one in found]
 
 

@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 import pytest
 from maple_agents.cli.main import run
+from maple_agents.debug.finding import from_memory
 from maple_agents.memory.asking import places
 from maple_daemon.store.sqlite import open_sqlite
 from maple_submit_filter.job_records import Outcome
@@ -151,6 +152,44 @@ def test_show_takes_the_record_s_id_and_the_task_of_an_array(maple: Call) -> Non
     assert json.loads(maple("show", record, "--json").out) == told
     assert json.loads(maple("show", "4711_3", "--json").out) == told
     assert json.loads(maple("show", "4711[]", "--json").out) == told
+
+
+@pytest.fixture(scope="module")
+def on_pbs() -> Iterator[Daemon]:
+    """A service of a PBS machine: a job, and an array."""
+    made = Daemon().start()
+    for number, script in enumerate((WRONG, EDITED), 1):
+        made.ask(request(script))
+        written(made, number)
+    store = open_sqlite(made.store)
+    for job, record in zip(("141.pbs01", "146[].pbs01"), reversed(store.records(os.getuid()))):
+        store.join(record.id, os.getuid(), job, "filter")
+    store.close()
+    yield made
+    made.stop()
+    shutil.rmtree(made.folder)
+
+
+@pytest.mark.parametrize(
+    ("typed", "job"),
+    [
+        ("141", "141.pbs01"), ("141.pbs01", "141.pbs01"), ("141.pbs01.site.org", "141.pbs01"), ("146", "146[].pbs01"),
+        ("146[]", "146[].pbs01"), ("146[3]", "146[].pbs01"), ("146[3].pbs01", "146[].pbs01"),
+        ("14", None), ("141.other", None), ("1411", None),
+    ],
+)  # fmt: skip
+def test_ids_of_pbs_are_taken_as_users_type_them(
+    on_pbs: Daemon, maple: Call, monkeypatch: pytest.MonkeyPatch, typed: str, job: str | None
+) -> None:
+    """Without the server, and a task for its array; by show, by history, and by maple-fix."""
+    monkeypatch.setenv("MAPLE_SOCKET", on_pbs.socket)
+    said = maple("show", typed, "--json")
+    assert (json.loads(said.out)["submission"]["job"] if job else said.code) == (job or 1)
+    told = json.loads(maple("history", typed, "--json").out)["jobs"]
+    jobs = [one["job"] for each in told for version in each["versions"] for one in version["submissions"]]
+    assert (job in jobs) if job else jobs == []
+    remembered = from_memory.told(typed)
+    assert (remembered.id if remembered else None) == job
 
 
 @pytest.mark.parametrize(

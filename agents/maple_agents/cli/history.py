@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     """Show the versions of a job: when, what changed, what Maple changed, the job's id, and how it ended.
 
-    NAME is the job's name, PATH its script; the beginning of a version's id will do too. Without it all of your jobs
-    are listed. Nobody else's are shown, and secrets in scripts are masked.
+    NAME is the job's name, PATH its script; the beginning of a version's id, or a scheduler's JOBID, will do too.
+    Without it all of your jobs are listed. Nobody else's are shown, and secrets in scripts are masked.
 
     \b
     Examples:
@@ -56,9 +56,13 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
 
 def _found(job: str, limit: int, wide: bool) -> "list[Job]":
     """Return the jobs that are meant; with their scripts where differences are shown."""
+    from maple_agents.memory.named_jobs import submission
     from maple_agents.memory.remembered import jobs, with_scripts
 
     found = jobs(job, _absolute(job) or "")
+    became = submission(job) if job and not found else None  # a job's id, as the scheduler gave it out
+    if became is not None and became.version:
+        found = jobs(became.version, "")
     if not job:
         found = found[:limit]
     return [with_scripts(one) for one in found[:5]] + found[5:] if wide else found

@@ -58,15 +58,14 @@ def show(job: str, script: bool, as_json: bool) -> int:
 
 def _record(job: str) -> "Optional[Record]":
     """Return the submission that is meant, the newest of several; a task of an array is found by the array's id too."""
+    from maple_agents.memory.named_jobs import submission
     from maple_agents.memory.remembered import records
 
     if job == "last":
         return next(iter(records(limit=1)), None)
-    array = job.partition("_")[0] if "_" in job else job.partition("[")[0]
-    for name in dict.fromkeys((job, array)):
-        found = records(job=name, limit=1)
-        if found:
-            return found[0]
+    found = submission(job)
+    if found is not None:
+        return found
     return next((one for one in records() if one.id == job), None)
 
 

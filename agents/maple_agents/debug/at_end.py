@@ -156,13 +156,14 @@ def _shown(diagnosis: Diagnosis) -> str:
 
 
 def _names(folder: int, job: str) -> list[str]:
-    """Return the file of a job, or those of an array's tasks, the newest first."""
+    """Return the file of a job, and of those that its id may mean as users type it, the newest first."""
+    from ..memory.named_jobs import is_meant
+
     if not _NAME.fullmatch(job):
         return []
     there = [one for one in os.listdir(folder) if one.endswith(".json") and not one.startswith(".")]
-    tasks = [one for one in there if one.startswith(job + "_")]
-    tasks.sort(key=lambda one: -_age(folder, one))
-    return [one for one in (job + ".json",) if one in there] + tasks
+    meant = [one for one in there if is_meant(job, one[: -len(".json")])]
+    return sorted(meant, key=lambda one: (one != job + ".json", -_age(folder, one)))
 
 
 def _leave(folder: int, most: int) -> None:

@@ -43,7 +43,7 @@ def answered(asked: Iterable[str], known: Iterable[Job], left_open: frozenset[st
 def _meant(asked: str, candidates: Sequence[Job], nothing: JobState) -> Job:
     """Return the job of that very id, else one whose server may be the same, else one in the state *nothing*."""
     exact = [job for job in candidates if job.id == asked]
-    fitting = exact or [job for job in candidates if _same(_server(asked), _server(job.id))]
+    fitting = exact or [job for job in candidates if same_server(_server(asked), _server(job.id))]
     return fitting[0] if fitting and is_id(asked) else Job(asked, nothing)
 
 
@@ -51,5 +51,6 @@ def _server(job_id: str) -> str:
     return job_id.partition(".")[2]
 
 
-def _same(here: str, there: str) -> bool:
+def same_server(here: str, there: str) -> bool:
+    """Return whether two names of a server may be one's: the first may be left out, and either's domain."""
     return not here or here == there or there.startswith(here + ".") or here.startswith(there + ".")

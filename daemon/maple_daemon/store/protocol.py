@@ -114,8 +114,13 @@ class Store(Protocol):
     def move_record(self, record: str, uid: int, version: str) -> bool:
         """Say that a submission was of another version; False: there is no such record of this uid."""
 
-    def records(self, uid: int, version: str = "", job: str = "", limit: int = 100) -> list[Record]:
-        """Return a user's submissions with their outcomes, the newest first."""
+    def records(
+        self, uid: int, version: str = "", job: str = "", limit: int = 100, server: bool = True
+    ) -> list[Record]:
+        """Return a user's submissions with their outcomes, the newest first.
+
+        *server* False: *job* leaves out the server of PBS, `141` for `141.pbs01`, and that alone is looked for.
+        """
 
     def unjoined(self, since: float, uid: int | None = None) -> list[Record]:
         """Return submissions whose job is not known, oldest first; *uid* None: of all, for the service itself."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
@@ -88,12 +89,16 @@ class SqlStore:
         """Say that a submission was of another version."""
         return self._rewrite(record, uid, lambda made: made._replace(version=version))
 
-    def records(self, uid: int, version: str = "", job: str = "", limit: int = 100) -> list[Record]:
+    def records(
+        self, uid: int, version: str = "", job: str = "", limit: int = 100, server: bool = True
+    ) -> list[Record]:
         """Return a user's submissions, the newest first."""
         where, values = "r.uid = ?", [uid]  # type: tuple[str, list[object]]
-        for column, value in (("version", version), ("job", job)):
-            where += " AND r.%s = ?" % column if value else ""
-            values += [value] if value else []
+        of_job = "r.job = ?" if server else "r.job LIKE ? ESCAPE '!'"
+        meant = job if server else re.sub("[!%_]", r"!\g<0>", job) + ".%"
+        for condition, value, given in (("r.version = ?", version, version), (of_job, meant, job)):
+            where += " AND " + condition if given else ""
+            values += [value] if given else []
         return _read(
             rows.record,
             self._run.rows("%s WHERE %s ORDER BY r.at DESC, r.id LIMIT ?" % (_RECORD, where), (*values, limit)),

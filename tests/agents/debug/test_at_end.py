@@ -71,6 +71,22 @@ def test_what_is_old_or_of_another_job_is_not_shown(state: Path) -> None:
     assert says("9", now) == ""
 
 
+@pytest.mark.parametrize(
+    ("kept_as", "typed", "other"),
+    [
+        ("30.pbs01", ("30", "30.pbs01", "30.pbs01.site"), ("3", "300", "30.other", "30[1]", "30[]")),
+        ("39[3].pbs01", ("39", "39[]", "39[3]", "39.pbs01", "39[].pbs01"), ("39[4]", "3", "39[3].other")),
+        ("99+1", ("99", "99+1"), ("99+2", "9")),
+    ],
+)
+def test_ids_are_taken_as_users_type_them(
+    state: Path, kept_as: str, typed: tuple[str, ...], other: tuple[str, ...]
+) -> None:
+    """Without PBS's server, and an array for its task."""
+    keep(made(kept_as), time.time())
+    assert [bool(kept(one, time.time())) for one in (*typed, *other)] == [True] * len(typed) + [False] * len(other)
+
+
 def test_not_too_many_are_kept(state: Path) -> None:
     """The oldest go."""
     for number in range(MOST_KEPT + 5):

@@ -104,6 +104,18 @@ def test_a_record_is_joined_once_and_to_a_job_of_its_own(store: Store) -> None:
     assert [one.id for one in store.unjoined(0)] == ["r2"]
 
 
+def test_a_job_of_pbs_is_found_without_its_server(store: Store) -> None:
+    """And no other one whose id begins so."""
+    for name, job in (("r1", "14.pbs01"), ("r2", "141.pbs01"), ("r3", "141[].pbs01"), ("r4", "141"), ("r5", "1%1.x")):
+        store.keep_record(record(name))
+        assert store.join(name, 1001, job, "filter")
+    found = {
+        job: [one.id for one in store.records(1001, job=job, server=False)] for job in ("14", "141", "141[]", "1_1")
+    }
+    assert found == {"14": ["r1"], "141": ["r2"], "141[]": ["r3"], "1_1": []}
+    assert store.records(OTHER, job="141", server=False) == []
+
+
 def test_a_record_that_is_moved_keeps_its_job(store: Store) -> None:
     """Another version, everything else as it was."""
     store.keep_record(record())

@@ -8,7 +8,8 @@ from typing import Any
 from maple_submit_filter.job_records import Outcome, Record, Version
 
 from ...memory.asking import NoService, Refused, ask
-from ...memory.remembered import decision, records, version
+from ...memory.named_jobs import is_meant, submission
+from ...memory.remembered import decision, version
 from .signs import NO_INDEX
 from .told import Told
 
@@ -27,12 +28,10 @@ def told(job_id: str) -> Told | None:
 
 
 def _told(job_id: str) -> Told | None:
-    array = job_id.partition("_")[0] if "_" in job_id else job_id.partition("[")[0].partition("+")[0]
-    for name in dict.fromkeys((job_id, array, job_id.partition(".")[0])):
-        found = records(job=name, limit=1)
-        if found:
-            return _of_record(found[0], job_id, whole=name == job_id or found[0].job.startswith(job_id))
-    return None
+    found = submission(job_id)
+    if found is None:
+        return None
+    return _of_record(found, job_id, whole=is_meant(job_id, found.job))
 
 
 def _of_record(record: Record, job_id: str, whole: bool) -> Told:
