@@ -7,7 +7,7 @@ FRONT := submit_filter/front
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup callers-venv \
+.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock callers-venv \
 	miniapps-venv
 
 help: ## this list
@@ -29,6 +29,9 @@ packages: ## the Debian packages that are missing
 
 venv: ## .venv with every command in .venv/bin
 	@packaging/setup/venv.sh
+
+lock: ## the packages that installing takes, with versions and hashes, anew: packaging/setup/*.lock
+	@packaging/setup/lock.sh
 
 callers-venv: venv ## the tools that submit for their users (submitit, Parsl, Snakemake ...), for their tests
 	@tests/callers/venv.sh

@@ -1,6 +1,6 @@
 #!/bin/sh
 # Makes .venv at the root of the checkout with every command in .venv/bin. Run again, it does only what has changed:
-# the stamp holds the place of the checkout, the interpreter and pyproject.toml.
+# the stamp holds the place of the checkout, the interpreter, pyproject.toml and the list of packages with their hashes.
 set -eu
 cd "$(dirname "$0")/../.."
 
@@ -18,10 +18,11 @@ newest() {
 }
 
 stamp=.venv/.made
+lock=packaging/setup/dev.lock
 state() {
     pwd
     .venv/bin/python -V
-    cat pyproject.toml
+    cat pyproject.toml "$lock"
 }
 
 if [ -x .venv/bin/python ] && [ -f "$stamp" ] && state 2>/dev/null | cmp -s - "$stamp"; then
@@ -34,5 +35,10 @@ if ! .venv/bin/python -m pip --version >/dev/null 2>&1 || [ "$(head -n 1 "$stamp
     "$python" -m venv .venv
 fi
 echo "installing maple-hpc and its tools into .venv"
-.venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore --editable '.[daemon,dev]'
+pip() {
+    .venv/bin/python -m pip install --quiet --no-input --disable-pip-version-check --root-user-action=ignore "$@"
+}
+# What comes from elsewhere is what the list says, byte for byte; then ours, which brings nothing more.
+pip --require-hashes --only-binary :all: --requirement "$lock"
+pip --no-deps --no-build-isolation --editable .
 state >"$stamp"

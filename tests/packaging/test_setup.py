@@ -159,6 +159,7 @@ def checkout(tmp_path):
     script.write_bytes((SETUP / "venv.sh").read_bytes())
     script.chmod(0o755)
     (tmp_path / "pyproject.toml").write_text("[project]\n")
+    (tmp_path / "packaging/setup/dev.lock").write_text("click==8.1\n")
     python = tmp_path / "python3"
     python.write_text(
         "#!/bin/sh\n"
@@ -183,6 +184,19 @@ def test_a_second_run_does_nothing(checkout):
     assert said.returncode == 0 and calls[0] == "-m venv .venv" and calls[1].startswith("-m pip install")
     said, calls = checkout()
     assert (said.returncode, said.stdout, calls) == (0, "", [])
+
+
+def test_only_what_the_list_names_is_installed_byte_for_byte(checkout):
+    """With hashes and nothing built from sources, whose own needs nobody has listed; then ours, and nothing with it."""
+    _, calls = checkout()
+    assert "--require-hashes --only-binary :all: --requirement packaging/setup/dev.lock" in calls[1]
+    assert calls[2].endswith("--no-deps --no-build-isolation --editable .") and len(calls) == 3
+
+
+def test_another_list_of_packages_installs_again(checkout):
+    checkout()
+    (checkout.path / "packaging/setup/dev.lock").write_text("click==8.2\n")
+    assert [call for call in checkout()[1] if "--require-hashes" in call]
 
 
 def test_another_pyproject_installs_again_in_the_same_venv(checkout):
