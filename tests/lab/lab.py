@@ -25,7 +25,7 @@ from tests.lab import cleanup, doubles, processes
 from tests.lab.client import POLL, Client, Ended, Submitted, until
 from tests.lab.config import Layout, gres_conf, hosts_file, slurm_conf
 from tests.lab.lua import job_submit, needs_lua
-from tests.lab.namespaces import Network, can_own_names, can_own_networks, free_network
+from tests.lab.namespaces import Network, can_own_names, can_own_networks, free_network, why_no_names
 from tests.lab.processes import LabError
 from tests.lab.shape import GPU4, Shape
 
@@ -59,6 +59,8 @@ class Lab(Client):
     def start(self) -> Lab:
         """Bring every node up and idle. Raises `LabError`; nothing is left behind then."""
         programs = processes.installed()
+        if why_no_names():
+            raise LabError(why_no_names())
         atexit.register(self.stop)
         try:
             self._claim()

@@ -77,6 +77,21 @@ def can_own_names() -> bool:
     return _succeeds(*unshare(False), "true")
 
 
+def why_no_names() -> str:
+    """Return what a person has to do before nodes can have names of their own, "" where nothing is known.
+
+    In a chroot whose root is no mount point the kernel refuses to make mounts private (EINVAL), and nodes would take
+    each other's host names without a word.
+    """
+    try:
+        done = subprocess.run([*unshare(False), "true"], capture_output=True, text=True, timeout=10, check=False)
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    if done.returncode and "root filesystem propagation" in done.stderr:
+        return "this chroot's root is no mount point; outside: mount --bind ROOT ROOT, then chroot into it again"
+    return ""
+
+
 def unshare(own_network: bool) -> list[str]:
     """Return the words before a node's command that put it into namespaces of its own."""
     words = ["unshare", "--uts", "--mount", "--propagation", "private"]

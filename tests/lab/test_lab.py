@@ -273,3 +273,13 @@ def test_a_lab_of_moved_plugins_says_where_they_are():
     layout = Layout("/lab", "user", 10000, "127.0.0.1", ("127.0.0.11",) * 4, False)
     assert "PluginDir" not in slurm_conf(GPU4, layout)
     assert "PluginDir=/other/lib/slurm" in slurm_conf(GPU4, layout._replace(plugins="/other/lib/slurm")).splitlines()
+
+
+def test_a_chroot_whose_root_is_no_mount_point_is_said_before_anything_starts(monkeypatch, tmp_path):
+    (tmp_path / "unshare").write_text(
+        "#!/bin/sh\necho 'unshare: cannot change root filesystem propagation: Invalid argument' >&2\nexit 1\n"
+    )
+    (tmp_path / "unshare").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    with pytest.raises(LabError, match="no mount point; outside: mount --bind ROOT ROOT"):
+        Lab(GPU2X2).start()
