@@ -117,7 +117,7 @@ function slurm_job_submit(job, partitions, uid)
     local partition = routed(job)
     if partition == nil then return 2066 end -- Invalid qos specification
     job.partition = partition
-    job.qos = nil
+    job.qos = "" -- none; 26.05 takes no nil
   end
   return slurm.SUCCESS
 end
