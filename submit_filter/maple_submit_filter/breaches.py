@@ -229,7 +229,7 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
     together = max(on_nodes.values()) if None not in on_nodes else 1
     alike = {agent.visible for agent in map(agent_of, starts)}
     share = len(alike) == 1 and None not in alike
-    limit = most or (max(seen) if share and seen else 0)
+    limit = min([count for count in (most, max(seen) if share and seen else 0) if count], default=0)
     if together > 1 and limit and together * workers > limit and first.launcher == "torchrun" and _one_line(starts):
         numbers["together"] = together
         numbers["nodes"] = len(on_nodes)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, List, NamedTuple, Optional, Tuple
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from .edits import Safety
 from .findings import Finding
@@ -65,12 +65,12 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     job = understood(submission, read)
     if job is None:
         return Decision("unread", why=_LEFT_ALONE[submission.scheduler])
-    state = examined(job, site)
+    state, sure = _weighed(job, site)
     if not state.proven():
         why = _unread(state) if not state.findings else ""
         verdict = "findings" if state.findings else "unread" if why else "clean"
         return Decision(verdict, state.findings, state.plan, why=why)
-    return _cured(state, site)
+    return _cured(state, sure, site)
 
 
 _LEFT_ALONE = {
@@ -122,7 +122,26 @@ def _by_sbatch(submission: Submission, read: Optional[Read]) -> Optional[Job]:
 
 
 def examined(job: Job, site: Site) -> State:
-    """Return the job with its plan and findings; what the user has silenced is left out."""
+    """Return the job with its plan and findings; what the user has silenced is left out.
+
+    Proven is only what does not rest on a fact that the site file is not sure of.
+    """
+    return _weighed(job, site)[0]
+
+
+def _weighed(job: Job, site: Site) -> Tuple[State, State]:
+    """Return the state to tell of, and the one that repairs start from: what is known for sure, and proven."""
+    state = _played(job, site)
+    if not site.unsure or not state.proven():
+        return state, state
+    from .certainty import certain, weighed
+
+    held = _played(job, certain(site))
+    state = state._replace(findings=weighed(state.findings, held.findings, site))
+    return state, held._replace(findings=state.proven())
+
+
+def _played(job: Job, site: Site) -> State:
     made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
     silence = silenced(job.source)
     found = tuple(
@@ -143,29 +162,41 @@ def _unread(state: State) -> str:
     return "line %d: %s" % (line, why)
 
 
-def _cured(state: State, site: Site) -> Decision:
+def _cured(shown: State, state: State, site: Site) -> Decision:
+    """Only what is certain of the site may prove a repair, and what is likely may still speak against it."""
     known: Dict[Tuple[bytes, Tuple[bytes, ...]], Optional[State]] = {}  # asking tries again what SAFE fixes have tried
+    sure = site
+    if site.unsure:
+        from .certainty import certain
+
+        sure = certain(site)
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         if (source, argv) not in known:
             changed = understood(job.submission._replace(script=source, argv=argv), job.read)
-            known[source, argv] = examined(changed, site) if changed is not None else None
+            known[source, argv] = _played(changed, sure) if changed is not None else None
         return known[source, argv]
 
     safe = repair(state, (Safety.SAFE,), again)
     more = safe if safe.whole else repair(state, (Safety.SAFE, Safety.ASK), again)
     held = list(safe.held_back)
-    repaired = _rewritten(state, safe, held)
-    offered = repaired if more is safe else _rewritten(state, more, held)
+    likely = {one.code for one in shown.findings}
+    repaired = _rewritten(state, safe, held, site, likely)
+    offered = repaired if more is safe else _rewritten(state, more, held, site, likely)
     verdict = "repaired" if repaired is not None else "findings"
-    return Decision(verdict, state.findings, state.plan, repaired, offered, tuple(dict.fromkeys(held)))
+    return Decision(verdict, shown.findings, shown.plan, repaired, offered, tuple(dict.fromkeys(held)))
 
 
-def _rewritten(before: State, made: Repair, held: List[Tuple[str, str]]) -> Optional[Rewritten]:
-    """Return the new script, if it passes every check."""
+def _rewritten(
+    before: State, made: Repair, held: List[Tuple[str, str]], site: Site, likely: Set[str]
+) -> Optional[Rewritten]:
+    """Return the new script, if it passes every check. *likely*: rules that spoke before, whatever they rest on."""
     if not made.whole:
         return None
     first = made.taken[0][0]
+    if site.unsure and not {one.code for one in _played(made.state.job, site).proven()} <= likely:
+        held.append((first, "a fact that the site file is not sure of speaks against it"))
+        return None
     source = made.state.job.source
     changed = source if source != before.job.source else None
     if changed is not None and not _parses(changed):

@@ -130,6 +130,7 @@ class Site(NamedTuple):
     mode: str = ""  # "" = repair
     kinds_complete: bool = False  # True: there is no kind of node but *kinds*
     launch_templates: Tuple[LaunchTemplate, ...] = ()  # by which an absent launcher is replaced
+    unsure: Tuple[str, ...] = ()  # keys of the tables ("node.a100", "network") not held with high confidence
 
     def kind(self, name: str) -> Optional[NodeKind]:
         """Return the node kind of that name."""

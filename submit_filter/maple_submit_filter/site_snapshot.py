@@ -130,5 +130,6 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         srun_inherits_cpus=_maybe_flag,
         kinds_complete=_flag,
         launch_templates=_list(_of(LaunchTemplate)),
+        unsure=_texts,
     ),
 }

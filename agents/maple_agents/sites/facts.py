@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from maple_submit_filter.site import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site
 
 from .check import devices, places
@@ -44,7 +46,17 @@ def site_of(file: SiteFile) -> Site:
         srun_inherits_cpus=version < _CPUS_NOT_INHERITED if slurm and version else None,
         mode=file.mode or "",
         kinds_complete=file.scheduler.node_kinds_complete,
+        unsure=tuple(_unsure(file)),
     )
+
+
+def _unsure(file: SiteFile) -> Iterator[str]:
+    """Yield the keys of the tables that may prove nothing: those held with less than high confidence."""
+    for name in ("scheduler", "gpu_request", "network"):
+        if (table := getattr(file, name)) is not None and not table.proves:
+            yield name
+    for section in ("node", "partition", "qos", "queue", "demand", "refusal", "launcher"):
+        yield from ("%s.%s" % (section, name) for name, one in getattr(file, section).items() if not one.proves)
 
 
 def _kind(file: SiteFile, name: str, node: Node) -> NodeKind:

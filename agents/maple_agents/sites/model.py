@@ -24,7 +24,7 @@ class Fact(Table):
     """An entry that says where it comes from.
 
     *source*: ids of `[sources]`. *confidence*: left out when the centre itself says so; "medium" for a third party that
-    cites the centre or measured there, or an older page of the centre; "low" proves nothing.
+    cites the centre or measured there, or an older page of the centre; "low": hearsay. Neither proves anything.
     *checked*: when, if not on the date at the top of the file. *says*: what else there is to know, in a sentence.
     """
 
@@ -35,8 +35,13 @@ class Fact(Table):
 
     @property
     def sure(self) -> bool:
-        """Tell whether a rule may prove something by this fact."""
+        """Tell whether a rule may hear of this fact at all."""
         return self.confidence != "low"
+
+    @property
+    def proves(self) -> bool:
+        """Tell whether a rule may prove something by this fact."""
+        return self.confidence is None
 
 
 class Source(Table):

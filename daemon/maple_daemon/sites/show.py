@@ -23,6 +23,7 @@ def _lines(site: Site) -> Iterator[str]:
     yield from _block("Must be said", [_demand(one) for one in site.demands])
     yield from _block("Must not be said", [_demand(one) for one in site.refusals])
     yield from _block("Launchers", ["%s: %s" % (one.name, _with(one.state, one.says)) for one in site.launchers])
+    yield from _block("Not sure, so that they prove nothing", list(site.unsure))
 
 
 def _kinds(site: Site) -> list[Sequence[str]]:

@@ -34,8 +34,12 @@ def _takes(queue: Partition, other: Partition) -> bool:
 
 
 def open_to(site: Site, nodes: Optional[int], seconds: Optional[int]) -> List[Partition]:
-    """Return the queues behind the route that may take a job of so many nodes and so much time; None is unknown."""
-    return [one for one in queues(site) if one.routed and _fits(one, nodes, seconds)]
+    """Return the queues behind the route that may take a job of so many nodes and so much time; None is unknown.
+
+    One that the site is not sure of may take anything.
+    """
+    behind = [one for one in site.partitions if one.selector == "queue" and one.routed]
+    return [one for one in behind if not one.sure or _fits(one, nodes, seconds)]
 
 
 def _fits(queue: Partition, nodes: Optional[int], seconds: Optional[int]) -> bool:

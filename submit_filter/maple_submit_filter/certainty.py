@@ -1,0 +1,71 @@
+"""How sure the site file is, and what that makes of a finding.
+
+A fact that is not held with high confidence proves nothing: a finding counts as proven only if it is found as well
+where each such fact is unknown. So no rule has to know which of the facts that it reads are sure.
+"""
+
+from __future__ import annotations
+
+from typing import Dict, List, Optional, Tuple
+
+from .edits import Span
+from .findings import Finding
+from .site import GpuRequest, NodeKind, Partition, Site
+
+Place = Tuple[str, Optional[Span]]
+
+
+def certain(site: Site) -> Site:
+    """Return the site with all that is not held with high confidence made unknown.
+
+    What is named in an unsure table is still a name that exists: only what is said of it is forgotten.
+    """
+    if not site.unsure:
+        return site
+    made = site._replace(
+        unsure=(),
+        kinds=tuple(NodeKind(one.name) if "node." + one.name in site.unsure else one for one in site.kinds),
+        partitions=tuple(_place(one, site) for one in site.partitions),
+        demands=tuple(one for one in site.demands if one.key not in site.unsure),
+        refusals=tuple(one for one in site.refusals if one.key not in site.unsure),
+        launchers=tuple(one for one in site.launchers if one.key not in site.unsure),
+    )
+    if "gpu_request" in site.unsure:
+        made = made._replace(gpu_request=GpuRequest())
+    if "network" in site.unsure:
+        made = made._replace(node_name_suffix="", interface="")
+    return _without_scheduler(made) if "scheduler" in site.unsure else made
+
+
+def _without_scheduler(site: Site) -> Site:
+    return site._replace(
+        version=(), partitions_complete=False, kinds_complete=False, default_partition="", default_qos="",
+        srun_inherits_cpus=None,
+    )  # fmt: skip
+
+
+def _place(one: Partition, site: Site) -> Partition:
+    key = "%s.%s" % (one.selector, one.name)
+    return Partition(one.name, one.selector, sure=False, routed=one.routed) if key in site.unsure else one
+
+
+def weighed(found: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site) -> Tuple[Finding, ...]:
+    """Return what is *found* on the site, proven only where it is proven *surely*, by what is certain of it, too."""
+    held: Dict[Place, List[Finding]] = {}
+    for one in surely:
+        if one.proven:
+            held.setdefault((one.code, one.at), []).append(one)
+    out = []
+    for one in found:
+        same = held.get((one.code, one.at)) if one.proven else None
+        out.append(same.pop(0) if same else doubted(one, site) if one.proven else one)
+    return tuple(out)
+
+
+def doubted(finding: Finding, site: Site) -> Finding:
+    """Return the finding as advice: what it rests on is likely, and no more."""
+    fact = finding.site_fact if finding.site_fact in site.unsure else "all that this rests on"
+    parts = [finding.fixes[0].says] if finding.fixes else []
+    parts += [finding.help] if finding.help else []
+    parts.append("not certain: the site file is not sure of %s" % fact)
+    return finding._replace(proven=False, fixes=(), help=". ".join(parts))

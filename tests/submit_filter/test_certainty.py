@@ -1,0 +1,130 @@
+"""No finding is proven by a fact that the site file is not sure of: shown for every fact of every rule's case."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+import pytest
+from maple_agents.sites import path
+from maple_agents.sites.facts import site_of
+from maple_agents.sites.files import parse
+from maple_submit_filter.decide import decide, examined, understood
+from maple_submit_filter.site import GpuRequest, NodeKind, Partition, Site
+
+from tests.submit_filter import rule_cases
+from tests.submit_filter.test_rules_launch import FOLDER as LAUNCH
+
+FEWEST = 60  # cases that a fact has proven something in; fewer would mean that this file has gone blind
+CASES = [case for case in rule_cases.cases() + rule_cases.cases(LAUNCH) if case.site.revision != "0" and case.expected]
+
+
+def proven(case: rule_cases.RuleCase, site: Site) -> set[tuple[str, object]]:
+    """What is proven of the case's submission, by any rule."""
+    job = understood(case.submission, case.read if case.disk is not None else None)
+    assert job is not None
+    return {(one.code, one.at) for one in examined(job, site).findings if one.proven}
+
+
+def keys(site: Site) -> Iterator[str]:
+    """Every table of the site file that a rule may hear of."""
+    yield from ("scheduler", "gpu_request", "network")
+    yield from ("node." + one.name for one in site.kinds)
+    yield from dict.fromkeys("%s.%s" % (one.selector, one.name) for one in site.partitions)
+    yield from (one.key for one in (*site.demands, *site.refusals, *site.launchers))
+
+
+def otherwise(site: Site, key: str) -> Site:
+    """The site if the table of that key had it all wrong: what it says is not so, whatever that was."""
+    name = key.partition(".")[2]
+    return site._replace(
+        kinds=tuple(_other_kind(one) if key == "node." + one.name else one for one in site.kinds),
+        partitions=tuple(
+            _other_place(one) if key == "%s.%s" % (one.selector, name) and one.name == name else one
+            for one in site.partitions
+        ),
+        demands=tuple(one._replace(effect="unknown") if one.key == key else one for one in site.demands),
+        refusals=tuple(one._replace(effect="unknown") if one.key == key else one for one in site.refusals),
+        launchers=tuple(one._replace(state="present", maker="") if one.key == key else one for one in site.launchers),
+        gpu_request=GpuRequest() if key == "gpu_request" else site.gpu_request,
+        version=() if key == "scheduler" else site.version,
+        partitions_complete=site.partitions_complete and key != "scheduler",
+        kinds_complete=site.kinds_complete and key != "scheduler",
+        default_partition="" if key == "scheduler" else site.default_partition,
+        default_qos="" if key == "scheduler" else site.default_qos,
+        srun_inherits_cpus=None if key == "scheduler" else site.srun_inherits_cpus,
+    )
+
+
+def _other_kind(one: NodeKind) -> NodeKind:
+    many = {name: 999 for name in ("gpus", "cores", "memory_gib") if getattr(one, name) is not None}
+    vendor = {"intel": "nvidia"}.get(one.gpu_vendor, one.gpu_vendor)
+    return one._replace(**many, threads_per_core=4, gpu_vendor=vendor, gpu_type="", features=())
+
+
+def _other_place(one: Partition) -> Partition:
+    return Partition(one.name, one.selector, min_nodes=0, routed=one.routed)
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_a_fact_that_is_not_sure_proves_nothing(case: rule_cases.RuleCase) -> None:
+    """Whatever would not be found if the fact were otherwise is not proven once the file is not sure of it."""
+    for key in keys(case.site):
+        rests_on_it = proven(case, case.site) - proven(case, otherwise(case.site, key))
+        unsure = case.site._replace(unsure=(*case.site.unsure, key))
+        assert not rests_on_it & proven(case, unsure), key
+
+
+def test_enough_rests_on_facts() -> None:
+    """Guards the test above: without facts that prove something it would say nothing."""
+    resting = [
+        case
+        for case in CASES
+        if any(proven(case, case.site) - proven(case, otherwise(case.site, key)) for key in keys(case.site))
+    ]
+    print("%d of %d cases of sites rest on a fact" % (len(resting), len(CASES)))
+    assert len(resting) >= FEWEST
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_nothing_is_changed_by_facts_that_are_not_sure(case: rule_cases.RuleCase) -> None:
+    """With no fact held for sure, what is repaired is what would be repaired where nothing is known of the site."""
+    vague = case.site._replace(unsure=tuple(keys(case.site)))
+    decision = decide(case.submission, vague, None)
+    if decision.repaired is not None:
+        bare = Site(case.site.id, "0", case.site.scheduler, launch_templates=case.site.launch_templates)
+        assert decision.repaired == decide(case.submission, bare, None).repaired
+
+
+def test_a_doubted_finding_is_still_told() -> None:
+    """As advice that names the table, what would be done about it, and no fix that could be taken for proven."""
+    case = next(one for one in CASES if str(one) == "MPL206/too-long")
+    (sure,) = [one for one in rule_cases.found(case) if one.proven]
+    vague = case._replace(site=case.site._replace(unsure=(sure.site_fact,)))
+    (told,) = rule_cases.found(vague)
+    assert (told.proven, told.fixes, told.says) == (False, (), sure.says)
+    assert sure.fixes[0].says in told.help and "not sure of %s" % sure.site_fact in told.help
+
+
+def test_the_site_file_s_confidence_reaches_the_snapshot() -> None:
+    """Of every kind of table; what the centre itself says is sure."""
+    with open(path("psc-bridges2"), "rb") as source:
+        file = parse(source.read(), "psc-bridges2.toml")
+    for section in ("scheduler", "gpu_request", "network"):
+        table = getattr(file, section)
+        if table is not None:
+            _lowered(file.model_copy(update={section: table.model_copy(update={"confidence": "medium"})}), section)
+            assert section not in _unsure_with(file, section, table)
+    for section in ("node", "partition", "qos", "queue", "demand", "refusal", "launcher"):
+        for name, table in getattr(file, section).items():
+            for confidence in ("medium", "low"):
+                changed = {**getattr(file, section), name: table.model_copy(update={"confidence": confidence})}
+                _lowered(file.model_copy(update={section: changed}), "%s.%s" % (section, name))
+
+
+def _lowered(file: object, key: str) -> None:
+    assert key in site_of(file).unsure  # type: ignore[arg-type]
+
+
+def _unsure_with(file: object, section: str, table: object) -> tuple[str, ...]:
+    sure = table.model_copy(update={"confidence": None})  # type: ignore[attr-defined]
+    return site_of(file.model_copy(update={section: sure})).unsure  # type: ignore[attr-defined]
