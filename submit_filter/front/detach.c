@@ -7,6 +7,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -61,16 +62,39 @@ static bool all_hold(const struct reading *reading) {
     return reading->count > 0;
 }
 
+/* Whether nobody but root and *owner* may change what this is. What is one's own may be of one's own group, which many a
+ * distribution makes for each user; in a folder like /tmp others may add, and replace nothing of ours. */
+static bool unshared(const struct stat *file, uid_t owner) {
+    bool private = owner != 0 && file->st_uid == getuid() && file->st_gid == getgid();
+    bool shared = (file->st_mode & S_IWOTH) != 0 || ((file->st_mode & S_IWGRP) != 0 && file->st_gid != 0 && !private);
+    if (file->st_uid != 0 && file->st_uid != owner) return false;
+    return !shared || (S_ISDIR(file->st_mode) && (file->st_mode & S_ISVTX) != 0);
+}
+
+/* Whether only root and the front's owner, for root only root, may change what lies at *path*: it, and every folder above
+ * it, links followed. *real*: where that is. */
+static bool only_ours(const char *path, char real[PATH_MAX]) {
+    char step[PATH_MAX];
+    struct stat file, self;
+    if (stat("/proc/self/exe", &self) != 0 || realpath(path, real) == NULL) return false;
+    memcpy(step, real, sizeof step);
+    for (;;) {
+        if (stat(step, &file) != 0 || !unshared(&file, getuid() == 0 ? 0 : self.st_uid)) return false;
+        char *slash = strrchr(step, '/');
+        if (slash == NULL || step[1] == '\0') return slash != NULL;
+        slash[slash == step] = '\0';
+    }
+}
+
 static _Noreturn void become_child(const struct config *config, const struct reading *reading) {
     static char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
     const char *python = config->child_python[0] != '\0' ? config->child_python : config->python;
-    char flags[] = "-BIS";
-    char *const argv[] = {(char *)(uintptr_t)python, flags, (char *)(uintptr_t)config->child,
-                          (char *)(uintptr_t)config->path, (char *)(uintptr_t)reading->record, NULL};
+    char flags[] = "-BIS", program[PATH_MAX], interpreter[PATH_MAX];
+    char *const argv[] = {interpreter, flags, program, (char *)(uintptr_t)config->path, (char *)(uintptr_t)reading->record, NULL};
     yield();
-    if (all_hold(reading)) _exit(0);
+    if (all_hold(reading) || !only_ours(config->child, program) || !only_ours(python, interpreter)) _exit(0);
     restrain();
-    execve(python, argv, environment);
+    execve(interpreter, argv, environment);
     _exit(127);
 }
 

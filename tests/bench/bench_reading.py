@@ -17,7 +17,7 @@ import time
 from typing import Optional
 
 from tests.daemon.asking import found
-from tests.daemon.detached import CHILD, PROGRAM, Site
+from tests.daemon.detached import PROGRAM, Site, child
 from tests.doubles.stand import Stand, build
 
 DAEMONS, ROUNDS = 5, 16  # a user may start so many readings at once
@@ -42,8 +42,8 @@ def _front(folder: str) -> None:
         site.daemon.start()
         _started(site)
         site.values({"epochs": "3"})
-        for name, child in (("no child", None), ("files unchanged", CHILD)):
-            site.configure(child=child)
+        for name, program in (("no child", None), ("files unchanged", child())):
+            site.configure(child=program)
             for _ in range(ROUNDS // 2):
                 times["true"].append(_started())
                 times[name].append(_started(site))
@@ -84,7 +84,7 @@ def _child(folder: str) -> None:
         time.sleep(1)
         record = found(site.daemon, ask="records")[0]["id"]
         site.configure()
-        process = subprocess.Popen([sys.executable, "-BIS", CHILD, site.stand.conf, record])
+        process = subprocess.Popen([sys.executable, "-BIS", child(), site.stand.conf, record])
         _, status, used = os.wait4(process.pid, 0)
         site.configure(child=idle)
         print("  %-16s %.2f s of processor, %d MiB, exit %d" % (what, used.ru_utime + used.ru_stime,

@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+import tempfile
 import time
+from functools import lru_cache
 from typing import Any, Optional
 
 import maple_agents
+import maple_submit_filter
 import yaml
 
 from tests.daemon.asking import found
+from tests.daemon.leftovers import goes_with_us
 from tests.daemon.serving import Daemon
 from tests.doubles.stand import LIB, Seen, Stand
 
-AGENTS = os.path.dirname(os.path.dirname(os.path.abspath(maple_agents.__file__)))
-YAML = os.path.dirname(os.path.dirname(os.path.abspath(yaml.__file__)))
-CHILD = os.path.join(AGENTS, "maple_agents", "admission", "child.py")
+PACKAGES = [os.path.dirname(os.path.abspath(one.__file__ or "")) for one in (maple_agents, maple_submit_filter, yaml)]
 SCRIPT = b"""#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=4
@@ -31,6 +34,17 @@ p.add_argument("--lr", type=float, default=0.5)
 p.add_argument("--config")
 args = p.parse_args()
 """
+
+
+@lru_cache(1)
+def child() -> str:
+    """The program that reads, beside copies of all it needs, as in a release."""
+    folder = tempfile.mkdtemp(prefix="maple-reader-", dir="/tmp")
+    goes_with_us(folder)
+    for package in PACKAGES:
+        shutil.copytree(package, os.path.join(folder, os.path.basename(package)))
+    os.chmod(folder, 0o755)
+    return os.path.join(folder, "maple_agents", "admission", "child.py")
 
 
 class Site:
@@ -49,8 +63,7 @@ class Site:
         """Write a front.conf that names the child."""
         sound: dict[str, object] = {
             "helper": os.path.join(LIB, "maple_submit_filter", "helper.py"), "socket": self.daemon.socket,
-            "socket_ms": 20000, "child": CHILD, "child_python": sys.executable,
-            "child_path": ":".join((LIB, AGENTS, YAML)),
+            "socket_ms": 20000, "child": child(), "child_python": sys.executable,
         }  # fmt: skip
         self.stand.configure(**{name: one for name, one in {**sound, **keys}.items() if one is not None})
 

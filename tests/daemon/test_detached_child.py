@@ -18,7 +18,7 @@ from typing import Any
 import pytest
 
 from tests.daemon.asking import ask, found, written
-from tests.daemon.detached import CHILD, PROGRAM, SCRIPT, Site
+from tests.daemon.detached import PROGRAM, SCRIPT, Site, child
 from tests.doubles.stand import PYTHON, Stand, build, compiled
 
 
@@ -446,7 +446,7 @@ def test_how_files_were_is_held_to_its_form(site: Site, looked: object) -> None:
 def test_a_child_that_finds_no_daemon_ends_without_a_word(site: Site) -> None:
     """Gone, or somebody else's."""
     site.daemon.stop()
-    words = [sys.executable, "-BIS", CHILD, site.stand.conf, "0" * 32]
+    words = [sys.executable, "-BIS", child(), site.stand.conf, "0" * 32]
     done = subprocess.run(words, capture_output=True, timeout=30, check=False)
     assert (done.stdout, done.stderr) == (b"", b"")
     assert done.returncode == 1

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 import os
 import subprocess
 import sys
 from pathlib import Path
 
 import pytest
-from maple_daemon.install import reading_child, settings
+from maple_daemon.install import reading_child, releases, settings
 from maple_daemon.install.interpreter import Interpreter, inspect
 from maple_daemon.install.layout import Release
 
@@ -24,55 +25,101 @@ def python() -> Interpreter:
     return found
 
 
-def test_an_installation_with_a_daemon_names_the_child(installed, python):
+@pytest.fixture
+def served(cluster, python):
+    """An installation with a service, and what its front.conf says."""
+    assert cluster.install("--socket", "/run/maple/daemon.sock").exit_code == 0
+    return Release(cluster.release), settings.values(Release(cluster.release))
+
+
+def test_an_installation_with_a_daemon_names_the_child(served):
     """Each of its words is there, and the program starts with nothing but them."""
-    assert installed.install("--socket", "/run/maple/daemon.sock").exit_code == 0
-    told = settings.values(Release(installed.release))
+    release, told = served
     assert os.access(told["child_python"], os.X_OK)
-    words = [told["child_python"], "-BIS", told["child"], str(Release(installed.release).config), "ab"]
+    words = [told["child_python"], "-BIS", told["child"], str(release.config), "ab"]
     done = subprocess.run(words, env={}, capture_output=True, timeout=30, check=False)
     assert (done.returncode, done.stdout, done.stderr) == (1, b"", b"")  # nobody listens there
-    program = "import sys; sys.path[:0] = sys.argv[1].split(':'); import maple_agents.admission.telling, yaml"
-    words = [told["child_python"], "-BIS", "-c", program, told["child_path"]]
-    assert subprocess.run(words, env={}, timeout=30, check=False).returncode == 0
+
+
+def test_it_runs_the_release_alone(served):
+    """Neither a checkout nor an environment's packages: every module of ours and of others' is of the release."""
+    release, told = served
+    assert Path(told["child"]).is_relative_to(release.root) and "child_path" not in told
+    program = (
+        "import runpy, sys; sys.argv[1:] = ['/nonexistent', 'ab'];"
+        "made = runpy.run_path(%r); sys.path[:0] = [made['_FOLDER']];"
+        "import maple_agents.admission.telling, maple_submit_filter.settled, yaml;"
+        "print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
+    ) % told["child"]
+    done = subprocess.run([told["child_python"], "-BIS", "-c", program], env={}, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+    ours = [line for line in done.stdout.splitlines() if "maple" in line or "yaml" in line]
+    assert len(ours) > 20 and all(line.startswith(str(release.reader)) for line in ours)
+    assert not [line for line in done.stdout.splitlines() if "site-packages" in line or "dist-packages" in line]
+
+
+def test_its_files_are_in_the_manifest(served):
+    """So the doctor finds one that was changed, or put there."""
+    release, told = served
+    assert releases.damage(release) == []
+    (release.reader / "yaml" / "__init__.py").write_text("import os\n")
+    (release.reader / "sitecustomize.py").write_text("import os\n")
+    told = releases.damage(release)
+    assert [line.split(" ", 1) for line in told] == [
+        ["reader/sitecustomize.py", "was not installed by Maple"], ["reader/yaml/__init__.py", "was changed"],
+    ]  # fmt: skip
+
+
+def _doctor(cluster):
+    result = json.loads(cluster.admin("doctor", "--json").output)
+    return {(one["name"], one["state"]) for one in result if one["name"] in ("reader", "permissions")}
+
+
+def test_the_doctor_looks_at_it(cluster, served):
+    """Whole; of another place; its folder everybody's to write."""
+    release, told = served
+    assert ("reader", "ok") in _doctor(cluster)
+    text = release.config.read_text()
+    elsewhere = reading_child.packages()[1] / "admission" / "child.py"
+    release.config.write_text(text.replace(told["child"], str(elsewhere)))
+    assert ("reader", "wrong") in _doctor(cluster)
+    release.config.write_text(text + "child_path=/work/checkout\n")
+    assert ("reader", "wrong") in _doctor(cluster)
+    release.config.write_text(text)
+    release.child.parent.chmod(0o777)
+    assert {("reader", "wrong"), ("permissions", "wrong")} <= _doctor(cluster)
 
 
 def test_without_a_daemon_there_is_none(installed):
     """Nobody would ask it."""
-    assert not {"child", "child_python", "child_path"}.intersection(settings.values(Release(installed.release)))
+    release = Release(installed.release)
+    assert not {"child", "child_python", "child_path"}.intersection(settings.values(release))
+    assert not release.reader.exists()
 
 
-@pytest.mark.parametrize("fault", ["another may write", "a colon", "gone"])
-def test_what_another_may_change_is_not_named(tmp_path, monkeypatch, python, fault):
-    """It would run in every user's name."""
-    folder = tmp_path / ("a:b" if fault == "a colon" else "packages")
-    package = folder / "maple_agents" / "admission"
-    package.mkdir(parents=True)
-    (package / "child.py").write_text("")
-    (folder / "maple_agents" / "__init__.py").write_text("")
-    tmp_path.parent.chmod(0o755)
-    monkeypatch.setattr(reading_child, "_folder", lambda name: str(folder))
-    monkeypatch.setattr(reading_child, "_is_open", lambda paths: True)  # the temporary folder is not
-    expected = {"child": str(package / "child.py"), "child_python": str(python.path), "child_path": str(folder)}
-    assert reading_child.keys(python) == ({} if fault == "a colon" else expected)
-    if fault == "another may write":
-        folder.chmod(0o777)
-    elif fault == "gone":
-        (package / "child.py").unlink()
-    assert reading_child.keys(python) == {}
+def test_an_interpreter_that_another_may_change_is_not_taken(tmp_path, monkeypatch, python):
+    """It would run in every user's name; the next one is, or nothing is read."""
+    mine = tmp_path / "python3"
+    mine.write_text("#!/bin/sh\n")
+    mine.chmod(0o777)
+    monkeypatch.setattr(sys, "executable", str(python.path))
+    monkeypatch.setattr(reading_child, "inspect", lambda path: Interpreter(Path(path), (3, 12, 0)))
+    assert reading_child.python_for(Interpreter(mine, (3, 12, 0))) == Interpreter(python.path, (3, 12, 0))
+    monkeypatch.setattr(sys, "executable", str(mine))
+    assert reading_child.python_for(Interpreter(mine, (3, 12, 0))) is None
 
 
 @pytest.mark.skipif(os.getuid() != 0, reason="for everybody only root installs")
-def test_what_not_everybody_may_read_is_not_named(tmp_path):
+def test_what_not_everybody_may_read_is_not_taken(tmp_path):
     """It would fail for all but root."""
     tmp_path.chmod(0o700)
     (tmp_path / "x").mkdir()
-    assert not reading_child._is_ours(str(tmp_path / "x"))
-    assert reading_child._is_ours("/usr/lib")
+    assert not reading_child._is_open([tmp_path / "x", tmp_path])
+    assert reading_child._is_open([Path("/usr/lib"), Path("/usr")])
 
 
 def test_an_interpreter_that_is_too_old_is_not_taken(monkeypatch):
     """What reads configs needs 3.11; the helper does not."""
     monkeypatch.setattr(sys, "executable", "/nonexistent/python3")
     monkeypatch.setattr(reading_child, "inspect", lambda path: Interpreter(Path(path), (3, 9, 2)))
-    assert reading_child.keys(Interpreter(SYSTEM, (3, 9, 2))) == {}
+    assert reading_child.python_for(Interpreter(SYSTEM, (3, 9, 2))) is None

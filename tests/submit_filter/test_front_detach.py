@@ -276,6 +276,51 @@ def test_without_a_wish_a_child_or_an_id_nothing_is_started(place: Place, change
     no_child(place)
 
 
+def _another_s(path: str) -> None:
+    os.chown(path, 4711, 4711)
+
+
+def _open_to(mode: int) -> Callable[[str], None]:
+    return lambda path: os.chmod(path, os.stat(path).st_mode | mode)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("which", ["program", "folder", "folder above"])
+@pytest.mark.parametrize("fault", [_another_s, _open_to(0o020), _open_to(0o002)], ids=["owner", "group", "everybody"])
+def test_what_another_may_change_is_not_run_in_ones_name(
+    place: Place, which: str, fault: Callable[[str], None]
+) -> None:
+    """The program, or any folder that leads to it: whoever may rename there may put another in its place."""
+    folder = place.folder + "/release/admission"
+    os.makedirs(folder)
+    program = shutil.copy(CHILD, folder + "/child.py")
+    os.chown(program, 0, 0)
+    place.configure(child=program)
+    child_of(place)
+    os.chown(program, 0, 4711)  # a group of others, for the mode to speak of
+    os.chown(folder, 0, 4711)
+    os.chown(os.path.dirname(folder), 0, 4711)
+    child_of(place)
+    fault({"program": program, "folder": folder, "folder above": os.path.dirname(folder)}[which])
+    no_child(place)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives files away")
+@pytest.mark.parametrize("key", ["child", "child_python"])
+def test_a_link_is_followed_to_what_it_leads_to(place: Place, key: str) -> None:
+    """Owners are looked at where the thing lies, and that is what runs, whatever becomes of the link."""
+    words = {"child": CHILD, "child_python": os.path.realpath("/usr/bin/python3")}
+    target = shutil.copy(words[key], place.folder + "/thing")
+    os.chmod(target, 0o755)
+    link = place.folder + "/link"
+    os.symlink(target, link)
+    os.chown(link, 4711, 4711, follow_symlinks=False)
+    place.configure(**{key: link})
+    child_of(place)
+    os.chown(target, 4711, 4711)
+    no_child(place)
+
+
 @pytest.mark.parametrize("variable", ["SLURM_JOB_ID", "PBS_JOBID"])
 def test_inside_a_job_nothing_is_started(place: Place, variable: str) -> None:
     """The job's step would wait for it, or end it."""

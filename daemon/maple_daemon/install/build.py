@@ -3,24 +3,28 @@
 from __future__ import annotations
 
 import os
-import shutil
 import subprocess
 from pathlib import Path
 
-from . import atomic, releases, settings
+from . import atomic, reading_child, releases, settings
 from .compiler import compile_front, reason
 from .interpreter import Interpreter
 from .layout import Release
 from .refusals import Refused
-from .sources import Sources, files
+from .sources import Sources, copy_tree
 
 
 class Build:
-    """One release about to be made below *draft*, to be moved to its own name when whole."""
+    """One release about to be made below *draft*, to be moved to its own name when whole.
 
-    def __init__(self, sources: Sources, python: Interpreter, prefix: Path, draft: Path) -> None:
+    *reader*: the interpreter of what reads a user's files, None where nothing does.
+    """
+
+    def __init__(
+        self, sources: Sources, python: Interpreter, prefix: Path, draft: Path, reader: Interpreter | None = None
+    ) -> None:
         self.sources = sources
-        self.python = python
+        self.python, self.reader = python, reader
         self.prefix = prefix
         self.release = Release(draft)
 
@@ -29,6 +33,8 @@ class Build:
         for folder in (self.release.front.parent, self.release.library, self.release.config.parent):
             folder.mkdir(parents=True)
         self.copy_package()
+        if self.reader is not None:
+            reading_child.fill(self.release, self.reader)
         self.make_front()
         atomic.write_json(self.release.snapshot, self.sources.site)
         self.release.config.write_bytes(settings.text(config))
@@ -65,11 +71,3 @@ class Build:
         """Let everybody read the release and nobody change it, whatever the umask."""
         for path in (self.release.root, *self.release.root.rglob("*")):
             path.chmod(0o755 if path.is_dir() or path == self.release.front else 0o644)
-
-
-def copy_tree(root: Path, target: Path) -> None:
-    """Copy the files below *root* that a release takes."""
-    for path in files(root):
-        place = target / path.relative_to(root)
-        place.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(path, place)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -111,6 +112,24 @@ def python(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("python", "ok", f"{path} {'.'.join(map(str, found.version))}")
 
 
+def child(where: Layout, release: Release) -> Iterator[Check]:
+    """Is what reads a user's files, in his name, of this release, and nobody else's to change?"""
+    values = settings.values(release)
+    program, interpreter = values.get("child", ""), values.get("child_python", "") or values.get("python", "")
+    if not program:
+        return
+    if Path(program) != release.child or values.get("child_path"):
+        says = f"{program} is not of this release, and runs in every user's name"
+        yield Check("reader", "wrong", says, "install again: a release brings its own")
+        return
+    theirs = [one for path in (program, interpreter) for one in ancestors(Path(os.path.realpath(path)))]
+    wrong = [(path, why) for path in theirs if (why := who_else_writes(path))]
+    for path, why in wrong[:20]:
+        yield Check("reader", "wrong", f"{path} {why}", f"chmod go-w {path}, and see that root or you own it")
+    if not wrong:
+        yield Check("reader", "ok", f"{program}, by {interpreter}")
+
+
 def real(where: Layout, release: Release) -> Iterator[Check]:
     """Is the real command still there?"""
     for key, path in settings.values(release).items():
@@ -168,7 +187,7 @@ def audit(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("audit", "ok", str(folder))
 
 
-PARTS = (files, permissions, front, config, python, real, snapshot, policy, audit)
+PARTS = (files, permissions, front, config, python, child, real, snapshot, policy, audit)
 
 
 def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check]:

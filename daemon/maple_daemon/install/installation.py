@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, place, receipt, releases, settings, written
+from . import atomic, place, reading_child, receipt, releases, settings, written
 from .build import Build
 from .interpreter import Interpreter
 from .layout import Layout, Release, layout
@@ -23,7 +23,10 @@ KEPT = 5  # releases that stay on disk to go back to
 
 
 class Wish(NamedTuple):
-    """What install was asked for, checked. *mode* "": as before, else the site's. *real*: command -> real path."""
+    """What install was asked for, checked. *mode* "": as before, else the site's. *real*: command -> real path.
+
+    *reader*: see `Build`.
+    """
 
     prefix: Path
     folder: Path
@@ -34,6 +37,7 @@ class Wish(NamedTuple):
     kind: str = "link"
     more: tuple[tuple[str, str], ...] = ()  # further keys of front.conf
     service: Service = Service()
+    reader: Interpreter | None = None
 
 
 class Outcome(NamedTuple):
@@ -127,7 +131,7 @@ class Steps:
             "compiler": self.wish.sources.compiler,
         }
         digest = self.wish.sources.digest(
-            str(self.wish.prefix), repr(sorted(real.items())), python, repr(self.wish.more)
+            str(self.wish.prefix), repr(sorted(real.items())), python, repr(self.wish.more), repr(self.wish.reader)
         )
         name = f"{self.wish.sources.version}-{digest}"
         while (self.where.releases / name).is_dir():
@@ -143,7 +147,8 @@ class Steps:
         home = Release(self.where.releases / name)
         draft = Path(tempfile.mkdtemp(dir=self.where.releases, prefix=".new."))
         self.undo.append(lambda: shutil.rmtree(draft, ignore_errors=True))
-        Build(self.wish.sources, self.wish.python, self.wish.prefix, draft).run(self.config(home, before), facts)
+        build = Build(self.wish.sources, self.wish.python, self.wish.prefix, draft, self.wish.reader)
+        build.run(self.config(home, before), facts)
         os.rename(draft, home.root)
         self.undo.append(lambda: shutil.rmtree(home.root, ignore_errors=True))
 
@@ -155,7 +160,8 @@ class Steps:
             "helper": str(settings.helper_of(home)),
             "snapshot": str(home.snapshot),
         }
-        return {**real, **fixed, "mode": self.mode(before), **dict(self.wish.more)}
+        reader = reading_child.keys(home, self.wish.reader) if self.wish.reader is not None else {}
+        return {**real, **fixed, **reader, "mode": self.mode(before), **dict(self.wish.more)}
 
     def mode(self, before: str) -> str:
         """Return the mode wished for, else the one in force, else the site's, else repair."""

@@ -62,6 +62,16 @@ class Release(NamedTuple):
         return self.library / "maple_submit_filter"
 
     @property
+    def reader(self) -> Path:
+        """The folder that holds the packages of the process that reads a user's files."""
+        return self.root / "reader"
+
+    @property
+    def child(self) -> Path:
+        """That process's program."""
+        return self.reader / "maple_agents" / "admission" / "child.py"
+
+    @property
     def config(self) -> Path:
         """What the front reads at each start."""
         return self.root / "etc" / "front.conf"

@@ -1,51 +1,66 @@
-"""What front.conf says of the process that reads a user's files: its program, its interpreter, and our packages.
+"""The process that reads a user's files: its interpreter, and its packages, which lie in the release with all else.
 
-It runs in every user's name, so only the installing user may be able to change any of it, and everybody must reach it.
+It runs in every user's name. So nothing of a checkout or of an environment's packages is run: a release has copies of
+its own, which its manifest and `maple admin doctor` know, and the front looks at their owners each time.
 """
 
 from __future__ import annotations
 
 import importlib.util
 import os
+import subprocess
 import sys
 from collections.abc import Iterable
 from pathlib import Path
 
+from .compiler import reason
 from .interpreter import Interpreter, inspect
-from .refusals import ancestors, who_else_writes
+from .layout import Release
+from .refusals import Refused, ancestors, who_else_writes
+from .sources import copy_tree
 
 OLDEST = (3, 11)  # of what reads configs
 PACKAGES = ("maple_submit_filter", "maple_agents", "yaml")
 
 
-def keys(pinned: Interpreter) -> dict[str, str]:
-    """Return the keys of front.conf; {} where no user's process could run it, or others than we could change it."""
-    python = next((one for one in (pinned.path, Path(sys.executable)) if _runs(one)), None)
-    folders = [folder for folder in map(_folder, PACKAGES) if folder]
-    program = os.path.join(_folder("maple_agents"), "maple_agents", "admission", "child.py")
-    if python is None or not all(_is_ours(one) for one in (program, *folders)):
-        return {}
-    path = ":".join(dict.fromkeys(folders))
-    return {"child": program, "child_python": os.path.realpath(python), "child_path": path}
+def python_for(pinned: Interpreter) -> Interpreter | None:
+    """Return the interpreter that every user's process can run and nobody else can change, None where there is none."""
+    found = (inspect(str(one)) for one in (pinned.path, Path(sys.executable)))
+    return next((one for one in found if isinstance(one, Interpreter) and _fits(one)), None)
 
 
-def _runs(python: Path) -> bool:
-    found = inspect(str(python))
-    return isinstance(found, Interpreter) and found.version >= OLDEST and _is_ours(str(found.path))
+def packages() -> tuple[Path, ...]:
+    """Return the folders of the packages that it needs; raises `Refused` where one is not installed."""
+    return tuple(_folder(package) for package in PACKAGES)
 
 
-def _folder(package: str) -> str:
-    """Return the folder that holds a package, "" where there is none."""
+def keys(release: Release, python: Interpreter) -> dict[str, str]:
+    """Return the keys of front.conf; every path is of this very release, but for the interpreter."""
+    return {"child": str(release.child), "child_python": str(python.path)}
+
+
+def fill(release: Release, python: Interpreter) -> None:
+    """Copy the packages into a release, with the interpreter's byte code; raises `Refused`."""
+    for package in packages():
+        copy_tree(package, release.reader / package.name)
+    words = ["-IS", "-m", "compileall", "-q", "-s", str(release.root), "--invalidation-mode", "unchecked-hash"]
+    command = [str(python.path), *words, str(release.reader)]
+    done = subprocess.run(command, capture_output=True, text=True, errors="replace", env={}, check=False)
+    if done.returncode:
+        raise Refused(f"{python.path} cannot compile Maple: {reason(done)}", "name another with --python")
+
+
+def _fits(python: Interpreter) -> bool:
+    real = python.path
+    safe = not any(who_else_writes(one) for one in ancestors(real))
+    return python.version >= OLDEST and safe and _is_open((real, *real.parents))
+
+
+def _folder(package: str) -> Path:
     found = importlib.util.find_spec(package)
-    where = found.origin if found is not None else None
-    return os.path.dirname(os.path.dirname(os.path.realpath(where))) if where else ""
-
-
-def _is_ours(path: str) -> bool:
-    real = Path(os.path.realpath(path))
-    if ":" in path or "\n" in path or not real.exists():
-        return False
-    return not any(who_else_writes(one) for one in ancestors(real)) and _is_open((real, *real.parents))
+    if found is None or not found.origin:
+        raise Refused(f"--daemon: the package {package} is not there", "install the whole of maple-hpc")
+    return Path(os.path.realpath(found.origin)).parent
 
 
 def _is_open(paths: Iterable[Path]) -> bool:

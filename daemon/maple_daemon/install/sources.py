@@ -21,7 +21,10 @@ LEFT_OUT = ("__pycache__", "build", "README.md")
 
 
 class Sources(NamedTuple):
-    """*compiler* "" means that the Python entry takes the place of the C front. *site* is the snapshot, as JSON."""
+    """*compiler* "" means that the Python entry takes the place of the C front. *site* is the snapshot, as JSON.
+
+    *reader*: packages of the process that reads a user's files, () where there is none.
+    """
 
     version: str
     package: Path
@@ -29,11 +32,12 @@ class Sources(NamedTuple):
     templates: Path | None
     compiler: str
     site: dict[str, Any]
+    reader: tuple[Path, ...] = ()
 
     def digest(self, *more: str) -> str:
         """Return a hash of all that goes into a release; *more* is what the installation adds."""
         total = hashlib.sha256()
-        for root in filter(None, (self.package, self.front, self.templates)):
+        for root in filter(None, (self.package, self.front, self.templates, *self.reader)):
             for path in files(root):
                 total.update(b"%s\0%s\0" % (os.fsencode(path.relative_to(root)), path.read_bytes()))
         for word in (self.compiler, json.dumps(self.site, sort_keys=True), *more):
@@ -86,6 +90,14 @@ def front_folder(package: Path) -> Path:
 def find_compiler() -> str:
     """Return the C compiler of this machine, "" when there is none."""
     return next((found for name in ("cc", "gcc", "clang") if (found := shutil.which(name))), "")
+
+
+def copy_tree(root: Path, target: Path) -> None:
+    """Copy the files below *root* that a release takes."""
+    for path in files(root):
+        place = target / path.relative_to(root)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(path, place)
 
 
 def files(root: Path) -> list[Path]:

@@ -53,10 +53,10 @@ def wish(
         "audit": str(absolute(audit, "--audit") if audit else home / "audit"),
         "socket": service.socket,
         "service_uid": service.uid,
-        **(reading_child.keys(interpreter) if service.socket else {}),
     }
-    kind = "copy" if copy else "link"
-    return Wish(home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service)
+    kind, reader = "copy" if copy else "link", reading_child.python_for(interpreter) if service.socket else None
+    parts = parts._replace(reader=reading_child.packages() if reader else ())
+    return Wish(home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service, reader)
 
 
 def now(where: Layout) -> service_files.Service:
