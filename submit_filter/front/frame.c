@@ -20,18 +20,21 @@ enum {
     R_READ = 14, R_READ_UNLESS = 15, R_EARLIER = 16
 };
 
-static bool is_watched(const char *variable) {
+static bool is_secret(const char *variable) {
     size_t size = strcspn(variable, "=");
-    for (size_t i = 0; i < sizeof WATCHED_PREFIXES / sizeof *WATCHED_PREFIXES; i++)
-        if (strncmp(variable, WATCHED_PREFIXES[i], strlen(WATCHED_PREFIXES[i])) == 0) return true;
-    for (size_t i = 0; i < sizeof WATCHED_NAMES / sizeof *WATCHED_NAMES; i++)
-        if (strlen(WATCHED_NAMES[i]) == size && strncmp(variable, WATCHED_NAMES[i], size) == 0) return true;
+    for (size_t i = 0; i < sizeof SECRET_WORDS / sizeof *SECRET_WORDS; i++) {
+        const char *found = strcasestr(variable, SECRET_WORDS[i]);
+        if (found != NULL && (size_t)(found - variable) < size) return true;
+    }
     return false;
 }
 
-static bool is_secret(const char *name) {
-    for (size_t i = 0; i < sizeof SECRET_WORDS / sizeof *SECRET_WORDS; i++)
-        if (strcasestr(name, SECRET_WORDS[i]) != NULL) return true;
+static bool is_watched(const char *variable) {
+    size_t size = strcspn(variable, "=");
+    for (size_t i = 0; i < sizeof WATCHED_PREFIXES / sizeof *WATCHED_PREFIXES; i++)
+        if (strncmp(variable, WATCHED_PREFIXES[i], strlen(WATCHED_PREFIXES[i])) == 0 && !is_secret(variable)) return true;
+    for (size_t i = 0; i < sizeof WATCHED_NAMES / sizeof *WATCHED_NAMES; i++)
+        if (strlen(WATCHED_NAMES[i]) == size && strncmp(variable, WATCHED_NAMES[i], size) == 0) return true;
     return false;
 }
 

@@ -14,7 +14,11 @@ static const char *const WATCHED_NAMES[] = {
     "PBS_CONF_FILE", "PBS_SERVER", "PBS_DEFAULT", "PBS_BATCH_SERVICE_PORT", "PBS_DPREFIX", "PBS_SHELL", "PBS_TMPDIR",
     "PBS_EXEC", "PBS_HOME", "PBS_ENVIRONMENT", "PBS_JOBID", "PBS_JOBNAME", "PBS_JOBDIR", "PBS_NODEFILE", "PBS_NODENUM",
     "PBS_TASKNUM", "PBS_QUEUE", "PBS_ACCOUNT", "PBS_NP", "PBS_NUM_NODES", "PBS_NUM_PPN", "PBS_GPUFILE", "NCPUS",
+    "SBATCH_WCKEY", "SLURM_WCKEY", "NCCL_IB_PKEY",
 };
-/* A variable that the script names travels as well, unless its own name says that it is a secret. */
-static const char *const SECRET_WORDS[] = {"KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "AUTH", "COOKIE"};
+/* A variable that the script names travels as well. None does for its beginning or the script whose own name says that it
+ * is a secret, as SLURM_JWT. */
+static const char *const SECRET_WORDS[] = {
+    "KEY", "TOKEN", "SECRET", "PASS", "CRED", "AUTH", "COOKIE", "JWT", "BEARER", "PRIVATE",
+};
 enum { MOST_SEARCHED = 256 * 1024 };

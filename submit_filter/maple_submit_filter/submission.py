@@ -23,9 +23,11 @@ WATCHED_NAMES = (
     b"PBS_CONF_FILE", b"PBS_SERVER", b"PBS_DEFAULT", b"PBS_BATCH_SERVICE_PORT", b"PBS_DPREFIX", b"PBS_SHELL",
     b"PBS_TMPDIR", b"PBS_EXEC", b"PBS_HOME", b"PBS_ENVIRONMENT", b"PBS_JOBID", b"PBS_JOBNAME", b"PBS_JOBDIR",
     b"PBS_NODEFILE", b"PBS_NODENUM", b"PBS_TASKNUM", b"PBS_QUEUE", b"PBS_ACCOUNT", b"PBS_NP", b"PBS_NUM_NODES",
-    b"PBS_NUM_PPN", b"PBS_GPUFILE", b"NCPUS",
+    b"PBS_NUM_PPN", b"PBS_GPUFILE", b"NCPUS", b"SBATCH_WCKEY", b"SLURM_WCKEY", b"NCCL_IB_PKEY",
 )  # fmt: skip
-SECRET_WORDS = (b"KEY", b"TOKEN", b"SECRET", b"PASS", b"CREDENTIAL", b"AUTH", b"COOKIE")
+SECRET_WORDS = (
+    b"KEY", b"TOKEN", b"SECRET", b"PASS", b"CRED", b"AUTH", b"COOKIE", b"JWT", b"BEARER", b"PRIVATE",
+)  # fmt: skip
 MOST_SEARCHED = 256 * 1024  # bytes of script; in a longer one no names are looked for
 
 
@@ -43,8 +45,8 @@ class Submission(NamedTuple):
 
 
 def is_watched(name: bytes) -> bool:
-    """Return whether a variable of this name travels in the request."""
-    return name in WATCHED_NAMES or name.startswith(WATCHED_PREFIXES)
+    """Return whether a variable of this name travels in the request: SLURM_JWT does not, whatever it begins with."""
+    return name in WATCHED_NAMES or (name.startswith(WATCHED_PREFIXES) and not is_secret(name))
 
 
 def is_secret(name: bytes) -> bool:

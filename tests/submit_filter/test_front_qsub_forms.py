@@ -282,3 +282,23 @@ def test_the_request_says_that_it_is_one_of_pbs(stand: Stand) -> None:
         told = file.read().split(b"\0")
     assert told[:4] == [b"pbs", b"file", b"job.sh", b"2"]
     assert {b"PBS_DPREFIX=#PBS", b"PBS_SERVER=pbs01"} <= set(told) and b"PBS_JOBCOOKIE=1" not in told
+
+
+SECRETS = (
+    "SLURM_JWT", "MAPLE_MODEL_KEY", "MAPLE_API_TOKEN", "PBS_O_PASSWORD", "SBATCH_SECRET", "NCCL_Auth", "PMI_cookie",
+    "OMPI_CREDS", "MASTER_PRIVATE_PEM", "DS_Bearer", "SLURM_REST_KEY_FILE", "MAPLEKEY",
+)  # fmt: skip
+NO_SECRETS = ("SLURM_WCKEY", "SBATCH_WCKEY", "NCCL_IB_PKEY", "MAPLE", "SLURM_JOB_NUM_NODES", "PWD")
+
+
+def test_no_variable_whose_name_says_secret_leaves_the_caller(stand: Stand) -> None:
+    """Whatever it begins with, whoever names it; a value that only looks so is no reason."""
+    stand.write("job.sh", ASKED_OF_QSUB + b"# %s\n" % " ".join(SECRETS).encode())
+    stand.helper("tells")
+    path = os.path.join(stand.folder, "told")
+    stand.write(os.path.join(stand.helpers, "to"), path.encode())
+    environment = {name: "=TOKEN KEY" for name in (*SECRETS, *NO_SECRETS) if name != "MAPLE"}
+    stand.run(True, ["job.sh"], environment={**environment, "MAPLE": "repair", "TOLD": path})
+    with open(path, "rb") as file:
+        names = {one.partition(b"=")[0].decode() for one in file.read().split(b"\0") if b"=" in one}
+    assert not names & set(SECRETS) and set(NO_SECRETS) <= names
