@@ -5,8 +5,9 @@ from __future__ import annotations
 import posixpath
 from typing import Dict, Sequence
 
-from . import working_folder
+from . import image, working_folder
 from .launch import Allocation
+from .owners import SUBMITTED_FROM
 from .schedulers.allocation import WHOLE_NODE, allocate, batch_environment
 from .settings import Settings
 from .shell_state import Place, Shell, Variable, open_value
@@ -31,6 +32,8 @@ def batch_shell(
     make = _pbs if submission.scheduler == "pbs" else _slurm
     shell = make(submission, settings, given, site, source)
     shell.positional = [plain(word) for word in words]
+    if any(name in shell.variables for name in (b"CONDA_PREFIX", b"VIRTUAL_ENV")):
+        shell.unsettle(SUBMITTED_FROM)
     return shell
 
 
@@ -64,6 +67,11 @@ def _slurm(submission: Submission, settings: Settings, given: Allocation, site: 
         if name == b"CUDA_VISIBLE_DEVICES" and _keeps_devices(site, given, name in shell.variables):
             continue
         shell.variables[name] = Variable(text, None, text is not None)
+    if image.asked_for(submission):
+        image.inside(shell)
+        image.hooked(shell, ())
+    elif "container" in settings:
+        image.inside(shell)
     folder = settings.value("chdir")
     if folder:
         shell.variables.pop(b"PWD", None)

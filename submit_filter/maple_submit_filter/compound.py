@@ -357,6 +357,8 @@ def merge(shell: Shell, ends: List[Shell]) -> None:
         mixed = Text(derive(b"if." + name, [text for value in values for text in value.texts()]).pieces, True)
         shell.variables[name] = Variable(mixed, None, any(value.exported for value in values))
     shell.softly = any(end.softly for end in ends)
+    for reason in [reason for end in ends for reason in end.unsettled]:
+        shell.unsettle(reason)
     shell.skips = next((end.skips for end in ends if end.skips), shell.skips)
     shell.lost = next((end.lost for end in ends if end.lost), b"")
     shell.functions = {**first.functions, **{k: v for end in ends for k, v in end.functions.items()}}

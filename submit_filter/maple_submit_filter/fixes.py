@@ -6,6 +6,7 @@ anything is not decided here: the plan is made again and must hold.
 
 from __future__ import annotations
 
+import re
 from typing import List, Optional, Sequence, Tuple
 
 from .edits import Edit, Fix, Safety, Span
@@ -18,6 +19,7 @@ from .site import Site
 from .text import Text
 
 Edits = Optional[List[Edit]]
+_CONTAINER = re.compile(rb"(?:apptainer|singularity|shifter|podman(?:-hpc)?|sarus|enroot|ch-run)[ \t]")
 
 
 def change(option: Optional[Option], value: bytes, why: str) -> Edits:
@@ -62,6 +64,14 @@ def in_front(link: Link, words: bytes, why: str) -> Edits:
     if link.name_span is None:
         return None
     return [Edit(Span(link.name_span.start, link.name_span.start), words + b" ", why)]
+
+
+def around_image(step: Step, source: bytes, words: bytes, why: str) -> Edits:
+    """Put words in front of the command that starts a launcher inside a container: the host has them, no image does."""
+    at = step.span.start
+    if step.links[0].name_span is None or not _CONTAINER.match(source, at, step.links[0].name_span.start):
+        return None
+    return [Edit(Span(at, at), words + b" ", why)]
 
 
 def cpus_on_node(given: Allocation) -> Optional[int]:

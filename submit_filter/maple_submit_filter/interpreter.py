@@ -6,6 +6,7 @@ from typing import Callable, Dict, List, Optional, Tuple
 
 from .compound import Compound, Leave
 from .expand import fields, word
+from .owners import of_command
 from .questions import file_written
 from .scene import MOST_COMMANDS, Scene, Trail
 from .shell import (
@@ -130,6 +131,7 @@ class Interpreter(Compound):
             return self._call(argv, shell, trail)
         if name in _ENVIRONMENT_COMMANDS:
             shell.softly = True
+            shell.unsettle(of_command(argv, shell.unsettled))
             return 0
         child = shell.fork()
         for assignment in simple.assignments:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple, Optional, Tuple
 
+from .availability import Use
 from .edits import Span
+from .owners import Around
 from .site import NodeKind
 from .text import Text
 
@@ -40,6 +42,7 @@ class Link(NamedTuple):
     options_at: Optional[int]  # just behind the launcher's name
     open: bool  # unknown words stand among the options, so any option may be there
     quoted: bytes = b""  # the quote the line stands in: b"" for the batch script itself, b"'" or b'"' inside bash -c
+    around: Around = ()  # why a program of this or another name may be none of the site's here (see `owners`)
 
     def option(self, *names: str) -> Optional[Option]:
         """Return the option in force of any of the names (the last one written)."""
@@ -141,3 +144,4 @@ class LaunchPlan(NamedTuple):
     unread: Tuple[Tuple[int, str], ...]
     assigned: Mapping[bytes, Tuple[Span, ...]] = {}  # where the script assigns a variable: `NAME=value`
     depends: Tuple[bytes, ...] = ()  # files on disk that were read for it
+    uses: Tuple[Use, ...] = ()  # the words that were expanded and run, and where

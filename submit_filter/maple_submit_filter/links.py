@@ -35,7 +35,7 @@ def followed(trail: Trail, one: Link, reading: Reading) -> Trail:
         doubts += ("unknown words stand among the options of " + one.name,)
     if reading.problem and not lost_value(reading, trail):
         doubts += (one.name + ": " + reading.problem,)
-    return trail._replace(links=trail.links + (one,), doubts=doubts)
+    return trail._replace(links=trail.links + (one._replace(around=trail.around),), doubts=doubts)
 
 
 def lost_value(reading: Reading, trail: Trail) -> Tuple[str, ...]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from typing import Callable, Dict, List, NamedTuple, Optional, Sequence, Tuple
 
+from .availability import in_image
 from .expand import derive, split
 from .shell_state import Shell, joined
 from .text import EMPTY, NUL, Piece, Text, host, join, node_name, number, plain, token
@@ -85,7 +86,7 @@ def run(argv: Sequence[Text], given: Optional[Text], shell: Shell, machine: Mach
         return None
     name = argv[0].raw.rsplit(b"/", 1)[-1]
     command = _COMMANDS.get(name)
-    if command is None:
+    if command is None or (shell.image and not in_image(name)):
         return None
     return command(list(argv[1:]), given, shell, machine)
 

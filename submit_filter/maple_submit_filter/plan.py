@@ -43,7 +43,7 @@ def plan(
     steps = _steps(scene, script.source)
     assigned = {name: tuple(spans) for name, spans in scene.assigned.items()}
     unread = tuple((script.source.count(b"\n", 0, at) + 1 if at >= 0 else 0, why) for at, why in scene.unread)
-    return LaunchPlan(scene.allocation, tuple(steps), unread, assigned, tuple(scene.depends))
+    return LaunchPlan(scene.allocation, tuple(steps), unread, assigned, tuple(scene.depends), tuple(shell.uses or ()))
 
 
 def _set_up(scene: Scene, shell: Shell, submission: Submission) -> None:
@@ -51,6 +51,7 @@ def _set_up(scene: Scene, shell: Shell, submission: Submission) -> None:
     home = submission.environment.get(b"HOME")
     scene.login, scene.first = login(submission), dict(shell.variables)
     scene.home = plain(home) if home else None
+    shell.uses = []
     if submission.scheduler == "pbs":
         from .schedulers import pbs_allocation as pbs
 

@@ -9,14 +9,15 @@ from .devices import HIERARCHY, MASKS
 from .interpreter import Interpreter
 from .launchers.python_options import PythonCall, python_program
 from .launchers.wrappers import Unwrapped, unwrap
+from .owners import MPI, RUN_IN_ENVIRONMENT, around, family, foreign
 from .scene import START, Agent, Scene, Start, Trail
 from .shell_state import Shell
 from .strangers import harmless, strange
-from .text import NUL, Text, host, plain
+from .text import NUL, Text, host, plain, show
 
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
-ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker".split())
+ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker nerdctl udocker".split())
 UNREAD_LAUNCHERS = frozenset(b"horovodrun composer colossalai torchx jsrun aprun".split())
 _TELLS = {b"--check-build", b"-cb", b"--version", b"-v", b"--help", b"-h"}
 LAUNCHER_MARKS = (
@@ -42,6 +43,14 @@ FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singu
 Launch = Callable[["Programs", List[Text], Shell, Trail, Optional[Text]], None]
 
 
+_ENVIRONMENTS = frozenset(("conda run", "mamba run", "uv run", "poetry run", "pipenv run", "pixi run"))
+
+
+def _kept(name: bytes, patterns: Sequence[bytes]) -> bool:
+    """Return whether a cleared environment keeps a variable: by its name, or by `SLURM_*`."""
+    return any(name == one or (one[-1:] == b"*" and name.startswith(one[:-1])) for one in patterns)
+
+
 class Programs:
     """Starts command lines in a scene."""
 
@@ -57,6 +66,8 @@ class Programs:
         if not argv:
             return
         name = argv[0].raw.rsplit(b"/", 1)[-1]
+        self.interpreter.ran(argv[0], shell)
+        trail = self._around(argv[0], name, shell, trail)
         if NUL in name and not argv[0].open:
             written = self._script(argv[0], shell)
             if written is not None:
@@ -80,6 +91,14 @@ class Programs:
             self._wrapped(wrapper, argv, shell, trail, given)
             return
         self._program(argv, shell, trail)
+
+    def _around(self, word: Text, name: bytes, shell: Shell, trail: Trail) -> Trail:
+        """Return the trail with what unsettles whose program a word is; of some that leaves nothing proven."""
+        here = around(word, shell.image, shell.unsettled)
+        doubts = trail.doubts
+        if name in self.launchers and family(name) != MPI or shell.image:
+            doubts += tuple("%s: %s" % (show(name), why) for why in foreign(name, here))
+        return trail._replace(around=here, doubts=doubts)
 
     def leaf(self, argv: Sequence[Text], shell: Shell, trail: Trail, python: bool = False) -> None:
         """Record a program that starts no ranks itself. In the batch shell only a python is worth a step."""
@@ -188,10 +207,9 @@ class Programs:
             self._lost(argv, shell, trail, wrapper.unread or "a wrapper starts nothing")
             return
         changes = wrapper.changes
+        brought = image.handed(shell) if changes.container else {}
         if changes.cleared:
-            kept = {name: shell.variables[name] for name in changes.kept if name in shell.variables}
-            of_job = {name: one for name, one in shell.variables.items() if name.startswith((b"SLURM_", b"PBS_"))}
-            shell.variables = {**(of_job if changes.container else {}), **kept}
+            shell.variables = {name: one for name, one in shell.variables.items() if _kept(name, changes.kept)}
             shell.lost = b"cleared"
         if changes.unread:
             shell.lose(b"wrapper")
@@ -199,8 +217,10 @@ class Programs:
             shell.unset(name)
         for name, value in changes.set:
             shell.set(name, value, exported=True)
+        if wrapper.name in _ENVIRONMENTS:
+            shell.unsettle(RUN_IN_ENVIRONMENT)
         if changes.container:
-            image.inside(shell)
+            image.inside(shell, brought)
         folders = FOLDERS.get(wrapper.name, ())
         if any(text.raw.partition(b"=")[0] in folders for text in argv[1 : wrapper.program_index]):
             shell.cwd = None  # the program starts in another folder, of the image perhaps

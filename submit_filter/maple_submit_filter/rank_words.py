@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
 from .launch import Link
+from .owners import IMAGE, foreign, maker
 from .site import Site
 from .text import plain
 
@@ -46,22 +47,29 @@ def rank_words(links: Sequence[Link], site: Site, source: bytes = b"") -> Option
 
 def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
     """Return what every mpiexec that takes these words sets."""
-    from .launchers.mpi_options import readings
-    from .launchers.mpi_ranks import NAMES, meant
-    from .launchers.mpiexec import makers_here
+    from .launchers.mpi_ranks import EVERY_NAME, NAMES, meant
 
-    takers = tuple(readings(list(link.argv), 1, makers_here(link.argv[0].raw, site)))
-    each = [NAMES[maker] for maker in meant(takers, (plain(source),))]
+    if foreign(link.argv[0].raw, link.around) and not any(one in source for one in EVERY_NAME):
+        return None  # whose it is, nobody says
+    each = [NAMES[maker] for maker in meant(takers(link, site), (plain(source),))]
     if not each:
         return None
     return _words(each)
 
 
-def of_site(site: Site) -> Optional[RankWords]:
-    """Return the variables of the site's own mpiexec, None where it is not known whose that is."""
+def takers(link: Link, site: Site) -> Tuple[str, ...]:
+    """Return the makers whose mpiexec it may be, and would take the words of the line."""
+    from .launchers.mpi_options import readings
+    from .launchers.mpiexec import makers_here
+
+    return tuple(readings(list(link.argv), 1, makers_here(link.argv[0].raw, site, link.around)))
+
+
+def of_site(site: Site, link: Link) -> Optional[RankWords]:
+    """Return what the site's own mpiexec sets, in place of a launcher; None where it is not known whose that is."""
     from .launchers.mpi_ranks import NAMES
 
-    told = site.maker("mpiexec")
+    told = maker(b"mpiexec", link.around, site)
     return _words([NAMES[told]]) if told in NAMES else None
 
 
@@ -78,7 +86,8 @@ def _common(many: Sequence[Tuple[bytes, ...]]) -> bytes:
 def first_node(site: Site) -> Tuple[bytes, ...]:
     """Return shell words for the job's first node: as a task reaches it, without quotes, and out of single quotes.
 
-    PBS writes the node file on the first node alone, so the batch shell has to read it.
+    PBS writes the node file on the first node alone, and no container has scontrol, so there the batch shell has to
+    read the list: the last way ends the single quotes around it.
     """
     suffix = site.node_name_suffix.encode()
     if site.scheduler == "pbs":
@@ -86,7 +95,7 @@ def first_node(site: Site) -> Tuple[bytes, ...]:
         quoted = b'$(head -n 1 "$PBS_NODEFILE")'
         return quoted + suffix, quoted.replace(b'"', b"") + suffix, b"'\"" + quoted + suffix + b"\"'"
     quoted = b'$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
-    return quoted + suffix, quoted.replace(b'"', b"") + suffix
+    return quoted + suffix, quoted.replace(b'"', b"") + suffix, b"'\"" + quoted + suffix + b"\"'"
 
 
 def job_id(site: Site) -> bytes:
@@ -94,11 +103,12 @@ def job_id(site: Site) -> bytes:
     return b"$PBS_JOBID" if site.scheduler == "pbs" else b"$SLURM_JOB_ID"
 
 
-def once_on_each(nodes: int, site: Site) -> Tuple[bytes, bool]:
-    """Return the mpiexec that starts one task on each of the nodes, and whether this site surely has that one."""
+def once_on_each(nodes: int, site: Site, link: Link) -> Tuple[bytes, bool]:
+    """Return the mpiexec that starts a launcher once on each node, and whether the site surely has that one there."""
     told = site.maker("mpiexec")
+    sure = maker(b"mpiexec", tuple(one for one in link.around if one != IMAGE), site) != ""
     words = {
         "pals": b"mpiexec --envall -n %d --ppn 1 --cpu-bind none",
         "openmpi": b"mpiexec -n %d --map-by ppr:1:node --bind-to none",
     }.get(told, b"mpiexec -n %d -ppn 1")
-    return words % nodes, bool(told)
+    return words % nodes, sure

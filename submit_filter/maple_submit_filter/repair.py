@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from .availability import missing
 from .edits import Conflict, Fix, apply, apply_argv, written
 from .findings import Finding
 from .job import Job
@@ -111,7 +112,7 @@ def _of_finding(
         ):
             continue
         after = tried(state, fix, again)
-        why = _refused(finding, state, start, after, seen)
+        why = _refused(finding, state, start, after, seen) or _unavailable(state, after, fix)
         if after is None or why:
             held.append((finding.code, why + ": " + fix.says))
             continue
@@ -144,6 +145,12 @@ def _refused(finding: Finding, state: State, start: State, after: Optional[State
     if not after.proven() and not shown(after, start):
         return "the repaired plan cannot be shown to hold"
     return ""
+
+
+def _unavailable(before: State, after: Optional[State], fix: Fix) -> str:
+    if after is None:
+        return ""
+    return missing(before.plan.uses, after.plan.uses, fix.edits, before.job.source, after.job.source)
 
 
 def tried(state: State, fix: Fix, again: Again) -> Optional[State]:

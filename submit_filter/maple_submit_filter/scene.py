@@ -6,6 +6,7 @@ from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .edits import Span
 from .launch import Allocation, Link
+from .owners import Around
 from .shell_state import Place, Variable
 from .site import Site
 from .text import Text
@@ -48,6 +49,7 @@ class Trail(NamedTuple):
     phase: int = 0
     doubts: Tuple[str, ...] = ()
     vanished: Tuple[bytes, ...] = ()  # unquoted variables of the line that were empty and so left no word
+    around: Around = ()  # what unsettles whose program the command now starting is
 
 
 class Start(NamedTuple):

@@ -9,6 +9,7 @@ from . import arithmetic, outputs, working_folder
 from .compound import Leave
 from .conditions import test
 from .expand import matches, split, word
+from .owners import UNREAD, of_alias, of_source
 from .scene import Trail
 from .shell import Simple
 from .shell_state import Shell, Variable, bounded, joined, open_value
@@ -98,6 +99,7 @@ def _source(
     path = argv[1]
     if _SOFT_FILES.search(path.raw):
         shell.softly = True
+        shell.unsettle(of_source(path.raw))
         return 0
     content = run.scene.content(path, shell.cwd)
     if content is None:
@@ -129,6 +131,8 @@ def _eval(
     if not text.known and (b"conda" in simple_bytes(simple, shell) or b"hook" in simple_bytes(simple, shell)):
         shell.softly = True
         return 0
+    if not text.known:
+        shell.unsettle(UNREAD)
     span = shell.base.span(simple.span.start, simple.span.end) or trail.span
     run.text(text, shell, trail._replace(key=trail.key + (run.key(simple, shell),), span=span))
     return None
@@ -287,6 +291,14 @@ def _false(
     return 1
 
 
+def _alias(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    for text in argv[1:]:
+        shell.unsettle(of_alias(text.raw))
+    return None
+
+
 def _nothing(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
@@ -300,7 +312,7 @@ BUILTINS: Dict[bytes, Builtin] = {
     b"cd": _cd, b"pushd": _pushd, b"popd": _popd, b"read": _read, b"mapfile": _mapfile, b"readarray": _mapfile,
     b"printf": _printf, b"echo": _echo, b"[": _test, b"test": _test, b"let": _let, b"shift": _shift, b"wait": _wait,
     b"true": _true, b":": _true, b"false": _false, b"trap": _true, b"ulimit": _true, b"umask": _true, b"shopt": _true,
-    b"hash": _nothing, b"type": _nothing, b"alias": _nothing, b"unalias": _nothing, b"jobs": _true, b"disown": _true,
+    b"hash": _nothing, b"type": _nothing, b"alias": _alias, b"unalias": _nothing, b"jobs": _true, b"disown": _true,
     b"break": _break, b"continue": _break, b"exec": _true, b"logout": _exit, b"sleep": _true, b"dirs": _true,
     b"getopts": _nothing, b"bind": _true, b"enable": _true, b"history": _true, b"times": _true, b"kill": _nothing,
 }  # fmt: skip

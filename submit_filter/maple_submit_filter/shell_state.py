@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
 
+from .availability import BATCH, IMAGE, TASK, Use
+from .owners import UNREAD, Around, Reason, of_path
 from .shell import Command
 from .shell_variables import Layer  # whose home that is
 from .shell_variables import Variable as Variable
@@ -35,7 +37,7 @@ class Shell:
 
     __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
                  "mentioned", "shared", "options", "parents", "scopes", "skips", "folders",
-                 "elsewhere", "others")  # fmt: skip
+                 "elsewhere", "others", "image", "unsettled", "uses")  # fmt: skip
 
     def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
         self.variables: MutableMapping[bytes, Variable] = {}
@@ -53,7 +55,10 @@ class Shell:
         self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
         self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
         self.others: Mapping[bytes, bool] = {}  # what a launcher sets besides; whether it differs from task to task
-        self.elsewhere = False  # an image or a prolog may have set any name that the script itself does not assign
+        self.elsewhere = b""  # "image" or "prolog": it may have set any name that the script itself does not assign
+        self.image = False  # programs come from an image: those of the host alone are not there
+        self.unsettled: Around = ()  # why a program found along PATH may be none of the site's
+        self.uses: Optional[List[Use]] = None  # every word that is expanded or run, where that is asked for
         self.folders: Optional[Tuple[Optional[Text], ...]] = ()  # that `popd` goes back to; None: not known
         self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
 
@@ -65,7 +70,8 @@ class Shell:
         other.positional = list(self.positional)
         other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
         other.shared, other.skips, other.folders = self.shared, self.skips, self.folders
-        other.elsewhere, other.others = self.elsewhere, self.others
+        other.elsewhere, other.others, other.image = self.elsewhere, self.others, self.image
+        other.unsettled, other.uses = self.unsettled, self.uses
         other.options = set(self.options)
         other.parents = self.parents
         other.scopes = [dict(scope) for scope in self.scopes]
@@ -90,17 +96,43 @@ class Shell:
         found = self.variables.get(name)
         if name in self.others and not (found is not None and found.texts()):
             return Variable(self.mix(name) if self.others[name] else unknown(name), None, True)
-        if found is not None:
+        if found is not None and (found.texts() or not self._may_be_brought(name)):
             return found
         if self.lost and not name.startswith(b"PET_"):  # torchrun's own defaults, which no other file would set
             return Variable(open_value(b"lost." + self.lost + b"." + name))
+        if self._may_be_brought(name):
+            return Variable(self.brought(name))
         if is_watched(name):
             return Variable()
-        if self.elsewhere and not any(name in seen for seen in self.parents):
-            return Variable(open_value(b"elsewhere." + name))
         if self.softly or not travels(name, self.mentioned):
             return Variable(open_value(b"env." + name))
         return Variable()
+
+    def _may_be_brought(self, name: bytes) -> bool:
+        """Return whether an image, its hooks or a prolog may have set a name that the script has not given to it.
+
+        A name that the script set and did not hand on is its own (`image` says which ones hooks set all the same), and
+        torchrun's defaults, PET_*, nobody sets.
+        """
+        if not self.elsewhere or name.startswith(b"PET_"):
+            return False
+        return not any(seen[name].texts() for seen in self.parents if name in seen)
+
+    def brought(self, name: bytes) -> Text:
+        """Return the unknown value of a name that was brought: one for all tasks, if it is no task's own number."""
+        alike = self.elsewhere == b"image" and name not in (b"RANK", b"LOCAL_RANK", b"NODE_RANK", b"GROUP_RANK")
+        return open_value(b"elsewhere." + name) if alike else Text(self.mix(b"elsewhere." + name).pieces, True)
+
+    def unsettle(self, reason: Optional[Reason]) -> None:
+        """Remember why programs found along PATH may no longer be those of the site."""
+        if reason is not None and reason not in self.unsettled:
+            self.unsettled += (reason,)
+
+    def use(self, at: Optional[int], name: bytes, is_command: bool, there: bool = True) -> None:
+        """Note that the word at a place of the script was expanded, or run, here."""
+        if self.uses is not None and at is not None and at >= 0:
+            where = IMAGE if self.image else TASK if self.place.name else BATCH
+            self.uses.append(Use(at, name, is_command, where, there))
 
     def value(self, name: bytes) -> Optional[Text]:
         """Return a scalar's text (an array's first element), or None when surely unset."""
@@ -110,6 +142,8 @@ class Shell:
     def set(self, name: bytes, value: Text, exported: bool = False) -> None:
         """Assign a scalar; an export mark once given stays."""
         before = self.variables.get(name)
+        if name == b"PATH":
+            self.unsettle(of_path(self.value(name), value))
         if len(value.pieces) > MOST_PIECES:  # one that grows in each of a thousand lines
             value = Text((Piece(value.raw),), value.open)
         if sum(len(piece.text) for piece in value.pieces) > MOST_BYTES:
@@ -146,6 +180,7 @@ class Shell:
             if not name.startswith((b"SLURM_", b"SLURMD_", b"PBS_")):
                 del self.variables[name]
         self.functions.clear()
+        self.unsettle(UNREAD)
 
     def mix(self, name: bytes) -> Text:
         """Return an unknown value of this process: the same for all in the batch shell, else one per process."""

@@ -7,8 +7,9 @@ from typing import Iterable, List, Optional, Sequence, Union
 
 from . import arithmetic, outputs
 from .edits import Span
-from .expand import arith, separators, split, word, words
+from .expand import arith, separators, split, word, words, written_at
 from .launch import Allocation
+from .launchers.grammar import place
 from .questions import first, read_from, single
 from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, Scene
 from .shell import (
@@ -51,6 +52,8 @@ class Values:
 
     def substitute(self, part: Union[CommandSub, ProcessSub], shell: Shell) -> Text:
         """Return what a substitution stands for."""
+        if shell.uses is not None:
+            shell.use(written_at(shell, part.span), b"$(", True)
         if part.body is None or isinstance(part, ProcessSub):
             return self._unknown(part.span.start, shell, not isinstance(part, ProcessSub))
         text = self.output(part.body, shell.fork())
@@ -61,6 +64,12 @@ class Values:
     def _unknown(self, position: int, shell: Shell, opened: bool) -> Text:
         text = shell.mix(b"sub%d.%d" % (position, len(shell.base.pieces) and max(shell.base.pieces[0].start, 0)))
         return Text(text.pieces, opened)
+
+    def ran(self, word: Text, shell: Shell) -> None:
+        """Note that the command of a word is run here."""
+        if shell.uses is not None:
+            at = place(word)
+            shell.use(at.start if at is not None else None, word.raw.rsplit(b"/", 1)[-1], True)
 
     def output(self, program: Program, shell: Shell, given: Optional[Text] = None) -> Optional[Text]:
         """Return what a program prints, or None when that is not known."""
@@ -141,6 +150,7 @@ class Values:
             self.assign(assignment, shell)
         if not argv:
             return self._printed_by_bash(simple, shell)
+        self.ran(argv[0], shell)
         if any(
             redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects
         ):
@@ -165,10 +175,10 @@ class Values:
         if name == b"ssh":
             return self._printed_by_ssh(argv, shell)
         if name == b"cat" and len(argv) == 2:
-            return self.scene.content(argv[1], shell.cwd, shell.place.node)
+            return self.scene.content(argv[1], shell.cwd, self.node(shell))
         machine = outputs.Machine(self.scene.allocation.nodes, all_gpus(self.scene.allocation))
         if name in outputs.FILTERS and given is None and len(argv) > 1 and not argv[-1].raw.startswith(b"-"):
-            content = self.scene.content(argv[-1], shell.cwd, shell.place.node)
+            content = self.scene.content(argv[-1], shell.cwd, self.node(shell))
             if content is not None:
                 printed = outputs.run(argv[:-1], content, shell, machine)
                 return outputs.with_name(printed, argv[-1]) if name == b"wc" else printed
@@ -176,13 +186,16 @@ class Values:
 
     def _printed_by_srun(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i` and its kin: one task on one node."""
+        from .image import started
         from .launchers.srun import single
 
         found = single(argv, shell, self.scene)
         if found is None:
             return None
-        place, rest = found
-        return self.printed(rest, shell.spawn(place), None)
+        place, rest, one = found
+        child = shell.spawn(place)
+        started(one, child)
+        return self.printed(rest, child, None)
 
     def _printed_by_ssh(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`ssh $head_node hostname -i`: the words are one text for a shell there."""
@@ -215,8 +228,12 @@ class Values:
         if redirect.op == b"<" and len(parts) == 1 and isinstance(parts[0], ProcessSub) and parts[0].body:
             return self.output(parts[0].body, shell.fork())
         if redirect.op == b"<":
-            return self.scene.content(word(shell, redirect.target, self.substitute), shell.cwd, shell.place.node)
+            return self.scene.content(word(shell, redirect.target, self.substitute), shell.cwd, self.node(shell))
         return None
+
+    def node(self, shell: Shell) -> Optional[int]:
+        """Return the node on which files are read, None inside an image: PBS' node file is in no container."""
+        return None if shell.image else shell.place.node
 
     def assign(self, assignment: Assignment, shell: Shell, exported: bool = False) -> None:
         name = assignment.name

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
 from ..launch import Link
 from ..links import followed, link
+from ..owners import Around, foreign, maker
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..shell_state import Place, Shell
 from ..site import Site
@@ -19,7 +20,7 @@ from .grammar import Reading, read
 from .mpi_hosts import FILES, LISTS, hosts
 from .mpi_layout import Layout, layout, pals_total, per_node, total
 from .mpi_options import TABLES, makers, readings
-from .mpi_ranks import UNKNOWN, Names, identify, meant, names_of, pass_on
+from .mpi_ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
 
 if TYPE_CHECKING:
     from ..programs import Programs
@@ -28,7 +29,7 @@ if TYPE_CHECKING:
 def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     scene = programs.scene
-    takers = readings(argv, 1, makers_here(argv[0].raw, scene.site))
+    takers = readings(argv, 1, makers_here(argv[0].raw, scene.site, trail.around))
     if not takers:
         scene.note(trail.span.start if trail.span else -1, "no mpiexec takes these options")
         scene.hidden = True
@@ -39,28 +40,31 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         scene.note(trail.span.start if trail.span else -1, "this mpiexec line is read differently by different makers")
         scene.hidden = True
         return
-    one = link("mpiexec", argv, reading)
-    trail = followed(trail, one, reading)
+    trail = followed(trail, link("mpiexec", argv, reading), reading)
+    one = trail.links[-1]
     refused = _no_number(one)
-    if refused:
+    if refused and not foreign(argv[0].raw, trail.around):
         _stop(one, refused, trail._replace(links=trail.links[:-1]), scene)
         return
     whose = meant(tuple(takers), argv[reading.program :])
     shape = _shape(one, whose, shell, scene)
     scene.shapes[trail.key] = (trail, shape)
-    names = names_of(whose) if scene.site.scheduler == "pbs" else UNKNOWN
+    known = tuple(NAMES) if foreign(argv[0].raw, trail.around) else whose  # an unknown one may set any of them
+    names = names_of(known) if scene.site.scheduler == "pbs" else UNKNOWN
     run_in(programs, argv[reading.program :], shell, trail, shape, given, names, one)
 
 
-def makers_here(name: bytes, site: Site) -> Sequence[str]:
-    """Return whose program it may be: the site's, where the site file says so."""
-    told = site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+def makers_here(name: bytes, site: Site, around: Around) -> Sequence[str]:
+    """Return whose program it may be: the site's, where the site file says so and it is surely that one."""
+    told = maker(name, around, site)
     return (told,) if told else makers(name)
 
 
 def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
     """Say so where the line holds an option that is another launcher's alone: then none would start it."""
-    here = makers_here(argv[0].raw, scene.site)
+    if foreign(argv[0].raw, trail.around):
+        return  # whose it is, nobody knows
+    here = makers_here(argv[0].raw, scene.site, trail.around)
     for word in _before_the_program(argv):
         name = word.raw.split(b"=")[0]
         if not word.literal or not name.startswith(b"-") or _taken(name, here):
@@ -137,6 +141,9 @@ def _shape(one: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> St
     tasks = total(one)[1] if takers != ("pals",) else pals_total(one, shell)
     if one.open:
         return StepShape(None, None, None, False, "")
+    strange = bool(foreign(one.argv[0].raw, one.around)) and scene.allocation.nodes != 1
+    if strange and one.option(*FILES, *LISTS) is None:  # one that knows nothing of the job starts all ranks on one node
+        return StepShape(None, tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     if scene.site.scheduler != "pbs":
         return _in_slurm(one, tasks, scene)
     found = layout(one, takers, hosts(one, shell, scene), shell)

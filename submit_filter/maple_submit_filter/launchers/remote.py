@@ -124,7 +124,7 @@ def _arrive(
     where = Place(node, task, local, name, programs.scene.login_gpus, None)
     there = Shell(where, shell.base, shell.mentioned)
     there.softly = True
-    there.depth = shell.depth
+    there.depth, there.uses = shell.depth, shell.uses
     there.variables.update({name: Variable() for name in shell.variables if not _of_login(name)})
     there.variables.update(variables)
     there.set(b"HOSTNAME", plain(host(node)))

@@ -59,14 +59,14 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         programs.execute(list(argv[reading.program :]), child, trail, given)
 
 
-def single(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[Place, List[Text]]]:
-    """Return where a one-task srun runs, and its program; None for any other."""
+def single(argv: List[Text], shell: Shell, scene: Scene) -> Optional[Tuple[Place, List[Text], Link]]:
+    """Return where a one-task srun runs, its program, and itself; None for any other."""
     reading = read(TABLE, argv, 1)
     one = link("srun", argv, reading)
     shape = step_shape(one, shell, scene)
     if one.open or shape.tasks != 1 or reading.program >= len(argv):
         return None
-    return places(shape, one, shell, scene)[0], list(argv[reading.program :])
+    return places(shape, one, shell, scene)[0], list(argv[reading.program :]), one
 
 
 def _env(shell: Shell, name: bytes) -> Tuple[bool, Optional[int]]:
@@ -314,9 +314,7 @@ def _settle(child: Shell, one: Link) -> None:
         working_folder.cd(child, [plain(b"cd"), plain(b"--"), folder.value])
     if one.option("container-workdir") is not None:
         child.cwd = None
-    if one.option("container-image", "container-name", "container") is not None:
-        image.inside(child)
-    child.elsewhere = child.elsewhere or one.option("task-prolog") is not None
+    image.started(one, child)
 
 
 def _position(place: Place, shape: StepShape) -> Optional[int]:

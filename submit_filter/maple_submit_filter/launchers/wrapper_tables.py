@@ -273,6 +273,25 @@ _SHIFTER = """
     -h --help 0
     """
 
+_SARUS = """
+    --centralized-repository, --ssh, --glibc, --init, --mpi, --tty 0
+    -m 0
+    -t 0
+    --mount, --device, --annotation, --entrypoint, --mpi-type, --pid 1
+    -e --env 1
+    -n --name 1
+    -w --workdir 1
+    """
+
+_ENROOT = """
+    -c --conf 1
+    -e --env 1
+    -m --mount 1
+    -r --root 0
+    -w --rw 0
+    --rc 1
+    """
+
 _PODMAN_KEEPS = {"env": SET, "env-file": UNREAD, "env-host": UNREAD, "gpu": UNREAD, "mpi": KEEP_RANKS, "nccl": UNREAD}
 
 _PODMAN = """
@@ -473,6 +492,7 @@ BY_NAME: Dict[bytes, Wrapper] = {
     b"rocprofv3": Wrapper(_wrapper("rocprofv3"), dashes=True),
     b"vtune": Wrapper(_wrapper("vtune"), dashes=True),
     b"advisor": Wrapper(_wrapper("advisor"), dashes=True),
+    b"ch-run": Wrapper(_wrapper("ch-run"), dashes=True, container=True),
     b"shifter": Wrapper(
         _wrapper("shifter", _SHIFTER),
         {"env": SET, "env-file": UNREAD, "clearenv": CLEAR},
@@ -517,6 +537,20 @@ BY_VERB: Dict[bytes, Tuple[Table, Dict[bytes, Wrapper]]] = {
             },
         ),
         (b"podman", "--log-level, --root, --runroot, --storage-opt, --connection 1\n--remote 0", {b"run": _podman()}),
+        (
+            b"sarus",
+            "--debug, --verbose 0",
+            {b"run": Wrapper(_wrapper("sarus run", _SARUS, GO, 1), {"env": SET}, container=True)},
+        ),
+        (
+            b"enroot",
+            "",
+            {
+                b"start": Wrapper(
+                    _wrapper("enroot start", _ENROOT, GETOPT, 1), {"env": SET}, clears=True, container=True
+                )
+            },
+        ),
         (
             b"nsys",
             "",

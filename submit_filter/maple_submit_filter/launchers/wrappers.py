@@ -115,7 +115,9 @@ def _behind_dashes(wrapper: Wrapper, argv: Sequence[Text], start: int) -> Option
     """Read a tool whose own words end with `--`; without one nobody knows where the program begins."""
     for index in range(start, len(argv)):
         if argv[index].raw == b"--":
-            return Unwrapped(wrapper.table.launcher, index + 1, Changes())
+            unread = wrapper.container and any(b"-env" in word.raw for word in argv[start:index])
+            changes = Changes(container=wrapper.container, unread=unread)
+            return Unwrapped(wrapper.table.launcher, index + 1, changes)
     return Unwrapped(wrapper.table.launcher, len(argv), Changes(), open=True, unread="no -- before the program")
 
 

@@ -9,6 +9,7 @@ from ..findings import Finding
 from ..fixes import by_directive, once_a_node, put
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Link, Step
+from ..rank_words import takers
 from ..site import Site
 from ..text import number
 from . import rule
@@ -58,7 +59,7 @@ def _mpiexec(outer: Link, step: Step, site: Site) -> List:  # type: ignore[type-
     total = outer.option("np", "n")
     if total is None or total.value_span is None or step.nodes is None:
         return []
-    cpus = _cpus_of_all(outer, step) if site.maker("mpiexec") == "pals" else []
+    cpus = _cpus_of_all(outer, step) if takers(outer, site) == ("pals",) else []
     for name, value in (("map-by", b"ppr:1:node"), ("npernode", b"1"), ("ppn", b"1"), ("N", b"1")):
         if outer.option(name) is not None:
             return put(outer, [(total.name, b"%d" % step.nodes), (name, value), *cpus], "MPL301") or []

@@ -6,7 +6,7 @@ from typing import Iterator, List
 
 from ..edits import Fix, Safety
 from ..findings import Finding
-from ..fixes import in_front, srun_words
+from ..fixes import around_image, in_front, srun_words
 from ..job import Job
 from ..launch import Breach, LaunchPlan, Step
 from ..rank_words import once_on_each
@@ -20,6 +20,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: torchrun --nnodes=4 --nproc-per-node=4 ... train.py, as a line of the batch script
     Right: srun --ntasks=4 --ntasks-per-node=1 torchrun --nnodes=4 --nproc-per-node=4 ... train.py
+    Right: srun --ntasks=4 --ntasks-per-node=1 apptainer exec image.sif torchrun ... (no container has an srun)
     Right: mpiexec -n 4 --ppn 1 torchrun ... under PBS; asks first where it is not known whose mpiexec is there
     Why:   the one agent that starts waits for the three others, in silence, for ten minutes.
     """
@@ -28,26 +29,27 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == "agents" and not breach.numbers.get("fanned") and not step.background:
                 started, wanted = breach.numbers["agents"], breach.numbers["nnodes"]
                 if started == 1 and wanted and wanted > 1 and (plan.allocation.nodes or 0) > 1:
-                    yield _finding(step, breach, wanted, plan, site)
+                    yield _finding(step, breach, wanted, plan, site, job.source)
 
 
-def _finding(step: Step, breach: Breach, wanted: int, plan: LaunchPlan, site: Site) -> Finding:
+def _finding(step: Step, breach: Breach, wanted: int, plan: LaunchPlan, site: Site, source: bytes) -> Finding:
     link = step.links[-1]
     says = "%s waits for %d nodes, but is started on the first one only" % (link.name, wanted)
     launcher = "mpiexec" if site.scheduler == "pbs" else "srun"
-    return Finding("MPL302", says, link.name_span, True, fixes=tuple(_fixes(step, plan, site)),
+    return Finding("MPL302", says, link.name_span, True, fixes=tuple(_fixes(step, plan, site, source)),
                    help="start it with %s, one task on each node" % launcher)  # fmt: skip
 
 
-def _fixes(step: Step, plan: LaunchPlan, site: Site) -> Iterator[Fix]:
+def _fixes(step: Step, plan: LaunchPlan, site: Site, source: bytes) -> Iterator[Fix]:
     nodes = plan.allocation.nodes
     if nodes is None or not step.links:
         return
     if site.scheduler == "pbs":
-        line, sure = once_on_each(nodes, site)
-        edits = in_front(step.links[0], line, "MPL302")
-        if edits and site.launcher("mpiexec") not in ("absent", "discouraged"):
-            yield Fix(tuple(edits), Safety.SAFE if sure else Safety.ASK, "%s starts it on every node" % line.decode())
+        line, sure = once_on_each(nodes, site, step.links[0])
+        for edits in (in_front(step.links[0], line, "MPL302"), around_image(step, source, line, "MPL302")):
+            if edits and site.launcher("mpiexec") not in ("absent", "discouraged"):
+                safety = Safety.SAFE if sure else Safety.ASK
+                yield Fix(tuple(edits), safety, "%s starts it on every node" % line.decode())
         return
     words: List[bytes] = []
     if site.launcher("srun") not in ("absent", "discouraged") and "ibrun" not in _preferred(site):
@@ -57,9 +59,9 @@ def _fixes(step: Step, plan: LaunchPlan, site: Site) -> Iterator[Fix]:
     if site.launcher("srun") not in ("absent", "discouraged") and not words:
         words.append(srun_words(plan, nodes))
     for one in words:
-        edits = in_front(step.links[0], one, "MPL302")
-        if edits:
-            yield Fix(tuple(edits), Safety.SAFE, "%s starts it on every node" % one.split()[0].decode())
+        for edits in (in_front(step.links[0], one, "MPL302"), around_image(step, source, one, "MPL302")):
+            if edits:
+                yield Fix(tuple(edits), Safety.SAFE, "%s starts it on every node" % one.split()[0].decode())
 
 
 def _preferred(site: Site) -> List[str]:

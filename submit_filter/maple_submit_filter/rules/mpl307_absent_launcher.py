@@ -10,6 +10,7 @@ from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Link, Step
 from ..limits import judged
+from ..owners import foreign
 from ..rank_words import of_site
 from ..repair import AGENTS
 from ..site import LauncherFact, LaunchTemplate, Site
@@ -39,7 +40,8 @@ def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
 
 
 def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
-    proven = judged(job) and not step.maybe and b"PATH" not in plan.assigned
+    brought = foreign(fact.name.encode(), link.around) or b"PATH" in plan.assigned
+    proven = judged(job) and not step.maybe and not brought
     fix = _replaced(step, index, link, job.source, site) if proven else None
     there = [one.name for one in site.launchers if one.state == "preferred"]
     return Finding("MPL307", "there is no %s at this site" % fact.name, link.name_span or step.span, proven,
@@ -58,15 +60,15 @@ def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> 
         words = _filled(one, step) if one.launcher == inner else None
         if words is not None:
             because = "%s revision %d" % (one.name, one.revision)
-            own = _own_numbers(source, Span(span.end, step.span.end), because, site)
+            own = _own_numbers(source, Span(span.end, step.span.end), because, site, link)
             safety = Safety.SAFE if one.verified and not own else Safety.ASK
             return Fix((Edit(span, words, because), *own), safety, "start it by %s" % words.decode())
     return None
 
 
-def _own_numbers(source: bytes, where: Span, because: str, site: Site) -> Tuple[Edit, ...]:
+def _own_numbers(source: bytes, where: Span, because: str, site: Site, link: Link) -> Tuple[Edit, ...]:
     """Return edits by which the rest of the line asks the site's mpiexec, and not Slurm, for a task's own numbers."""
-    words = of_site(site) if site.scheduler == "pbs" else None
+    words = of_site(site, link) if site.scheduler == "pbs" else None
     if words is None:
         return ()
     names = {b"PROCID": words.rank, b"LOCALID": words.local, b"NODEID": words.node, b"NTASKS": words.tasks}

@@ -7,6 +7,7 @@ from typing import Iterator
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
+from ..owners import foreign
 from ..site import Site
 from . import rule
 from .mpl307_absent_launcher import said_of
@@ -24,7 +25,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for link in step.links:
             fact = said_of(link, site)
-            if fact is None or fact.state != "discouraged" or fact.name in told:
+            if (
+                fact is None
+                or fact.state != "discouraged"
+                or fact.name in told
+                or foreign(link.argv[0].raw, link.around)
+            ):
                 continue
             told.add(fact.name)
             there = [one.name for one in site.launchers if one.state == "preferred"]

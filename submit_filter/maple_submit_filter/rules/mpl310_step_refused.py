@@ -24,7 +24,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: srun --nodes=2 python train.py
     Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first, and only where the number of
            tasks is said elsewhere: then as many ranks run on the job's nodes. Else either number may be meant, and each
-           gives another number of ranks.
+           gives another number of ranks. Nothing is said of an mpirun that a module, conda, spack, an environment, a
+           PATH or an image of your own may have brought.
     """
     for step in plan.steps:
         for breach in step.breaches:

@@ -9,6 +9,7 @@ from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Step
+from ..owners import foreign
 from ..site import Site
 from . import rule
 
@@ -34,6 +35,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             continue
         if link.option("no-python", "no_python", "module") is not None:
             continue
+        if foreign(link.argv[0].raw, link.around):
+            continue  # a program of that name may be anything
         if step.program and b"python" in step.program[0] and re.fullmatch(_PYTHON, step.program[0]):
             at = step.program_spans[0] if step.program_spans else None
             fix = _without(step, job.source)

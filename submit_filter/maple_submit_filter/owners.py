@@ -1,0 +1,149 @@
+"""Which program a word will be, and whose: the site's own by that name, or one that somebody else brought.
+
+A site file says whose mpiexec the site has. That proves something only where the script's words find that one: not
+behind a PATH of its own, a module of an MPI, conda, spack, a virtual environment, an alias, or inside an image.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Mapping, NamedTuple, Optional, Sequence, Tuple
+
+from .text import NUL, Text
+
+if TYPE_CHECKING:
+    from .site import Site
+
+MPI, SCHEDULER, PYTHON = "mpi", "scheduler", "python"  # what brings one of a family seldom brings one of another
+_SCHEDULERS = b"srun ibrun pbsdsh pbs_tmrsh sbatch salloc scontrol squeue qsub qstat".split()
+_MPIS = (
+    b"mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi orterun prterun".split()
+)
+_PYTHONS = (
+    b"python python3 torchrun torchrun_jsc torch.distributed.launch accelerate accelerate-launch deepspeed".split()
+)
+_FAMILY: Mapping[bytes, str] = {
+    **dict.fromkeys(_SCHEDULERS, SCHEDULER), **dict.fromkeys(_MPIS, MPI), **dict.fromkeys(_PYTHONS, PYTHON)
+}  # fmt: skip
+
+
+class Reason(NamedTuple):
+    """Why a word may be another program than the site's own. *of*: families, or names, of the programs in doubt."""
+
+    of: Tuple[str, ...]
+    says: str
+
+
+Around = Tuple[Reason, ...]
+IMAGE = Reason((MPI, SCHEDULER), "it comes from an image")
+UNREAD = Reason((MPI,), "something unread may have changed PATH")
+RUN_IN_ENVIRONMENT = Reason((MPI,), "it is run in an environment of its own")
+SUBMITTED_FROM = Reason((MPI,), "the job is submitted from an environment")
+_SITES_CONDA = Reason((), "the site's own conda")
+_MPI_MODULE = re.compile(
+    rb"(?i)(?<!co)mpi|mvapich|hpc-?x|foss|gom(?:kl|pi)|intel|oneapi|nvhpc|\A-?(?:mpt|pgi|iomkl)\b|"
+    rb"\A(?:purge|restore|reset|r)\Z"
+)
+_SCHEDULER_MODULE = re.compile(rb"(?i)slurm|\bpbs|openpbs|torque")
+_CONDA_MODULE = re.compile(rb"(?i)conda|miniforge|mamba|frameworks")
+_TOKEN = re.compile(rb"\0[^\0]*\0")
+_LOOKED_UP = b"\0same:which\0/"  # what `$(which mpirun)` begins with
+_NO_LAUNCHER_THERE = re.compile(rb"(?i)(?:\A|/)(?:cuda|cudnn|nccl|nsight|nvidia|rocm|git|cmake|node)[^/]*(?:/|\Z)")
+_PROGRAMS = (b"bin", b"sbin", b"?")
+_OWN_PROFILE = re.compile(rb"(?:\A|/)\.?(?:bashrc|bash_profile|profile|setvars\.sh|vars\.sh)\Z")
+
+
+def family(name: bytes) -> str:
+    """Return the family that a program of that name belongs to, "" for one that no rule relies on."""
+    if name in _FAMILY:
+        return _FAMILY[name]
+    return PYTHON if re.fullmatch(rb"python\d?(?:\.\d{1,2})?", name) else ""
+
+
+def foreign(name: bytes, around: Around) -> Tuple[str, ...]:
+    """Return why a program of that *name* may not be the site's own in a shell of which *around* is known, () else."""
+    name = name.rsplit(b"/", 1)[-1]
+    asked = (family(name), "name:" + name.decode("utf-8", "replace"))
+    return tuple(dict.fromkeys(one.says for one in around if any(each in one.of for each in asked if each)))
+
+
+def maker(name: bytes, around: Around, site: Site) -> str:
+    """Return whose program a word will be, as the site's maker is called; "" where that is not certain."""
+    return "" if foreign(name, around) else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+
+
+def around(word: Text, image: bool, unsettled: Around) -> Around:
+    """Return what unsettles the program that *word* names: what the shell went through, and the word itself."""
+    found = (*unsettled, IMAGE) if image else unsettled
+    by_path = _by_path(word.raw)
+    return (*found, by_path) if by_path is not None else found
+
+
+def _by_path(raw: bytes) -> Optional[Reason]:
+    """A launcher of MPI that is named by its folder is that folder's; others are what they are called, in a `bin`."""
+    folder, slash, name = raw.rpartition(b"/")
+    if not slash or raw.startswith(_LOOKED_UP):
+        return None
+    last = _TOKEN.sub(b"?", folder).rsplit(b"/", 1)[-1]
+    if family(name) == MPI or last not in _PROGRAMS:
+        return Reason(("name:" + name.decode("utf-8", "replace"),), "it is named by a folder")
+    return None
+
+
+def of_alias(word: bytes) -> Optional[Reason]:
+    """Return what `alias NAME=...` unsettles."""
+    name, equals, _ = word.partition(b"=")
+    return Reason(("name:" + name.decode("utf-8", "replace"),), "it may be an alias") if equals else None
+
+
+def of_path(old: Optional[Text], new: Text) -> Optional[Reason]:
+    """Return what a new value of PATH unsettles: folders that are searched before those of *old*."""
+    before, raw = (old.raw if old is not None else b""), new.raw
+    if before and raw.startswith(before):
+        return None  # what was found is found still
+    front = raw[: -len(before)] if before and raw.endswith(before) else raw
+    folders = [one.rstrip(b"/") for one in _TOKEN.sub(b"?", front).split(b":")]
+    strange = [one for one in folders if one and not _NO_LAUNCHER_THERE.search(one)]
+    if not strange:
+        return None
+    here = any(one[:1] not in b"/?~" for one in strange)  # the folder that the job is in: of the user's own
+    return Reason((MPI, SCHEDULER, PYTHON) if here else (MPI, SCHEDULER), "PATH was changed")
+
+
+def of_source(path: bytes) -> Optional[Reason]:
+    """Return what sourcing a well-known file unsettles: an environment's `activate`, a profile of the user's own."""
+    if path.rsplit(b"/", 1)[-1] == b"activate":
+        return Reason((MPI,), "an environment is activated")
+    if _OWN_PROFILE.search(path) and not path.startswith(b"/etc/"):
+        return Reason((MPI,), "a profile was read")
+    return None
+
+
+def of_command(argv: Sequence[Text], unsettled: Around) -> Optional[Reason]:
+    """Return what `module load`, `conda activate`, `spack load` and their like unsettle."""
+    name, words = argv[0].raw, [text.raw for text in argv[1:] if not text.raw.startswith(b"--")]
+    if name in (b"module", b"ml", b"modtree"):
+        return _of_modules(words, any(not text.known for text in argv[1:]))
+    if name in (b"conda", b"mamba", b"micromamba"):
+        sites = _SITES_CONDA in unsettled and words[1:] in ([], [b"base"])
+        return Reason((MPI,), "an environment is activated") if b"activate" in words[:1] and not sites else None
+    if name == b"spack":
+        return Reason((MPI,), "spack brought programs") if words[:1] in ([b"load"], [b"env"]) else None
+    return Reason((MPI,), "an environment is activated") if name in (b"pyenv", b"workon") else None
+
+
+def _of_modules(words: Sequence[bytes], unknown: bool) -> Optional[Reason]:
+    if words[:1] in ([b"use"], [b"list"], [b"avail"], [b"show"], [b"spider"]):
+        return None
+    of = ((MPI,) if unknown or any(map(_MPI_MODULE.search, words)) else ()) + (
+        (SCHEDULER,) if any(map(_SCHEDULER_MODULE.search, words)) else ()
+    )
+    if of:
+        return Reason(of, "a module may have brought it")
+    return _SITES_CONDA if any(map(_CONDA_MODULE.search, words)) else None
+
+
+def known_word(word: Text) -> bool:
+    """Return whether the program's name, its folder aside, is known."""
+    name = word.raw.rsplit(b"/", 1)[-1]
+    return bool(name) and NUL not in name and not word.open
