@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import subprocess
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -28,7 +29,12 @@ class Scenario:
         self._lines: list[bytes] = []
 
     def job(self, name: str, *steps: Mapping[str, str] | None) -> Scenario:
-        """Add a job: its attributes each time it is asked for, the last ones for ever; None: it is not there."""
+        """Add a job: its attributes each time it is asked for, the last ones for ever; None: it is not there.
+
+        A task of an array is told without `Submit_arguments`, as PBS (23.06) tells them of the array alone.
+        """
+        if re.search(r"\[\d+\]", name):
+            steps = tuple(one and {key: one[key] for key in one if key != "Submit_arguments"} for one in steps)
         self._say("job", name)
         for index, attributes in enumerate(steps):
             if index:

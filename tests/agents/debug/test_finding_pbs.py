@@ -186,6 +186,21 @@ def test_output_of_a_job_that_runs_lies_on_its_node(place: Place, monkeypatch: p
         assert case.logs == () and not any("undelivered" in line for line in case.missing)
 
 
+@pytest.mark.parametrize("asked", ["39[2]", "39[2].pbs01", "39[]", "39"])
+def test_the_script_of_a_task_is_that_of_its_array(place: Place, asked: str) -> None:
+    """PBS tells the words of the submission of the array alone."""
+    script = "#!/bin/bash\n#PBS -J 1-3\nmpiexec -n 8 python train.py\n"
+    place.file("job.sh", script, 1763660000)
+    words = ("-l", "walltime=10:00", "job.sh")
+    jobs = {"39[].pbs01": place.attributes(*words, array_indices_submitted="1-3", job_state="X")}
+    for index in (1, 2, 3):
+        jobs["39[%d].pbs01" % index] = place.attributes(*words, Exit_status="1" if index == 2 else "0")
+    case = place.case(asked, **jobs)
+    assert (case.ended.id, case.ended.state) == ("39[2].pbs01", "failed")
+    assert case.asked is not None and case.asked.script == script.encode()
+    assert case.asked.argv[:3] == (b"qsub", b"-l", b"walltime=10:00")
+
+
 def test_of_an_array_the_subjob_that_failed_first_is_taken(place: Place) -> None:
     """The parent says which there are."""
     path = "pbs01:%s/train.o39.^array_index^" % place.folder

@@ -50,6 +50,16 @@ def told(job: Job) -> Told:
     )
 
 
+def of_array(task: Job, array: Job) -> Job:
+    """Return a task with what PBS tells of its array alone: the words of qsub, so the script too (23.06)."""
+    if "Submit_arguments" in task.attributes or "Submit_arguments" not in array.attributes:
+        return task
+    words = array.attributes["Submit_arguments"]
+    return replace(
+        task, submit_arguments=array.submit_arguments, attributes={**task.attributes, "Submit_arguments": words}
+    )
+
+
 def reason_of(job: Job) -> str:
     """Return PBS's comment, and what a negative exit status means."""
     parts = [job.comment, made_up(job.attributes.get("Exit_status", ""))]

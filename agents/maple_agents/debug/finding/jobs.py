@@ -128,13 +128,26 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
     if job.state is JobState.VANISHED:
         says = "PBS knows no such job: its history is over, or no queue took it (a routed job vanishes without a word)"
         return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
+    if not job.attributes:
+        return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
     owner = owners.check(asked, job.owner)
+    array = _array_of(job, scheduler)
     tasks = _subjobs(job, scheduler)
-    told = replace(from_pbs.told(tasks[0] if tasks else job), owner=owner)
+    told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, array)), owner=owner)
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))
     return told, [replace(from_pbs.told(one), owner=owner) for one in tasks[1:MOST_TASKS]]
+
+
+def _array_of(job: Job, scheduler: Scheduler) -> Job:
+    """Return the array that a task is of: what was submitted is told of it alone; the job itself where it is none."""
+    if job.array_id is None or job.array_index is None:
+        return job
+    try:
+        return scheduler.jobs([job.array_id])[job.array_id]
+    except SchedulerError:
+        return job
 
 
 def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
@@ -144,7 +157,7 @@ def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
     indices = _indices(job.attributes.get("array_indices_submitted", ""))
     names = [job.id.replace("[]", "[%d]" % index) for index in indices[:MOST_ASKED]]
     try:
-        found = [one for one in scheduler.jobs(names).values() if one.state is not JobState.VANISHED]
+        found = [one for one in scheduler.jobs(names).values() if one.attributes]
     except SchedulerError:
         return []
     return from_slurm.failed_first(found) if found else []
