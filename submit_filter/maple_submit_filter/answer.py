@@ -214,14 +214,14 @@ def _new(rewritten: Rewritten) -> bytes:
 def _change(
     request: Request, site: Site, submission: Submission, made: Rewritten, verdict: str, mode: str, once: Once
 ) -> Change:
-    from .closing import closed, may_close
+    from .closing import beside, closed, may_close
 
     script, argv = made.script, list(made.argv)
     codes = _codes(made)
     if script is not None and once("may close " + verdict, lambda: may_close(made.script or b"")):
         script = closed(script, codes, record_id(request), request.hash.hex(), *_spoken_to(submission))
     if script is not None and submission.came == "wrap":
-        argv = _rewrap(request, argv, unwrapped(script) or b"")
+        argv = _rewrap(request, argv, beside(unwrapped(script) or b""))
         script = None
     same = tuple(argv) == submission.argv
     audit = _audit(request, site, verdict, mode, codes, _new(made))

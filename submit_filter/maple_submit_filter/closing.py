@@ -27,6 +27,16 @@ def closed(source: bytes, codes: Iterable[str], record: str, original: str, comm
     return source + (b"" if source.endswith(b"\n") else b"\n") + comment
 
 
+def beside(command: bytes) -> bytes:
+    """Return a closed `--wrap` command whose comment stands on the one line that the command has.
+
+    Slurm keeps the words of sbatch in SubmitLine as they are: sacct -P (22.05) and scontrol -o (25.11) would print two
+    lines for one job.
+    """
+    line, _, rest = command.partition(b"\n")
+    return line + b" " + rest if rest.startswith(b"# maple: repaired (") and b"\n" not in rest else command
+
+
 def may_close(source: bytes) -> bool:
     """Return whether a comment may follow the last line: no payload, no open here-document, no unfinished line."""
     if b"\0" in source or source.rstrip(b"\n").endswith(b"\\"):

@@ -149,7 +149,19 @@ def test_a_repaired_wrap_command_goes_back_into_its_word(decided: Any) -> None:
     reply = decided(Decision("repaired", (), None, Rewritten(whole, argv, (), ((4, "MPL203"),))), request=request)
     assert reply.change.script is None
     assert reply.change.argv[0::2] == argv[0::2]
-    assert reply.change.argv[1].startswith(b"--wrap=srun -n 4 x\n# maple: ")
+    assert reply.change.argv[1].startswith(b"--wrap=srun -n 4 x # maple: ")
+    assert b"\n" not in reply.change.argv[1], "SubmitLine would be two lines of a table"
+    lines = subprocess.run(["sh", "-c", reply.change.argv[1][7:].replace(b"srun -n", b"echo", 1)], capture_output=True)
+    assert lines.stdout == b"4 x\n"
+
+
+def test_a_repaired_wrap_command_of_several_lines_keeps_its_comment_apart(decided: Any) -> None:
+    """Its last line may be the end of a here-document."""
+    argv = (b"sbatch", b"--wrap=srun -n 8 cat <<E\nx\nE")
+    request = request_of(argv[1][7:], argv, "wrap")._replace(offset=7)
+    whole = wrapped(b"srun -n 4 cat <<E\nx\nE")
+    reply = decided(Decision("repaired", (), None, Rewritten(whole, argv, (), ((4, "MPL203"),))), request=request)
+    assert reply.change.argv[1].startswith(b"--wrap=srun -n 4 cat <<E\nx\nE\n# maple: ")
 
 
 def test_a_change_of_argv_alone_leaves_the_script_alone(decided: Any) -> None:

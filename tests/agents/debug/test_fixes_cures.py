@@ -104,6 +104,11 @@ def test_footer_of_an_earlier_copy_is_left_out():
     (made,) = cured(closed.decode(), entry(remedy("raise-walltime")))
     assert made.script == GOOD.replace("--time=10", "--time=00:20:00").encode()
     assert without_footer(b"echo # maple: repaired (x)\n") == b"echo # maple: repaired (x)\n"
+    footer = b"# maple: repaired (MPL301); record 0011223344556677; original sha256 %s;" % (b"ab" * 32)
+    footer += b" MAPLE=off sbatch ... submits as written"
+    wrapped = b"#!/bin/sh\n# This script was created by sbatch --wrap.\n\nsrun x"
+    assert without_footer(wrapped + b" " + footer + b"\n") == wrapped + b"\n"
+    assert without_footer(b'echo "' + footer + b'"\n') == b'echo "' + footer + b'"\n'
     inside = GOOD.encode() + b"x=" + closed[len(GOOD) :]
     assert without_footer(inside) == inside
 

@@ -131,6 +131,21 @@ def test_a_record_that_is_there_twice_is_not_believed():
     assert answers("scontrol: " + real, {})["7"]["StdOut"] == "/home/a/out"
 
 
+def test_a_submit_line_of_two_lines_hides_nothing():
+    """25.11 shows SubmitLine, with the line ends of a --wrap; StdErr is empty where it is stdout's file."""
+    text = (
+        "JobId=7 JobName=wrap\n   UserId=a(1) GroupId=a(1)\n   JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0\n"
+        "   SubmitLine=sbatch --wrap srun x\n# maple: repaired (MPL301); record 0011223344556677\n"
+        "   WorkDir=/home/a\n   StdErr=\n   StdIn=/dev/null\n   StdOut=/home/a/slurm-7.out\n\n"
+        "JobId=8 JobName=n\n   UserId=a(1)\n   ExitCode=0:0\n   StdOut=/home/a/slurm-8.out\n"
+    )
+    found = answers(text, {"7": "wrap", "8": "n"})
+    assert (found["7"]["ExitCode"], found["7"]["StdOut"]) == ("3:0", "/home/a/slurm-7.out")
+    assert (found["7"]["WorkDir"], found["8"]["StdOut"]) == ("/home/a", "/home/a/slurm-8.out")
+    row = {"id": "7", "state": "FAILED", "name": "wrap"}
+    assert (job_of(row, found["7"]).stdout, job_of(row, found["7"]).stderr) == ("/home/a/slurm-7.out", None)
+
+
 def test_details_are_asked_for_once_while_a_job_stays_as_it_is(recorded):
     """Each costs the controller a request, and a job may run for days."""
     squeue = recorded.folder / "squeue"

@@ -339,6 +339,26 @@ def test_slurms_hook_writes_what_is_read(tmp_path: object) -> None:
     assert sorted(os.listdir(folder)) == ["events.conf", "job_ended", "spool", "state"]
 
 
+@pytest.mark.parametrize("before", [b"srun x ", b"srun " + b"y" * 2000 + b" ", b"srun x\n"], ids=len)
+def test_slurms_hook_finds_the_record_behind_a_wrapped_command(tmp_path: object, before: bytes) -> None:
+    """It stands on the command's own line; and not where it is a part of another word."""
+    for sign, record in ((b"# maple", "0011223344556677"), (b"'# maple", "")):
+        folder = "%s/%d" % (tmp_path, len(sign))
+        os.makedirs(folder + "/state/hash.7/job.7")
+        os.mkdir(folder + "/spool")
+        shutil.copy(ROOT + "/packaging/slurm/job_ended", folder + "/job_ended")
+        with open(folder + "/events.conf", "w", encoding="utf-8") as file:
+            file.write("SPOOL='%s/spool'\nSTATE='%s/state'\n" % (folder, folder))
+        text = b"#!/bin/sh\n\n%s%s: repaired (MPL301); record 0011223344556677; original sha256 00; MAPLE=off s\n"
+        with open(folder + "/state/hash.7/job.7/script", "wb") as kept:
+            kept.write(text % (before, sign) + b"\0")
+        told = {"JOBID": "7", "UID": "1000", "JOBSTATE": "FAILED", "EXITCODE": "3:0"}
+        assert subprocess.run([folder + "/job_ended"], env=told, timeout=60, check=False).returncode == 0
+        (name,) = os.listdir(folder + "/spool")
+        with open(folder + "/spool/" + name, "rb") as written:
+            assert ended(written.read()).record == record
+
+
 def test_slurms_hook_is_silent_where_there_is_no_spool(tmp_path: object) -> None:
     """It ends well, whatever is wrong."""
     path = ROOT + "/packaging/slurm/job_ended"

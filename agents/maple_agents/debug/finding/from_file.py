@@ -14,7 +14,7 @@ from .from_memory import MASKED
 from .told import Told
 from .walking import Window, regular
 
-_CLOSING = re.compile(rb"\n# maple: repaired \([^\n]*; original sha256 ([0-9a-f]{64});[^\n]*\n?\Z")
+_CLOSING = re.compile(rb"[\n ]# maple: repaired \([^\n]*; original sha256 ([0-9a-f]{64});[^\n]*\n?\Z")
 
 
 def with_script(told: Told, owner: int | None) -> Told:

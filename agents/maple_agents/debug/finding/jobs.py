@@ -131,9 +131,9 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
     if not job.attributes:
         return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
     owner = owners.check(asked, job.owner)
-    array = _array_of(job, scheduler)
+    whole = _array_of(job, scheduler)
     tasks = _subjobs(job, scheduler)
-    told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, array)), owner=owner)
+    told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))

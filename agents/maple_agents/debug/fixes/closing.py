@@ -5,11 +5,15 @@ from __future__ import annotations
 import re
 
 _FOOTER = re.compile(rb"# maple: repaired \([^\n]*\); record [^\n]*; original sha256 [0-9a-f]+; MAPLE=off [^\n]*\n?\Z")
+_BESIDE = re.compile(  # a --wrap command, of one line
+    rb"(\S) # maple: repaired \([^\n()]*\); record [0-9a-f]{16}; original sha256 [0-9a-f]{64};"
+    rb" MAPLE=off sbatch \.\.\. submits as written(\n?)\Z"
+)
 
 
 def without_footer(script: bytes) -> bytes:
     """Return a script without the comment that Maple put behind its last line."""
     found = _FOOTER.search(script)
     if found is None or script[: found.start()].rpartition(b"\n")[2]:
-        return script
+        return _BESIDE.sub(rb"\1\2", script)
     return script[: found.start()]
