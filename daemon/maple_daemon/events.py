@@ -16,7 +16,7 @@ VERSION = 1
 _JOB = r"\d{1,18}(?:[_+]\d{1,9}|\[\d{0,9}\])?(?:\.[A-Za-z0-9][A-Za-z0-9._-]{0,127})?"
 JOB = re.compile(_JOB, re.ASCII)
 SUBMITTED = re.compile(r"submitted,(%s),(\d{1,10}),(\d{1,20}),([A-Za-z0-9._-]{1,64}),([0-9a-f]{8,64})" % _JOB, re.ASCII)
-_HASH = re.compile(r"[0-9a-f]{64}", re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}", re.ASCII)
 _RECORD = re.compile(r"[0-9a-f]{16}", re.ASCII)
 
 
@@ -38,7 +38,7 @@ class Ended(NamedTuple):
     "3:0", PBS's Exit_status. *comment*: the end of PBS's own, which tells who deleted the job. *array*: the id of the
     array that *job* is a task of. *owner*: the user's name where the hook knows no uid. Times are seconds since 1970,
     None where they are not told. *script_hash*, *record*: of the script as the scheduler has it, where the hook may
-    read that.
+    read that; of the hash the first half where it only sees the path of a private copy.
     """
 
     scheduler: str

@@ -16,6 +16,7 @@ from .events import Submitted
 
 BEFORE, AFTER = 1.0, 2.0  # seconds: schedulers tell the time of submission in whole ones
 SAME_RECORD = 60.0  # seconds: later it is a copy of a repaired script, submitted again, that has its last line still
+HALF = 32  # digits of a script's hash in the path of its private copy
 DAY = 86400.0  # sbatch may wait that long for its controller at most
 
 
@@ -53,15 +54,28 @@ def by_process(told: Sequence[Submitted], records: Iterable[Record]) -> list[Joi
     return found
 
 
+def is_hash_of(told: str, *known: str) -> bool:
+    """Return whether a script's hash is one of *known*; of a private copy's only the first half is told."""
+    return any(bool(told) and one.startswith(told) for one in known)
+
+
 def by_record(outcome: Outcome, records: Iterable[Record]) -> Joined | None:
-    """Return what the last line of the job's script says, confirmed by the script's hash and the time."""
-    for one in records:
-        if one.id != outcome.record or not outcome.record or one.uid != outcome.uid or one.job:
-            continue
-        near = outcome.submitted is None or -BEFORE <= outcome.submitted - one.at <= SAME_RECORD
-        same = outcome.script_hash in ("", one.submitted_hash, one.offered_hash)
-        return Joined(one.id, one.uid, outcome.job, "record") if near and same else None
-    return None
+    """Return what the last line of the job's script says, confirmed by the script's hash and the time.
+
+    That line makes the hash of a changed script one of its own, so where a hook cannot read the script its hash tells.
+    """
+    if not outcome.record and not outcome.script_hash:
+        return None
+    mine = [one for one in records if one.uid == outcome.uid and not one.job and _is_named(outcome, one)]
+    near = [one for one in mine if outcome.submitted is None or -BEFORE <= outcome.submitted - one.at <= SAME_RECORD]
+    return Joined(near[0].id, near[0].uid, outcome.job, "record") if len(near) == 1 else None
+
+
+def _is_named(outcome: Outcome, record: Record) -> bool:
+    same = is_hash_of(outcome.script_hash, record.submitted_hash, record.offered_hash)
+    if outcome.record:
+        return outcome.record == record.id and (same or not outcome.script_hash)
+    return same and len(outcome.script_hash) == HALF  # whoever has the whole one has read the script, and no such line
 
 
 def by_times(
@@ -97,4 +111,4 @@ def _may_be(outcome: Outcome, record: Record, versions: Mapping[str, Version]) -
         return False
     scripts = {record.offered_hash, record.submitted_hash or version.script_hash} - {""}
     same = (outcome.name, outcome.workdir) == (version.name, version.cwd)
-    return same and outcome.script_hash in scripts
+    return same and is_hash_of(outcome.script_hash, *scripts)

@@ -23,6 +23,8 @@ from typing import Literal, NamedTuple, get_args
 
 from maple_submit_filter.job_records import Outcome, Record
 
+from .join import is_hash_of
+
 # Seconds. Python, torch and the launcher have begun by then, also from a cold parallel file system; what fails later
 # has trained first, or waited for its peers.
 AT_LAUNCH = 120.0
@@ -113,11 +115,11 @@ def was_changed(record: Record, script_hash: str) -> bool | None:
     outcome = record.outcome
     ran = outcome.script_hash if outcome is not None else ""
     if record.verdict in MADE:
-        return True if not ran or not record.submitted_hash or ran == record.submitted_hash else None
-    if record.offered_hash and ran == record.offered_hash:
+        return True if not ran or not record.submitted_hash or is_hash_of(ran, record.submitted_hash) else None
+    if is_hash_of(ran, record.offered_hash):
         return True
     if ran:
-        return False if script_hash and ran == script_hash and record.offered_hash != script_hash else None
+        return False if script_hash and is_hash_of(ran, script_hash) and record.offered_hash != script_hash else None
     if record.offered_hash:
         return True if outcome is not None and outcome.record == record.id else None
     return False

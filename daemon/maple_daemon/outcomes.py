@@ -59,9 +59,10 @@ def better(old: Outcome, new: Outcome) -> Outcome:
 
 
 def _filled(one: Outcome, other: Outcome) -> Outcome:
-    """Return *one* with what only the other knows: each of two hooks may know a part."""
-    names = ("nodes", "submitted", "started", "name", "workdir", "script_hash", "record", "output", "error")
-    return one._replace(**{name: getattr(one, name) or getattr(other, name) for name in names})
+    """Return *one* with what only the other knows: each of two hooks may know a part, of a hash too."""
+    names = ("nodes", "submitted", "started", "name", "workdir", "record", "output", "error")
+    hashed = other.script_hash if other.script_hash.startswith(one.script_hash) else one.script_hash
+    return one._replace(script_hash=hashed, **{name: getattr(one, name) or getattr(other, name) for name in names})
 
 
 def of_array(array: str, task: Outcome, before: Outcome | None) -> Outcome:

@@ -10,8 +10,10 @@ import threading
 from typing import Any
 
 import pytest
-from maple_daemon import outcomes
+from maple_daemon import join, outcomes
 from maple_daemon.events import Ended, ended
+from maple_submit_filter import private_copy
+from maple_submit_filter.job_records import Record
 
 from tests.doubles.pbs_hooks import EPILOGUE, OBIT, HookJob, run_hook
 
@@ -61,6 +63,50 @@ def test_who_deletes_a_job_has_no_failure_and_no_success(tmp_path: object, statu
     comment = "Job run at Sun Nov 22 at 10:00 on (node1:ncpus=8) and terminated by root@pbs01"
     run(Job(Exit_status=status, comment="x" * 5000 + comment), spool=str(tmp_path))
     assert outcomes.of_event(left(str(tmp_path))).state == "cancelled"
+
+
+def copied(folder: str, script: bytes, name: bytes = b"job.sh") -> str:
+    """The words of a submission whose script Maple changed, with the path that its private copy really has."""
+    path = private_copy.place(script, name, {b"XDG_CACHE_HOME": folder.encode(), b"HOME": folder.encode()})
+    assert path is not None
+    return WORD % "-l" + WORD % "walltime=10:00" + WORD % path.decode()
+
+
+WORD = "<jsdl-hpcpa:Argument>%s</jsdl-hpcpa:Argument>"
+
+
+def test_the_server_alone_joins_what_maple_changed(tmp_path: object) -> None:
+    """The copy's path has the hash of the script, which its last line makes one of its own."""
+    spool, folder = str(tmp_path) + "/spool", str(tmp_path)
+    os.mkdir(spool)
+    scripts = [b"#!/bin/sh\n# maple: repaired (MPL301); record %016x;\n" % number for number in range(3)]
+    records = [
+        Record("%016x" % number, "v", 0, 1795330130.0, "h", 1, 1, "repair", "repaired", (), "memory")._replace(
+            submitted_hash=hashlib.sha256(script).hexdigest()
+        )
+        for number, script in enumerate(scripts)
+    ]
+    run(Job(Submit_arguments=copied(folder, scripts[1])), spool=spool)
+    event = left(spool)._replace(uid=0)
+    joined = join.by_record(outcomes.of_event(event), records)
+    assert joined is not None and (joined.record, joined.job) == (records[1].id, "30.pbs01")
+    assert join.by_record(outcomes.of_event(event._replace(uid=1)), records) is None
+    late = [one._replace(at=one.at - 3600) for one in records]
+    assert join.by_record(outcomes.of_event(event), late) is None, "the copy was submitted again by hand"
+    twice = [*records, records[1]._replace(id="f" * 16)]
+    assert join.by_record(outcomes.of_event(event), twice) is None
+
+
+@pytest.mark.parametrize(
+    "words", ["", "job.sh", WORD % "/home/a/submit/job.sh", "/c/submit/%s/a /c/submit/%s/b" % ("a" * 32, "b" * 32)]
+)
+def test_no_other_words_are_told(tmp_path: object, words: str) -> None:
+    """Nor is any text of the user's."""
+    run(Job(Submit_arguments=words + (WORD % "-v") + (WORD % "TOKEN=hidden")), spool=str(tmp_path))
+    (name,) = os.listdir(str(tmp_path))
+    with open("%s/%s" % (tmp_path, name), encoding="utf-8") as file:
+        text = file.read()
+    assert "TOKEN" not in text and "script_hash" not in text
 
 
 def test_a_subjob_names_its_array(tmp_path: object) -> None:

@@ -259,6 +259,16 @@ def test_time_name_folder_and_script_join_one_to_one() -> None:
     assert join.by_times([outcome("7")], [record(1, job="6")], {"v": VERSION}) == ([], [])
 
 
+def test_half_of_a_hash_tells_as_the_whole() -> None:
+    """It stands in the path of a private copy, which is all that a hook may see; a whole one stays."""
+    half = HASH[:32]
+    sure, _ = join.by_times([outcome("7", script_hash=half)], [record(1)], {"v": VERSION})
+    assert [one.record for one in sure] == [record(1).id]
+    assert join.by_record(outcome("7", script_hash="b" * 32), [record(1, submitted_hash=HASH)]) is None
+    first, second = outcome("7", script_hash=half), outcome("7", script_hash=HASH)
+    assert outcomes.better(first, second).script_hash == outcomes.better(second, first).script_hash == HASH
+
+
 def test_fifty_equal_submissions_are_left_unjoined_by_their_times() -> None:
     """Each job may be any of them; so may two jobs of one record."""
     jobs = [outcome(str(1000 + number)) for number in range(50)]
