@@ -38,7 +38,8 @@ class Ended(NamedTuple):
     "3:0", PBS's Exit_status. *comment*: the end of PBS's own, which tells who deleted the job. *array*: the id of the
     array that *job* is a task of. *owner*: the user's name where the hook knows no uid. Times are seconds since 1970,
     None where they are not told. *script_hash*, *record*: of the script as the scheduler has it, where the hook may
-    read that; of the hash the first half where it only sees the path of a private copy.
+    read that; of the hash the first half where it only sees the path of a private copy. *batch*: "yes" for a job with a
+    script, "no" for one without. *number*: Slurm's own of a task, which is not in its id.
     """
 
     scheduler: str
@@ -60,6 +61,8 @@ class Ended(NamedTuple):
     script_hash: str = ""
     record: str = ""
     comment: str = ""
+    batch: str = ""
+    number: str = ""
 
 
 class BadEvent(ValueError):
@@ -101,7 +104,7 @@ def _ended(told: dict[str, str | int | float]) -> Ended:
         _time(told, "submitted"), _time(told, "started"), _time(told, "ended"), _text(told, "name"),
         _text(told, "workdir"), _text(told, "stdout"), _text(told, "stderr"),
         hashed if _HASH.fullmatch(hashed) else "", record if _RECORD.fullmatch(record) else "",
-        _text(told, "comment")[-200:],
+        _text(told, "comment")[-200:], _text(told, "batch")[:8], _text(told, "number")[:20],
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from maple_submit_filter.job_records import Outcome
 
 from .events import Ended
 
+_DEFAULT, _DEFAULT_OF_TASK = "slurm-%j.out", "slurm-%A_%a.out"  # in the working directory: sbatch(1), --output
 _ENDS_OF_A_KILL = (9, 15)  # signals that scancel, qdel, a limit and a program send: without a state word, who knows
 
 
@@ -27,7 +28,7 @@ def of_event(event: Ended) -> Outcome:
     return Outcome(
         event.job, state, event.uid, event.source, ending.exit_code, ending.signal, event.nodes, event.submitted,
         event.started, event.ended if state not in GOING_ON else None, event.name, event.workdir, event.script_hash,
-        event.record, _path(event, event.stdout), _path(event, event.stderr),
+        event.record, _path(event, _stdout(event)), _path(event, event.stderr),
     )  # fmt: skip
 
 
@@ -104,6 +105,18 @@ def _pbs(event: Ended) -> tuple[str, Ending]:
     return "unknown" if killed else OF_REASON[ending.reason], ending
 
 
+def _stdout(event: Ended) -> str:
+    """Return where output was asked to go. Without -o Slurm (22.05, 24.11) tells nothing, and 25.11 a bare name.
+
+    Such a name of an array's task may be the one that sbatch gives to others: then it is not known.
+    """
+    if event.scheduler != "slurm" or event.stdout not in ("", _DEFAULT):
+        return event.stdout
+    if not event.workdir or (not event.stdout and event.batch != "yes"):
+        return ""
+    return _DEFAULT if "_" not in event.job else _DEFAULT_OF_TASK if not event.stdout else ""
+
+
 def _path(event: Ended, pattern: str) -> str:
     """Return where output goes; Slurm's hooks give the pattern as it was asked for, PBS puts a host in front."""
     if event.scheduler == "pbs":
@@ -117,8 +130,7 @@ def _signs(event: Ended) -> dict[str, str]:
     array, underscore, task = event.job.partition("_")
     signs = {"j": event.job, "A": event.array or event.job, "x": event.name, "u": event.owner, "%": "%"}
     if underscore:
-        signs |= {"A": array, "a": task}
-        del signs["j"]  # the task's own number is not its id
+        signs |= {"A": array, "a": task, "j": event.number}  # the task's own number is not its id
     return {sign: value for sign, value in signs.items() if value}
 
 

@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from maple_daemon.store.opening import open_store
-from maple_submit_filter.job_records import Record
+from maple_submit_filter.job_records import Outcome, Record
 
 from tests.daemon.serving import WRONG, Daemon
 from tests.doubles.stand import LIB, PYTHON, build
@@ -158,6 +158,15 @@ def records(site: Site) -> list[Record]:
         store.close()
 
 
+def outcomes_of(site: Site) -> list[Outcome]:
+    """What the store knows of ends, also of those that no record is joined to."""
+    store = open_store(site.daemon.store, lambda why: None)
+    try:
+        return [one for one in store.ended(("failed",), 0.0, 100) if one.output]
+    finally:
+        store.close()
+
+
 def ended(site: Site, job: str) -> bool:
     """Whether the store knows how that job ended."""
     return any(one.job == job and one.outcome is not None and one.outcome.ended for one in records(site))
@@ -178,6 +187,17 @@ def test_a_jobs_end_is_known_by_the_hook(site: Site) -> None:
     assert (one.outcome.state, one.outcome.exit_code, one.outcome.source) == ("failed", 3, "jobcomp/script")
     assert one.outcome.output == "%s/out-a name-%s" % (os.path.realpath(site.work), job)
     until(lambda: os.listdir(site.lab.directory + "/events") == [])
+
+
+def test_output_that_has_its_usual_name_is_known_by_the_hook(site: Site) -> None:
+    """Whatever the release tells of it, the file is there; also of a task of an array, whose number is another."""
+    plain = number(start(site, ASKED % (b"train.py", 3)))
+    array = number(start(site, ASKED % (b"other.py", 3), "--array=1-2"))
+    until(lambda: len([one for one in outcomes_of(site) if one.job in (plain, array + "_1", array + "_2")]) == 3)
+    found = {one.job: one.output for one in outcomes_of(site)}
+    assert found[plain] == "%s/slurm-%s.out" % (os.path.realpath(site.work), plain)
+    for job in (plain, array + "_1", array + "_2"):
+        assert os.path.isfile(found[job])
 
 
 def test_fifty_equal_submissions_at_once_have_each_their_own_job(site: Site) -> None:

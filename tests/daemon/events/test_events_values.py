@@ -160,6 +160,28 @@ def test_where_output_goes_is_known_or_not_said(pattern: str, job: str, path: st
     assert outcomes.of_event(event).output == path
 
 
+@pytest.mark.parametrize(
+    ("more", "path"),
+    [
+        ({"batch": "yes"}, "/w/slurm-7.out"),  # 22.05 and 24.11 say nothing
+        ({"batch": "yes", "stdout": "slurm-%j.out"}, "/w/slurm-7.out"),  # 25.11
+        ({"batch": "yes", "job": "7_3", "array": "7", "number": "9"}, "/w/slurm-7_3.out"),
+        ({"batch": "yes", "job": "7_3", "stdout": "slurm-%A_%a.out"}, "/w/slurm-7_3.out"),
+        ({"batch": "yes", "job": "7_3", "number": "9", "stdout": "%j.out"}, "/w/9.out"),
+        ({"batch": "yes", "job": "7_3", "number": "9", "stdout": "slurm-%j.out"}, ""),
+        ({"batch": "no"}, ""),  # srun and salloc write to the terminal
+        ({}, ""),  # the epilogue does not tell which it was
+        ({"batch": "yes", "workdir": ""}, ""),
+    ],
+)
+def test_output_that_nobody_asked_for_by_name_is_where_sbatch_puts_it(more: dict[str, str], path: str) -> None:
+    """In the folder where the job ran; errors go to the same file, so that nothing is said of them."""
+    found = outcomes.of_event(
+        ended(line(**{"workdir": "/w", "name": "train", "state": "FAILED", "exit": "1:0", **more}))
+    )
+    assert (found.output, found.error) == (path, "")
+
+
 def test_an_end_stays_known_when_hooks_arrive_late() -> None:
     """What goes on, or is less sure, does not stand in place of an end; a requeued job goes on."""
     done, unsure = Outcome("7", "timeout", 0, "a", ended=9.0), Outcome("7", "unknown", 0, "b", ended=9.0)
@@ -334,6 +356,7 @@ def test_slurms_hook_writes_what_is_read(tmp_path: object) -> None:
         "SUBMIT": "1795330155",
         "WORK_DIR": "/w",
         "STDOUT": "/w/" + "x" * 5000,
+        "BATCH": "yes",
         "ARRAYJOBID": "0",
         "ARRAYTASKID": "4294967294",
     }
@@ -345,6 +368,8 @@ def test_slurms_hook_writes_what_is_read(tmp_path: object) -> None:
         event = ended(file_.read())
     assert (event.job, event.uid, event.state, event.exit, event.array) == ("7", 1000, "FAILED", "3:0", "")
     assert (event.name, event.stdout) == ('a"b\\c$(touch x)`id`&{é', "")
+    assert (event.batch, event.number) == ("", "7"), "a name that is too long to be told is not the usual one"
+    assert outcomes.of_event(event).output == ""
     assert (event.script_hash, event.record) == (hashlib.sha256(script).hexdigest(), "0011223344556677")
     assert sorted(os.listdir(folder)) == ["events.conf", "job_ended", "spool", "state"]
 
