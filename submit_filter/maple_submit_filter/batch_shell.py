@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import posixpath
-from typing import Dict, Sequence
+from typing import Dict, Optional, Sequence
 
 from . import image, working_folder
 from .launch import Allocation
@@ -26,12 +26,17 @@ def granted(submission: Submission, settings: Settings, site: Site) -> Allocatio
 
 
 def batch_shell(
-    submission: Submission, settings: Settings, given: Allocation, site: Site, source: Text, words: Sequence[bytes]
+    submission: Submission,
+    settings: Settings,
+    given: Allocation,
+    site: Site,
+    source: Text,
+    words: Optional[Sequence[bytes]],
 ) -> Shell:
-    """Return the shell in which the script starts, with the *words* behind it on the command line."""
+    """Return the shell in which the script starts, with the *words* behind it on the command line; None: not known."""
     make = _pbs if submission.scheduler == "pbs" else _slurm
     shell = make(submission, settings, given, site, source)
-    shell.positional = [plain(word) for word in words]
+    shell.positional = [plain(word) for word in words] if words is not None else [open_value(b"arguments")]
     if any(name in shell.variables for name in (b"CONDA_PREFIX", b"VIRTUAL_ENV")):
         shell.unsettle(SUBMITTED_FROM)
     return shell

@@ -118,7 +118,7 @@ def _by_sbatch(submission: Submission, read: Optional[Read]) -> Optional[Job]:
     if script.het or script.disputed:
         return None
     settings = slurm.settings(argv, submission.environment, script)
-    return Job(submission, script, settings, argv.args, read)
+    return Job(submission, script, settings, argv.args if submission.whole or argv.args else None, read)
 
 
 def examined(job: Job, site: Site) -> State:

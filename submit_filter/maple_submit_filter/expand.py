@@ -298,14 +298,23 @@ def _variable(shell: Shell, name: bytes) -> Variable:
     return special if special is not None else shell.get(name)
 
 
+def _argument(shell: Shell, index: int) -> Variable:
+    """Return one argument; behind a word that may be any number of them none is known, nor whether there is one."""
+    for at, text in enumerate(shell.positional[: index + 1]):
+        if text.open:
+            return Variable(open_value(b"argument%d.%s" % (index - at, text.raw.replace(NUL, b""))))
+    return Variable(shell.positional[index]) if index < len(shell.positional) else Variable()
+
+
 def _special(shell: Shell, name: bytes) -> Optional[Variable]:
     if name in (b"@", b"*"):
         return Variable(None, tuple(shell.positional))
     if name == b"#":
-        return Variable(plain(b"%d" % len(shell.positional)))
+        open_ones = [text.raw.replace(NUL, b"") for text in shell.positional if text.open]
+        number_of = b"count%d." % len(shell.positional) + b".".join(open_ones)
+        return Variable(shell.mix(number_of[:256]) if open_ones else plain(b"%d" % len(shell.positional)))
     if name.isdigit() and name != b"0":
-        index = int(name) - 1
-        return Variable(shell.positional[index]) if index < len(shell.positional) else Variable()
+        return _argument(shell, int(name) - 1)
     if name in (b"?", b"!", b"-", b"_", b"0", b"$", b"PPID", b"BASHPID", b"SECONDS", b"BASH_SOURCE", b"LINENO"):
         return Variable(shell.mix(b"special%02x" % name[0]))
     if name == b"IFS" and name not in shell.variables:

@@ -11,12 +11,12 @@ from .submission import Submission
 
 
 class Job(NamedTuple):
-    """*arguments* are the words behind the script on the command line."""
+    """*arguments* are the words behind the script on the command line, None where they are not known."""
 
     submission: Submission
     script: JobScript
     settings: Settings
-    arguments: Tuple[bytes, ...] = ()
+    arguments: Optional[Tuple[bytes, ...]] = ()
     read: Optional[Read] = None
 
     @property

@@ -24,7 +24,7 @@ def plan(
     script: JobScript,
     settings: Settings,
     site: Site,
-    arguments: Sequence[bytes] = (),
+    arguments: Optional[Sequence[bytes]] = (),
     read: Optional[Read] = None,
 ) -> LaunchPlan:
     """Return which processes the script would start.

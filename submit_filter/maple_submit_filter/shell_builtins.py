@@ -268,8 +268,26 @@ def _shift(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     count = number(argv[1]) if len(argv) > 1 else 1
+    gone = shell.positional[: count or 0]
     shell.positional = shell.positional[count or 0 :]
-    return 0
+    if count is None or any(text.open for text in gone):
+        shell.positional = [open_value(b"shift%d.%s" % (simple.span.start, _name_of(gone)))]
+        return None
+    return 0 if count <= len(gone) else 1
+
+
+def _name_of(texts: List[Text]) -> bytes:
+    return b"".join(text.raw for text in texts).replace(NUL, b"")[-64:]
+
+
+def _getopts(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    """Which option comes next is not followed; without arguments there is none."""
+    for name in (argv[2].raw if len(argv) > 2 else b"", b"OPTARG", b"OPTIND"):
+        if name:
+            shell.set(name, open_value(b"getopts." + name))
+    return None if shell.positional[:1] or len(argv) > 3 else 1
 
 
 def _wait(
@@ -314,5 +332,5 @@ BUILTINS: Dict[bytes, Builtin] = {
     b"true": _true, b":": _true, b"false": _false, b"trap": _true, b"ulimit": _true, b"umask": _true, b"shopt": _true,
     b"hash": _nothing, b"type": _nothing, b"alias": _alias, b"unalias": _nothing, b"jobs": _true, b"disown": _true,
     b"break": _break, b"continue": _break, b"exec": _true, b"logout": _exit, b"sleep": _true, b"dirs": _true,
-    b"getopts": _nothing, b"bind": _true, b"enable": _true, b"history": _true, b"times": _true, b"kill": _nothing,
+    b"getopts": _getopts, b"bind": _true, b"enable": _true, b"history": _true, b"times": _true, b"kill": _nothing,
 }  # fmt: skip

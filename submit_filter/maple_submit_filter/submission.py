@@ -42,6 +42,7 @@ class Submission(NamedTuple):
     cwd: bytes
     uid: int
     environment: Mapping[bytes, bytes]
+    whole: bool = True  # False: words behind the script may follow, since nobody has submitted it yet
 
 
 def is_watched(name: bytes) -> bool:

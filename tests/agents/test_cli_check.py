@@ -187,6 +187,45 @@ def test_words_stand_before_the_script_on_the_command_line(maple, decided, job):
     assert asked[0][0].argv == (b"sbatch", b"--nodes", b"4", b"-p", b"gpu", b"job.sh")
 
 
+@pytest.mark.parametrize(
+    ("words", "argv", "whole"),
+    [
+        (["-N4", "--", "train.py", "-x"], (b"-N4", b"job.sh", b"train.py", b"-x"), True),
+        (["--", "8"], (b"job.sh", b"8"), True),
+        (["--"], (b"job.sh",), True),
+        (["-N4"], (b"-N4", b"job.sh"), False),
+        ([], (b"job.sh",), False),
+    ],
+    ids=str,
+)
+def test_words_behind_a_second_dash_dash_stand_behind_the_script(maple, decided, job, words, argv, whole):
+    """Without it nobody knows what these will be; with nothing behind it there are none."""
+    asked = decided(Decision("clean"))
+    maple("check", job, "--", *words)
+    assert (asked[0][0].argv, asked[0][0].whole) == ((b"sbatch", *argv), whole)
+
+
+def test_a_script_that_goes_by_its_arguments_says_what_it_waits_for(maple, job):
+    """Nothing is held against it, and one line tells how to say them; then it is found."""
+    with open(job, "wb") as file:
+        file.write(
+            b"#!/bin/bash\n#SBATCH --nodes=2\n"
+            b"srun torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$1:29500 train.py\n"
+        )
+    told = maple("check", job, "--site", "generic-slurm")
+    assert "nothing found" in told.out and "say them behind a second --" in told.out and told.code == 0
+    told = maple("check", job, "--site", "generic-slurm", "--", "--", "localhost")
+    assert "MPL501" in told.out and "second --" not in told.out
+    told = maple("check", job, "--site", "generic-slurm", "--", "--")
+    assert "MPL402" in told.out and told.code == 1
+
+
+def test_standard_input_takes_no_words_behind_it(maple, monkeypatch):
+    """sbatch would take the first of them for the script."""
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(WRONG)))
+    assert "takes no words behind it" in maple("check", "-", "--", "--", "8").err
+
+
 def test_a_dash_reads_standard_input(maple, decided, monkeypatch):
     asked = decided(Decision("clean"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(WRONG)))

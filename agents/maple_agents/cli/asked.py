@@ -6,7 +6,7 @@ import os
 import stat
 import sys
 from difflib import get_close_matches
-from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission, travels
@@ -33,7 +33,8 @@ class Answer(NamedTuple):
 def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     """Return what the engine decides of `sbatch WORDS… SCRIPT`, or qsub's, there; raises `Complaint` if it cannot.
 
-    *script* is a path, or "-" for standard input. Without *site_id* the site is the one we are on.
+    *script* is a path, or "-" for standard input. Without *site_id* the site is the one we are on. Behind `--` among
+    the *words* stand those that follow the script; without it nobody knows what these will be.
     """
     from maple_submit_filter.decide import decide
 
@@ -43,23 +44,33 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
         example = "-- -l select=2" if site.scheduler == "pbs" else "-- --nodes=2"
         command = COMMANDS[site.scheduler].decode()
         raise Complaint(f"{words[0]}: one script at a time", f"words for {command} begin with an option: {example}")
+    if script == "-" and split(words)[1]:
+        raise Complaint("- takes no words behind it", "name a file: only a script in a file is given arguments")
     asked = submission(script, source, words, site.scheduler)
     return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site))
 
 
 def submission(script: str, source: bytes, words: Sequence[str], scheduler: str) -> Submission:
     """Return the submission that the scheduler's command would make of *words* and *script* here and now."""
-    argv = [COMMANDS[scheduler], *(os.fsencode(word) for word in words)]
+    before, behind = split(words)
+    argv = [COMMANDS[scheduler], *map(os.fsencode, before)]
     return Submission(
         scheduler=scheduler,
-        argv=tuple(argv if script == "-" else [*argv, os.fsencode(script)]),
+        argv=tuple([*argv, *([] if script == "-" else [os.fsencode(script)]), *map(os.fsencode, behind or ())]),
         script=source,
         came="stdin" if script == "-" else "file",
         path=b"" if script == "-" else os.fsencode(script),
         cwd=_cwd(),
         uid=os.getuid(),
         environment={name: value for name, value in os.environb.items() if travels(name, source)},
+        whole=behind is not None,
     )
+
+
+def split(words: Sequence[str]) -> Tuple[Sequence[str], Optional[Sequence[str]]]:
+    """Return the words before the script and those behind it, which a `--` begins; None where it is not there."""
+    at = list(words).index("--") if "--" in words else None
+    return (words, None) if at is None else (words[:at], words[at + 1 :])
 
 
 def _cwd() -> bytes:

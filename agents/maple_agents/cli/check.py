@@ -17,23 +17,27 @@ from .asked import Answer, answer
 from .difference import unified
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
+ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
 
 
 @click.command()
 @click.argument("script", metavar="SCRIPT|-")
-@click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
 @click.option("--site", "site_id", metavar="ID", help="Check for this site, not for the one we are on.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
     """Say what is wrong with a batch script, and what would be submitted in its place. Nothing is submitted.
 
-    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line of sbatch or qsub.
+    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line of sbatch or qsub,
+    and ARGS behind it: what a script of Slurm knows as $1, $2 and $@. Without the second -- they are not known, so
+    what depends on them is left alone; with nothing behind it the script has none.
 
     \b
     Examples:
       maple check job.sh
       maple check --site ncsa-delta job.sh -- --nodes=4 --partition=gpuA100x4
+      maple check job.sh -- --nodes=4 -- train.py 8
       maple check --site alcf-polaris job.sh -- -l select=4 -q prod
       generate-job | maple check - --json
 
@@ -83,6 +87,18 @@ def show(asked: Answer, mode: str) -> None:
         click.echo(printable(held))
     why = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else None
     click.echo(f"{printable(asked.name)}: {summary(decision.verdict, len(decision.findings), why)}")
+    if _waits_for_arguments(asked):
+        click.echo("help: more goes by the words behind the script, which are not known: say them behind a second --")
+
+
+def _waits_for_arguments(asked: Answer) -> bool:
+    """Return whether more could be said if it were known what stands behind the script."""
+    if asked.submission.whole or not ARGUMENTS.search(asked.submission.script or b""):
+        return False
+    from maple_submit_filter.decide import decide
+
+    without = decide(asked.submission._replace(whole=True), asked.site)
+    return any(one.proven and one not in asked.decision.findings for one in without.findings)
 
 
 def _differences(asked: Answer, new: Optional[Rewritten], title: str) -> None:

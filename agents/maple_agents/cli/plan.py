@@ -14,19 +14,21 @@ from .complaint import Complaint
 
 @click.command()
 @click.argument("script", metavar="SCRIPT|-")
-@click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
+@click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
 @click.option("--site", "site_id", metavar="ID", help="Plan for this site, not for the one we are on.")
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON, with every process.")
 def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
     """Draw which processes a batch script would start: nodes, ranks, worlds, masters and GPUs.
 
-    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line. What is not
-    known is drawn as ?, and lines that could not be read are named.
+    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line, and ARGS behind it;
+    without the second -- these are not known. What is not known is drawn as ?, and lines that could not be read are
+    named.
 
     \b
     Examples:
       maple plan job.sh
       maple plan job.sh -- --nodes=16
+      maple plan job.sh -- --nodes=16 -- train.py 8
       maple plan --json job.sh
 
     Exit code: 0 drawn, 2 usage, or the script cannot be read.

@@ -143,6 +143,8 @@ def _explained(made: "Verified", wanted: "Wanted") -> Optional["Diagnosis"]:
 
 
 def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tuple[str, Found]:
+    if "--" in words:
+        raise Complaint("-- among the words", "a verification gives the script no arguments")
     asked = answer(script, words, site_id)
     return asked.name, Case(asked.name, asked.submission, asked.site)
 

@@ -87,7 +87,7 @@ def job_of(source: bytes, scheduler: str, path: bytes = b"") -> Job:
     text = source if source.startswith(b"#!") else b"#!/bin/bash\n" + source
     folder = os.path.dirname(os.path.abspath(path)) if path else b"/nowhere"
     argv = (*command, path or b"job.sh")
-    asked = Submission(scheduler, argv, text, "file", path or b"job.sh", folder, -1, {b"HOME": HOME})
+    asked = Submission(scheduler, argv, text, "file", path or b"job.sh", folder, -1, {b"HOME": HOME}, whole=False)
     job = understood(asked, read_file if path else None)
     if job is None:
         mark = SCHEDULERS[scheduler].decode()

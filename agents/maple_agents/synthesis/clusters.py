@@ -23,8 +23,10 @@ def cluster(site_id: str) -> Cluster:
     Raises `ValueError` with one line where there is no such site or a file is wrong. What was checked once is kept in
     the user's cache with a hash of the files and of the code that checks them; a cache that cannot be read or written
     is done without.
+
+    Facts that are only likely count here as all others do: nothing is written unasked, and who asked sees it.
     """
-    site = sites.load(site_id)
+    site = sites.load(site_id)._replace(unsure=())
     key, path = _key(site_id), _path(site_id)
     try:
         with open(path, "rb") as file:
