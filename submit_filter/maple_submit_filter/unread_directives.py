@@ -47,6 +47,15 @@ def unheeded(job: Job, span: Span) -> bool:
     return not said or any(job.settings.value(name) != value for name, value, _ in said)
 
 
+def says_anew(job: Job, span: Span) -> bool:
+    """Return whether the line at *span* says something that nobody else says.
+
+    One beside a directive that says the same thing otherwise is a value that was tried before, and switched off.
+    """
+    said = list(said_on(job, job.source[span.start : span.end]))
+    return not said or any(name not in job.settings for name, _, _ in said)
+
+
 def unknown_option(refused: str) -> bool:
     """Return whether sbatch itself does not know an option; a plug-in of the site may (Shifter's --image does)."""
     return refused.startswith(("unrecognized option", "invalid option"))

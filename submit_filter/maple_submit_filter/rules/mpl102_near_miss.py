@@ -8,7 +8,7 @@ from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
 from ..site import Site
-from ..unread_directives import unheeded
+from ..unread_directives import says_anew
 from ..wording import prefix
 from . import rule
 
@@ -20,9 +20,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: # SBATCH --nodes=2, or # PBS -l select=2
     Right: #SBATCH --nodes=2, or ##SBATCH --nodes=2 where it is switched off on purpose
     Why:   sbatch takes `# SBATCH`, ` #SBATCH` and `#SBTACH` for comments, and qsub `# PBS` and `#pbs`, and neither says
-           so. It is only said. A line that says what holds anyway is left out.
+           so. It is only said. Left out are lines that say what another line says already, or are no directive: how to
+           call the script (`# sbatch --nodes=4 job.sh`), another program's line (`#YBATCH -r a100_4`), a form to be
+           filled in, prose.
     """
     for oddity in job.script.oddities:
-        if oddity.kind == "near-miss" and unheeded(job, oddity.span):
+        if oddity.kind == "near-miss" and says_anew(job, oddity.span):
             told = "begin the line with %s if it is meant" % prefix(job)
             yield Finding("MPL102", oddity.says, oddity.span, help=told)

@@ -22,24 +22,27 @@ def near_misses(source: bytes, lines: Sequence[Tuple[Span, int]]) -> Iterator[Od
         match = _LIKE.match(source, span.start, span.end)
         if not match or source.startswith(b"#SBATCH", span.start):
             continue
-        before, between, word = match.groups()
-        if word == WANTED and (before or between):
-            why = "begins with a blank" if before else "has a blank behind #"
-        elif word != WANTED and resembles(word.upper()):
-            why = "is not spelled #SBATCH"
-        else:
-            continue
-        yield Oddity("near-miss", span, line, "this line %s, so it is a comment" % why)
+        why = _why_missed(*match.groups())
+        if why and _is_meant(source[match.end() : span.end]):
+            yield Oddity("near-miss", span, line, "this line %s, so it is a comment" % why)
 
 
-def resembles(word: bytes) -> bool:
-    """Return whether *word* is SBATCH, or that with two letters exchanged, or one left out, doubled or changed."""
-    if word == WANTED or (len(word) == 6 and sorted(word) == sorted(WANTED)):
-        return True
-    if len(word) == 6:
-        return sum(one != other for one, other in zip(word, WANTED)) == 1
-    longer, shorter = (word, WANTED) if len(word) > 6 else (WANTED, word)
-    return any(longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer)))
+def _why_missed(before: bytes, between: bytes, word: bytes) -> str:
+    """Return why sbatch passes over what may have been meant as its word, "" where it is another one."""
+    if word == WANTED:
+        return "begins with a blank" if before else "has a blank behind #"
+    if between and word.islower():
+        return ""  # the command itself: how the script is to be submitted
+    from .meant import misspelled  # few scripts have such a line
+
+    return "is not spelled #SBATCH" if misspelled(word.upper(), WANTED) else ""
+
+
+def _is_meant(rest: bytes) -> bool:
+    from .meant import says_options_only
+    from .sbatch_options import SBATCH
+
+    return says_options_only(rest, SBATCH)
 
 
 def late(source: bytes, lines: Sequence[Tuple[Span, int]], is_shell: bool) -> Iterator[Oddity]:

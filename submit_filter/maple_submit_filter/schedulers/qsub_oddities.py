@@ -53,11 +53,19 @@ def near_misses(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
             continue
         if word == b"PBS":
             why = "has more than # before PBS"
-        elif resembles(word):
+        elif resembles(word) and (len(word) != 2 or before == b"#"):
             why = "is not spelled #PBS"
         else:
             continue
-        yield Oddity("near-miss", span, line, "this line %s, so it is a comment" % why)
+        if _is_meant(source[match.end(2) : span.end]):
+            yield Oddity("near-miss", span, line, "this line %s, so it is a comment" % why)
+
+
+def _is_meant(rest: bytes) -> bool:
+    from .meant import says_options_only  # few scripts have such a line
+    from .qsub_options import QSUB
+
+    return says_options_only(rest.lstrip(b":"), QSUB)
 
 
 def _found(
@@ -70,9 +78,10 @@ def _found(
 
 
 def resembles(word: bytes) -> bool:
-    """Return whether *word* is PBS in other letters' case or order, or with one letter doubled or left out."""
-    upper = word.upper()
-    return sorted(upper) == sorted(b"PBS") or upper in (b"PPBS", b"PBBS", b"PBSS", b"PS", b"PB", b"BS")
+    """Return whether *word* is PBS in other letters' case, or misspelled; `ps` and `bs` are commands."""
+    from .meant import misspelled
+
+    return misspelled(word if len(word) == 2 else word.upper(), b"PBS")
 
 
 def other_schedulers(source: bytes, head: Head) -> Iterator[Oddity]:
