@@ -11,6 +11,7 @@ import re
 from typing import FrozenSet, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .edits import Edit, Span, written
+from .text import Text
 
 BATCH, TASK, IMAGE = "the batch shell", "a task", "a container"
 _ALL = frozenset((BATCH, TASK, IMAGE))
@@ -41,8 +42,7 @@ VARIABLES: Mapping[bytes, FrozenSet[str]] = {
         _OWN,
     ),
 }
-_EXPANSION = re.compile(rb"\$(?=[A-Za-z_{(])")
-_COMMENT = re.compile(rb"[ \t]*#")
+_EXPANSION = rb"\$(?=[A-Za-z_{(])"
 
 
 class Use(NamedTuple):
@@ -55,7 +55,26 @@ class Use(NamedTuple):
     there: bool
 
 
-Uses = Sequence[Use]
+# A use as it is noted: most are never looked at. The text it is in and its start there, -1 for a command's own word.
+Noted = Tuple[Text, int, bytes, bool, str, bool]
+
+
+def noted(uses: Sequence[Noted]) -> Tuple[Use, ...]:
+    """Return uses with the offsets in the script at which they stand; those that stand nowhere in it are left out."""
+    found = ((_offset(one[0], one[1]), one) for one in uses)
+    return tuple(Use(at, one[2], one[3], one[4], one[5]) for at, one in found if at is not None)
+
+
+def _offset(text: Text, start: int) -> Optional[int]:
+    """Return where a command's word stands, or the `$` that begins an expansion, also behind a backslash."""
+    if start < 0:
+        word = text.written() or text.span()
+        return word.start if word is not None else None
+    found = text.span(start, start + 1)
+    if found is not None:
+        return found.start
+    behind = text.span(start + 1, start + 2)
+    return behind.start - 1 if behind is not None else None
 
 
 def place(name: bytes, is_command: bool) -> Optional[FrozenSet[str]]:
@@ -69,22 +88,23 @@ def in_image(name: bytes) -> bool:
     return places is None or IMAGE in places
 
 
-def missing(before: Uses, after: Uses, edits: Sequence[Edit], old: bytes, new: bytes) -> str:
+def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edit], new: bytes) -> str:
     """Return the first word that *edits* have expanded where it is not available, "" where there is none.
 
-    *before* and *after* are the uses of the script *old* and of *new*, which the edits made of it. A word that stands
+    *before* and *after* are the uses of the script and of *new*, which the edits made of it. A word that stands
     where it stood and is expanded where it was is the user's own affair.
     """
     spans = written(edits)
     moved = _Moves(edits, spans)
-    known: Set[Tuple[int, bytes, bool, str]] = {one[:4] for one in before}
-    seen = {one.at for one in after}
-    for use in after:
+    known: Set[Tuple[int, bytes, bool, str]] = {one[:4] for one in noted(before)}
+    uses = noted(after)
+    seen = {one.at for one in uses}
+    for use in uses:
         origin = moved.back(use.at)
         if (origin is None or (origin, *use[1:4]) not in known) and not _available(use):
             return "%s is not there in %s" % (_said(use), use.where)
     for span in spans:
-        for found in _EXPANSION.finditer(new, span.start, span.end):
+        for found in re.compile(_EXPANSION).finditer(new, span.start, span.end):
             if found.start() not in seen and not _idle(new, found.start()):
                 return "it is not known where %s is expanded" % _word_at(new, found.start())
     return ""
@@ -110,7 +130,7 @@ def _word_at(source: bytes, at: int) -> str:
 
 def _idle(source: bytes, at: int) -> bool:
     """Return whether a place is in a comment: a directive is none of the shell's."""
-    return _COMMENT.match(source, source.rfind(b"\n", 0, at) + 1) is not None
+    return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip()[:1] == b"#"
 
 
 def _in_order(edits: Sequence[Edit]) -> Sequence[Tuple[Span, bytes]]:

@@ -7,7 +7,6 @@ import zlib
 from typing import Callable, List, Optional, Sequence, Tuple, Union
 
 from . import arithmetic
-from .edits import Span
 from .shell import Arith, CommandSub, Literal, Param, Part, ProcessSub, Word
 from .shell_state import Shell, Variable, joined, open_value
 from .submission import travels
@@ -204,21 +203,11 @@ def _joined(shell: Shell, part: Part, substitute: Substitute) -> Text:
     cover = shell.base.span(part.span.start, part.span.end)
     if isinstance(part, Param):
         texts = parameter(shell, part, substitute)
-        if shell.uses is not None:
-            shell.use(written_at(shell, part.span), part.name, False, bool(texts) and not texts[0].open)
+        shell.use(shell.base, part.span.start, part.name, False, bool(texts) and not texts[0].open)
         return joined(texts, _between(shell, part)).covered(cover)
     if isinstance(part, Arith):
         return arith(shell, word(shell, part.text, substitute)).covered(cover)
     return substitute(part, shell).covered(cover)
-
-
-def written_at(shell: Shell, span: Span) -> Optional[int]:
-    """Return the offset in the script of the `$` that begins an expansion, also where a backslash stands before it."""
-    found = shell.base.span(span.start, span.start + 1)
-    if found is not None:
-        return found.start
-    behind = shell.base.span(span.start + 1, span.start + 2)
-    return behind.start - 1 if behind is not None else None
 
 
 def _between(shell: Shell, part: Param) -> bytes:

@@ -6,7 +6,6 @@ anything is not decided here: the plan is made again and must hold.
 
 from __future__ import annotations
 
-import re
 from typing import List, Optional, Sequence, Tuple
 
 from .edits import Edit, Fix, Safety, Span
@@ -19,7 +18,7 @@ from .site import Site
 from .text import Text
 
 Edits = Optional[List[Edit]]
-_CONTAINER = re.compile(rb"(?:apptainer|singularity|shifter|podman(?:-hpc)?|sarus|enroot|ch-run)[ \t]")
+_CONTAINERS = (b"apptainer", b"singularity", b"shifter", b"podman", b"podman-hpc", b"sarus", b"enroot", b"ch-run")
 
 
 def change(option: Optional[Option], value: bytes, why: str) -> Edits:
@@ -69,7 +68,10 @@ def in_front(link: Link, words: bytes, why: str) -> Edits:
 def around_image(step: Step, source: bytes, words: bytes, why: str) -> Edits:
     """Put words in front of the command that starts a launcher inside a container: the host has them, no image does."""
     at = step.span.start
-    if step.links[0].name_span is None or not _CONTAINER.match(source, at, step.links[0].name_span.start):
+    if (
+        step.links[0].name_span is None
+        or source[at : step.links[0].name_span.start].split(b" ", 1)[0] not in _CONTAINERS
+    ):
         return None
     return [Edit(Span(at, at), words + b" ", why)]
 

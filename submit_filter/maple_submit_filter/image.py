@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Dict, Mapping, Optional, Sequence
 
 from .launch import Link
@@ -16,15 +15,16 @@ FOR_IMAGES = (b"SINGULARITYENV_", b"APPTAINERENV_")
 # win over what the job exports, all but --container-env (enroot 3.4, pyxis 0.20: read, not run).
 HOOKED = (b"MASTER_ADDR", b"MASTER_PORT", b"RANK", b"LOCAL_RANK", b"WORLD_SIZE", b"OMP_NUM_THREADS")
 BY_PYXIS = ("container-image", "container-name", "environment")  # the last is that of CSCS' container engine
-_WORD = rb"--(?:%s)(?:=|\Z|[ \t])" % b"|".join(name.encode() for name in BY_PYXIS)
-_DIRECTIVE = re.compile(rb"(?m)^#SBATCH[^\n]*[ \t]" + _WORD.replace(rb"\Z", rb"$"))
 OF_SCHEDULERS = (b"SLURM", b"PBS_", b"PALS_", b"PMI", b"OMPI_", b"PET_", b"SBATCH_", b"SRUN_", b"MAPLE")
 
 
 def asked_for(submission: Submission) -> bool:
     """Return whether the batch shell itself runs in an image: sbatch's own table knows no option of a plug-in."""
-    words = any(re.match(_WORD, word) for word in submission.argv)
-    return words or _DIRECTIVE.search(submission.script or b"") is not None
+    options = tuple(b"--" + name.encode() for name in BY_PYXIS)
+    if any(word.partition(b"=")[0] in options for word in submission.argv):
+        return True
+    lines = (line.split() for line in (submission.script or b"").split(b"\n") if line.startswith(b"#SBATCH"))
+    return any(word.partition(b"=")[0] in options for words in lines for word in words)
 
 
 def handed(shell: Shell) -> Dict[bytes, Text]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple, Optional, Tuple
 
-from .availability import Use
+from .availability import Noted
 from .edits import Span
 from .owners import Around
 from .site import NodeKind
@@ -144,4 +144,4 @@ class LaunchPlan(NamedTuple):
     unread: Tuple[Tuple[int, str], ...]
     assigned: Mapping[bytes, Tuple[Span, ...]] = {}  # where the script assigns a variable: `NAME=value`
     depends: Tuple[bytes, ...] = ()  # files on disk that were read for it
-    uses: Tuple[Use, ...] = ()  # the words that were expanded and run, and where
+    uses: Tuple[Noted, ...] = ()  # the words that were expanded and run, and where

@@ -6,7 +6,6 @@ behind a PATH of its own, a module of an MPI, conda, spack, a virtual environmen
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from .text import NUL, Text
@@ -40,24 +39,22 @@ UNREAD = Reason((MPI,), "something unread may have changed PATH")
 RUN_IN_ENVIRONMENT = Reason((MPI,), "it is run in an environment of its own")
 SUBMITTED_FROM = Reason((MPI,), "the job is submitted from an environment")
 _SITES_CONDA = Reason((), "the site's own conda")
-_MPI_MODULE = re.compile(
-    rb"(?i)(?<!co)mpi|mvapich|hpc-?x|foss|gom(?:kl|pi)|intel|oneapi|nvhpc|\A-?(?:mpt|pgi|iomkl)\b|"
-    rb"\A(?:purge|restore|reset|r)\Z"
-)
-_SCHEDULER_MODULE = re.compile(rb"(?i)slurm|\bpbs|openpbs|torque")
-_CONDA_MODULE = re.compile(rb"(?i)conda|miniforge|mamba|frameworks")
-_TOKEN = re.compile(rb"\0[^\0]*\0")
+# What the names of modules tell; sought as they stand, for expressions would cost every submission their compilation.
+_MPI_MODULES = (b"mpi", b"mvapich", b"hpcx", b"hpc-x", b"foss", b"gompi", b"gomkl", b"intel", b"oneapi", b"nvhpc")
+_OTHERS_OF_MPI = frozenset((b"mpt", b"hmpt", b"pgi", b"iomkl", b"purge", b"restore", b"reset", b"r"))
+_SCHEDULER_MODULES = (b"slurm", b"pbs", b"torque")
+_CONDA_MODULES = (b"conda", b"miniforge", b"mamba", b"frameworks")
 _LOOKED_UP = b"\0same:which\0/"  # what `$(which mpirun)` begins with
-_NO_LAUNCHER_THERE = re.compile(rb"(?i)(?:\A|/)(?:cuda|cudnn|nccl|nsight|nvidia|rocm|git|cmake|node)[^/]*(?:/|\Z)")
+_NO_LAUNCHERS_THERE = (b"cuda", b"cudnn", b"nccl", b"nsight", b"nvidia", b"rocm", b"git", b"cmake", b"node")
 _PROGRAMS = (b"bin", b"sbin", b"?")
-_OWN_PROFILE = re.compile(rb"(?:\A|/)\.?(?:bashrc|bash_profile|profile|setvars\.sh|vars\.sh)\Z")
+_OWN_PROFILES = frozenset((b"bashrc", b"bash_profile", b"profile", b"setvars.sh", b"vars.sh"))
 
 
 def family(name: bytes) -> str:
     """Return the family that a program of that name belongs to, "" for one that no rule relies on."""
     if name in _FAMILY:
         return _FAMILY[name]
-    return PYTHON if re.fullmatch(rb"python\d?(?:\.\d{1,2})?", name) else ""
+    return PYTHON if name[:6] == b"python" and not name[6:].strip(b"0123456789.") else ""
 
 
 def foreign(name: bytes, around: Around) -> Tuple[str, ...]:
@@ -84,7 +81,7 @@ def _by_path(raw: bytes) -> Optional[Reason]:
     folder, slash, name = raw.rpartition(b"/")
     if not slash or raw.startswith(_LOOKED_UP):
         return None
-    last = _TOKEN.sub(b"?", folder).rsplit(b"/", 1)[-1]
+    last = _without_tokens(folder).rsplit(b"/", 1)[-1]
     if family(name) == MPI or last not in _PROGRAMS:
         return Reason(("name:" + name.decode("utf-8", "replace"),), "it is named by a folder")
     return None
@@ -102,19 +99,28 @@ def of_path(old: Optional[Text], new: Text) -> Optional[Reason]:
     if before and raw.startswith(before):
         return None  # what was found is found still
     front = raw[: -len(before)] if before and raw.endswith(before) else raw
-    folders = [one.rstrip(b"/") for one in _TOKEN.sub(b"?", front).split(b":")]
-    strange = [one for one in folders if one and not _NO_LAUNCHER_THERE.search(one)]
+    folders = [one.rstrip(b"/") for one in _without_tokens(front).split(b":")]
+    strange = [one for one in folders if one and not _holds_no_launcher(one)]
     if not strange:
         return None
     here = any(one[:1] not in b"/?~" for one in strange)  # the folder that the job is in: of the user's own
     return Reason((MPI, SCHEDULER, PYTHON) if here else (MPI, SCHEDULER), "PATH was changed")
 
 
+def _without_tokens(raw: bytes) -> bytes:
+    """Return the bytes with `?` in place of what is not known."""
+    return b"?".join(raw.split(NUL)[::2])
+
+
+def _holds_no_launcher(folder: bytes) -> bool:
+    return any(part.startswith(_NO_LAUNCHERS_THERE) for part in folder.lower().split(b"/"))
+
+
 def of_source(path: bytes) -> Optional[Reason]:
     """Return what sourcing a well-known file unsettles: an environment's `activate`, a profile of the user's own."""
     if path.rsplit(b"/", 1)[-1] == b"activate":
         return Reason((MPI,), "an environment is activated")
-    if _OWN_PROFILE.search(path) and not path.startswith(b"/etc/"):
+    if path.rsplit(b"/", 1)[-1].lstrip(b".") in _OWN_PROFILES and not path.startswith(b"/etc/"):
         return Reason((MPI,), "a profile was read")
     return None
 
@@ -135,15 +141,20 @@ def of_command(argv: Sequence[Text], unsettled: Around) -> Optional[Reason]:
 def _of_modules(words: Sequence[bytes], unknown: bool) -> Optional[Reason]:
     if words[:1] in ([b"use"], [b"list"], [b"avail"], [b"show"], [b"spider"]):
         return None
-    of = ((MPI,) if unknown or any(map(_MPI_MODULE.search, words)) else ()) + (
-        (SCHEDULER,) if any(map(_SCHEDULER_MODULE.search, words)) else ()
+    names = [word.lower().lstrip(b"-") for word in words]
+    of = ((MPI,) if unknown or any(map(_is_of_mpi, names)) else ()) + (
+        (SCHEDULER,) if _holds(names, _SCHEDULER_MODULES) else ()
     )
     if of:
         return Reason(of, "a module may have brought it")
-    return _SITES_CONDA if any(map(_CONDA_MODULE.search, words)) else None
+    return _SITES_CONDA if _holds(names, _CONDA_MODULES) else None
 
 
-def known_word(word: Text) -> bool:
-    """Return whether the program's name, its folder aside, is known."""
-    name = word.raw.rsplit(b"/", 1)[-1]
-    return bool(name) and NUL not in name and not word.open
+def _is_of_mpi(module: bytes) -> bool:
+    if module.partition(b"/")[0] in _OTHERS_OF_MPI:
+        return True
+    return _holds([module.replace(b"compile", b"")], _MPI_MODULES)
+
+
+def _holds(names: Sequence[bytes], parts: Sequence[bytes]) -> bool:
+    return any(part in name for name in names for part in parts)

@@ -66,7 +66,7 @@ class Programs:
         if not argv:
             return
         name = argv[0].raw.rsplit(b"/", 1)[-1]
-        self.interpreter.ran(argv[0], shell)
+        shell.use(argv[0], -1, name, True)
         trail = self._around(argv[0], name, shell, trail)
         if NUL in name and not argv[0].open:
             written = self._script(argv[0], shell)
@@ -95,6 +95,8 @@ class Programs:
     def _around(self, word: Text, name: bytes, shell: Shell, trail: Trail) -> Trail:
         """Return the trail with what unsettles whose program a word is; of some that leaves nothing proven."""
         here = around(word, shell.image, shell.unsettled)
+        if not here and not trail.around:
+            return trail
         doubts = trail.doubts
         if name in self.launchers and family(name) != MPI or shell.image:
             doubts += tuple("%s: %s" % (show(name), why) for why in foreign(name, here))

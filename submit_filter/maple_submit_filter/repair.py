@@ -150,7 +150,7 @@ def _refused(finding: Finding, state: State, start: State, after: Optional[State
 def _unavailable(before: State, after: Optional[State], fix: Fix) -> str:
     if after is None:
         return ""
-    return missing(before.plan.uses, after.plan.uses, fix.edits, before.job.source, after.job.source)
+    return missing(before.plan.uses, after.plan.uses, fix.edits, after.job.source)
 
 
 def tried(state: State, fix: Fix, again: Again) -> Optional[State]:

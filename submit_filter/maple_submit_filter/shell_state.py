@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
 
-from .availability import BATCH, IMAGE, TASK, Use
+from .availability import BATCH, IMAGE, TASK, Noted
 from .owners import UNREAD, Around, Reason, of_path
 from .shell import Command
 from .shell_variables import Layer  # whose home that is
@@ -58,7 +58,7 @@ class Shell:
         self.elsewhere = b""  # "image" or "prolog": it may have set any name that the script itself does not assign
         self.image = False  # programs come from an image: those of the host alone are not there
         self.unsettled: Around = ()  # why a program found along PATH may be none of the site's
-        self.uses: Optional[List[Use]] = None  # every word that is expanded or run, where that is asked for
+        self.uses: Optional[List[Noted]] = None  # every word that is expanded or run, where that is asked for
         self.folders: Optional[Tuple[Optional[Text], ...]] = ()  # that `popd` goes back to; None: not known
         self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
 
@@ -128,11 +128,11 @@ class Shell:
         if reason is not None and reason not in self.unsettled:
             self.unsettled += (reason,)
 
-    def use(self, at: Optional[int], name: bytes, is_command: bool, there: bool = True) -> None:
-        """Note that the word at a place of the script was expanded, or run, here."""
-        if self.uses is not None and at is not None and at >= 0:
+    def use(self, text: Text, start: int, name: bytes, is_command: bool, there: bool = True) -> None:
+        """Note that a word was expanded, or run, here: where it stands is told as in `availability.Noted`."""
+        if self.uses is not None:
             where = IMAGE if self.image else TASK if self.place.name else BATCH
-            self.uses.append(Use(at, name, is_command, where, there))
+            self.uses.append((text, start, name, is_command, where, there))
 
     def value(self, name: bytes) -> Optional[Text]:
         """Return a scalar's text (an array's first element), or None when surely unset."""

@@ -7,9 +7,8 @@ from typing import Iterable, List, Optional, Sequence, Union
 
 from . import arithmetic, outputs
 from .edits import Span
-from .expand import arith, separators, split, word, words, written_at
+from .expand import arith, separators, split, word, words
 from .launch import Allocation
-from .launchers.grammar import place
 from .questions import first, read_from, single
 from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, Scene
 from .shell import (
@@ -52,8 +51,7 @@ class Values:
 
     def substitute(self, part: Union[CommandSub, ProcessSub], shell: Shell) -> Text:
         """Return what a substitution stands for."""
-        if shell.uses is not None:
-            shell.use(written_at(shell, part.span), b"$(", True)
+        shell.use(shell.base, part.span.start, b"$(", True)
         if part.body is None or isinstance(part, ProcessSub):
             return self._unknown(part.span.start, shell, not isinstance(part, ProcessSub))
         text = self.output(part.body, shell.fork())
@@ -64,12 +62,6 @@ class Values:
     def _unknown(self, position: int, shell: Shell, opened: bool) -> Text:
         text = shell.mix(b"sub%d.%d" % (position, len(shell.base.pieces) and max(shell.base.pieces[0].start, 0)))
         return Text(text.pieces, opened)
-
-    def ran(self, word: Text, shell: Shell) -> None:
-        """Note that the command of a word is run here."""
-        if shell.uses is not None:
-            at = place(word)
-            shell.use(at.start if at is not None else None, word.raw.rsplit(b"/", 1)[-1], True)
 
     def output(self, program: Program, shell: Shell, given: Optional[Text] = None) -> Optional[Text]:
         """Return what a program prints, or None when that is not known."""
@@ -150,7 +142,7 @@ class Values:
             self.assign(assignment, shell)
         if not argv:
             return self._printed_by_bash(simple, shell)
-        self.ran(argv[0], shell)
+        shell.use(argv[0], -1, argv[0].raw.rsplit(b"/", 1)[-1], True)
         if any(
             redirect.op not in (b"<", b"<<<", b"<<", b"<<-") and redirect.fd != b"2" for redirect in simple.redirects
         ):
