@@ -20,6 +20,7 @@ from .advising_checked import quoted, sentences
 from .advising_evidence import Shown, shown
 from .fixes import cures
 from .knowledge.entries import Entry
+from .scheduler_words import foreign
 from .values import Cause, Cited, Cure, Diagnosis, Digest, Evidence
 
 SURE = 0.9  # confidence from which no model is asked
@@ -111,6 +112,8 @@ def _with(
     if not evidence:
         tell("the model proves nothing by the log: what it says is left aside")
         return diagnosis
+    if foreign(str(said["says"]), diagnosis.case.scheduler):
+        said = {**said, "says": ""}  # what is not here helps nobody
     if diagnosis.causes[0].cause == "unknown":
         return _named(diagnosis, said, evidence, candidates)
     chosen = _chosen(said, candidates)

@@ -161,6 +161,15 @@ def test_sentences_that_nobody_should_follow_are_left_out(says: str) -> None:
     assert made.advice == ""
 
 
+def test_sentences_of_another_scheduler_are_left_out() -> None:
+    """The cause that they stand with stays."""
+    says = "Let the job ask for more memory with sbatch."
+    found = two(case=replace(two().case, scheduler="pbs"))
+    made, _ = ask(Says({**RIGHT, "says": says}), found)
+    assert (made.advice, made.causes[0].cause) == ("", "host_oom")
+    assert ask(Says({**RIGHT, "says": says}))[0].advice == says
+
+
 def test_sentences_are_two_printable_and_masked() -> None:
     """Escapes are written out, secrets masked, and a third sentence is cut."""
     found = sentences("One \x1b[31m. Token hf_abcdefghijklmnopqrstuvwxyz0123456789 here. Three.")

@@ -13,6 +13,8 @@ from maple_submit_filter.scene import Read
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 
+from ..scheduler_words import foreign
+
 # A payload at the end of a script is cut out by its first line's number.
 _COUNTS = re.compile(rb"\b(?:tail|sed|awk|head|perl|python\d?)\b[^\n]*(?:\$0|\$\{0\}|BASH_SOURCE)")
 
@@ -42,12 +44,20 @@ def objection(before: Submission, after: Submission, site: Site) -> str:
         return "the script reads itself by its lines' numbers"
     if any(byte < 32 and byte not in b"\t\n\r\f\x1b" and byte not in (before.script or b"") for byte in after.script):
         return "a control character would stand in the script"
+    if _of_the_other(after) - _of_the_other(before):
+        return "it would need what only another scheduler has"
     if understood(after, reader(after)) is None:
         return "the scheduler's command would not read it as a job"
     known = proven(decide(before, site, reader(before)))
     new = {one.code: one for one in decide(after, site, reader(after)).findings if one.proven and one.code not in known}
     says = ["%s (%s)" % (new[code].says, code) for code in sorted(new)]
     return "it would be wrong in another way: %s" % "; ".join(says) if new else ""
+
+
+def _of_the_other(asked: Submission) -> frozenset[str]:
+    """Return the words in a submission that only the scheduler has which it is not for."""
+    text = b"\n".join((asked.script or b"", *asked.argv[1:])).decode("utf-8", "replace")
+    return foreign(text, asked.scheduler)
 
 
 def _must_parse(before: bytes, after: bytes) -> bool:

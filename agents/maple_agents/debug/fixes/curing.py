@@ -14,6 +14,7 @@ from ..diagnosing import said
 from ..facts import facts
 from ..knowledge.conditions import Fact, holds
 from ..knowledge.entries import Entry, Remedy
+from ..scheduler_words import all_spoken, foreign, spoken
 from ..values import Cause, Cure, Diagnosis, Digest
 from .checking import changed, objection, reader
 from .closing import without_footer
@@ -38,7 +39,9 @@ def cures(
         return ()
     entry = known.get(first.entry)
     given = _facts(diagnosis, digest, decision, known)
+    here = diagnosis.case.scheduler
     remedies = [one for one in (entry.fixes if entry else ()) if not one.when or holds(one.when, given) is True]
+    remedies = [one for one in remedies if spoken(one.says, here)]
     made = [_cure(one, first, diagnosis, digest, decision, given) for one in remedies]
     if not any(_changes(one) for one in made):
         usual = (_usual(one, first, diagnosis, digest, given) for one in USUAL.get(first.cause, ()))
@@ -49,7 +52,7 @@ def cures(
         made.append(checked)
     elif checked is not None and not said_already and checked.safety != "safe":  # safe ones stand in every copy already
         made.append(replace(checked, says="besides, %s" % checked.says))
-    return tuple(_ordered(made))
+    return tuple(one for one in _ordered(made) if one is checked or not foreign(one.says, here))
 
 
 def tried(
@@ -115,8 +118,9 @@ def _cure(
     remedy: Remedy, cause: Cause, diagnosis: Diagnosis, digest: Digest, decision: Decision | None,
     given: Mapping[str, Fact],
 ) -> Cure:  # fmt: skip
-    steps = tuple(said(step, cause.values) for step in remedy.steps)
-    plain = Cure(remedy.kind, said(remedy.says, cause.values), steps=steps)
+    here = diagnosis.case.scheduler
+    steps = tuple(said(step, cause.values) for step in all_spoken(remedy.steps, here))
+    plain = Cure(remedy.kind, said(spoken(remedy.says, here), cause.values), steps=steps)
     if remedy.how != AS_CHECKED:
         return tried(remedy.how, remedy.give, cause, plain, diagnosis, digest, given)
     checked = _as_checked(decision, diagnosis)
