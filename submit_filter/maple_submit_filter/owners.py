@@ -39,6 +39,9 @@ UNREAD = Reason((MPI,), "something unread may have changed PATH")
 RUN_IN_ENVIRONMENT = Reason((MPI,), "it is run in an environment of its own")
 SUBMITTED_FROM = Reason((MPI,), "the job is submitted from an environment")
 _SITES_CONDA = Reason((), "the site's own conda")
+_MODULE = "a module may have brought it"
+_OTHER_MODULES = Reason((), "modules of another folder are used")
+_SITES_FOLDERS = (b"/soft", b"/opt", b"/sw", b"/apps", b"/usr", b"/cvmfs", b"/cray")
 # What the names of modules tell; sought as they stand, for expressions would cost every submission their compilation.
 _MPI_MODULES = (b"mpi", b"mvapich", b"hpcx", b"hpc-x", b"foss", b"gompi", b"gomkl", b"intel", b"oneapi", b"nvhpc")
 _OTHERS_OF_MPI = frozenset((b"mpt", b"hmpt", b"pgi", b"iomkl", b"purge", b"restore", b"reset", b"r"))
@@ -62,6 +65,11 @@ def foreign(name: bytes, around: Around) -> Tuple[str, ...]:
     name = name.rsplit(b"/", 1)[-1]
     asked = (family(name), "name:" + name.decode("utf-8", "replace"))
     return tuple(dict.fromkeys(one.says for one in around if any(each in one.of for each in asked if each)))
+
+
+def unaware(name: bytes, around: Around) -> bool:
+    """Return whether a launcher may know nothing of the job, and so start all on one node: not one of the site's."""
+    return any(why != _MODULE for why in foreign(name, around))
 
 
 def maker(name: bytes, around: Around, site: Site) -> str:
@@ -129,7 +137,7 @@ def of_command(argv: Sequence[Text], unsettled: Around) -> Optional[Reason]:
     """Return what `module load`, `conda activate`, `spack load` and their like unsettle."""
     name, words = argv[0].raw, [text.raw for text in argv[1:] if not text.raw.startswith(b"--")]
     if name in (b"module", b"ml", b"modtree"):
-        return _of_modules(words, any(not text.known for text in argv[1:]))
+        return _of_modules(words, any(not text.known for text in argv[1:]), _OTHER_MODULES in unsettled)
     if name in (b"conda", b"mamba", b"micromamba"):
         sites = _SITES_CONDA in unsettled and words[1:] in ([], [b"base"])
         return Reason((MPI,), "an environment is activated") if b"activate" in words[:1] and not sites else None
@@ -138,15 +146,17 @@ def of_command(argv: Sequence[Text], unsettled: Around) -> Optional[Reason]:
     return Reason((MPI,), "an environment is activated") if name in (b"pyenv", b"workon") else None
 
 
-def _of_modules(words: Sequence[bytes], unknown: bool) -> Optional[Reason]:
-    if words[:1] in ([b"use"], [b"list"], [b"avail"], [b"show"], [b"spider"]):
+def _of_modules(words: Sequence[bytes], unknown: bool, others: bool) -> Optional[Reason]:
+    if words[:1] in ([b"list"], [b"avail"], [b"show"], [b"spider"]):
         return None
+    if words[:1] == [b"use"]:
+        return None if all(word.startswith(_SITES_FOLDERS) for word in words[1:]) else _OTHER_MODULES
     names = [word.lower().lstrip(b"-") for word in words]
     of = ((MPI,) if unknown or any(map(_is_of_mpi, names)) else ()) + (
         (SCHEDULER,) if _holds(names, _SCHEDULER_MODULES) else ()
     )
     if of:
-        return Reason(of, "a module may have brought it")
+        return Reason(of, "a module of another folder may have brought it" if others else _MODULE)
     return _SITES_CONDA if _holds(names, _CONDA_MODULES) else None
 
 

@@ -154,15 +154,26 @@ def test_a_torchrun_outside_of_any_bin_is_the_users_own_program(line, strange):
     assert bool(foreign(link.argv[0].raw, link.around)) == strange
 
 
-@pytest.mark.parametrize("before", ["conda activate mine", "module load openmpi", "export PATH=/opt/mine/bin:$PATH"])
-def test_where_an_unknown_mpirun_puts_its_ranks_is_not_known(before):
-    """One that was not built for the scheduler starts all of them on the first node."""
+@pytest.mark.parametrize(
+    ("before", "known"),
+    [
+        ("module load openmpi", True),
+        ("module use /soft/modulefiles; module load openmpi", True),
+        ("module use $HOME/modules; module load openmpi", False),
+        ("conda activate mine", False),
+        ("spack load openmpi", False),
+        ("export PATH=/opt/mine/bin:$PATH", False),
+        ("module load openmpi; source venv/bin/activate", False),
+    ],
+)
+def test_where_an_unknown_mpirun_puts_its_ranks_is_not_known(before, known):
+    """One that was not built for the scheduler, as a site's modules are, starts all of them on the first node."""
     source = (HEAD + before + "\nmpirun -np 8 -ppn 4 python t.py\n").encode()
     asked = Submission("slurm", (b"sbatch", b"j"), source, "file", b"j", b"/w", 0, ENVIRONMENT)
     job = understood(asked, None)
     assert job is not None
     (step,) = plan(job.submission, job.script, job.settings, GENERIC_SLURM, (), None).steps
-    assert (step.tasks, step.tasks_per_node) == (8, None)
+    assert (step.tasks, step.tasks_per_node) == (8, 4 if known else None)
     bare = understood(asked._replace(script=source.replace(before.encode(), b"true")), None)
     assert bare is not None
     (step,) = plan(bare.submission, bare.script, bare.settings, GENERIC_SLURM, (), None).steps

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
 from ..launch import Link
 from ..links import followed, link
-from ..owners import Around, foreign, maker
+from ..owners import Around, foreign, maker, unaware
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..shell_state import Place, Shell
 from ..site import Site
@@ -141,8 +141,8 @@ def _shape(one: Link, takers: Tuple[str, ...], shell: Shell, scene: Scene) -> St
     tasks = total(one)[1] if takers != ("pals",) else pals_total(one, shell)
     if one.open:
         return StepShape(None, None, None, False, "")
-    strange = bool(foreign(one.argv[0].raw, one.around)) and scene.allocation.nodes != 1
-    if strange and one.option(*FILES, *LISTS) is None:  # one that knows nothing of the job starts all ranks on one node
+    alone = unaware(one.argv[0].raw, one.around) and scene.allocation.nodes != 1
+    if alone and one.option(*FILES, *LISTS) is None:  # one that knows nothing of the job starts all ranks on one node
         return StepShape(None, tasks, None, bool(tasks and tasks > MOST_TASKS), "")
     if scene.site.scheduler != "pbs":
         return _in_slurm(one, tasks, scene)
