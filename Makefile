@@ -7,7 +7,7 @@ FRONT := submit_filter/front
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock callers-venv \
+.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock shapes callers-venv \
 	miniapps-venv
 
 help: ## this list
@@ -32,6 +32,10 @@ venv: ## .venv with every command in .venv/bin
 
 lock: ## the packages that installing takes, with versions and hashes, anew: packaging/setup/*.lock
 	@packaging/setup/lock.sh
+
+shapes: ## the shapes of secrets that detect-secrets knows, anew: agents/maple_agents/models/shapes/
+	@python3 -m venv build/shapes-venv && build/shapes-venv/bin/python -m pip install --quiet detect-secrets
+	@build/shapes-venv/bin/python packaging/setup/shapes.py agents/maple_agents/models/shapes
 
 callers-venv: venv ## the tools that submit for their users (submitit, Parsl, Snakemake ...), for their tests
 	@tests/callers/venv.sh

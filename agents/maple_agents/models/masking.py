@@ -1,19 +1,24 @@
 """Secrets taken out of text before it is stored, shown or sent.
 
-Two kinds of rules: what a secret looks like by itself (a token with a known beginning, a private key), and where one
-stands (behind `password=`, in a URL, after `--token`). A hash, a path, a module's name or a count of tokens is none.
+Two kinds of rules: what a secret looks like by itself (a token with a known beginning, a private key; our own, and what
+`known_shapes` has of others), and where one stands (behind `password=`, in a URL, after `--token`). A hash, a path, a
+module's name or a count of tokens is none.
 When in doubt behind a name that says secret, it is masked. Time grows with the length of the text, whatever it holds.
 """
 
 from __future__ import annotations
 
+import base64
 import re
 from collections.abc import Iterator
 
 from . import secret_shapes as shapes
-from .secret_names import is_harmless, is_password, is_secret
+from .known_shapes import masked_by_shape
+from .secret_names import is_harmless, is_password, is_secret, may_be_secret
 
 MASK = "[masked]"
+_LEAST_LOGIN = 8  # characters of `name:password` in base 64
+_MOST_CREDENTIAL = 300  # characters that are looked at
 _BLOCK = ("|", ">", "|-", ">-", "|+", ">+")
 
 
@@ -25,7 +30,7 @@ def masked(text: str) -> str:
     text = shapes.PRIVATE_KEY.sub(MASK, text)
     if "PRIVATE KEY" in text:
         text = shapes.KEY_END.sub(_on_each_line, text)
-    text = shapes.KNOWN.sub(MASK, text)
+    text = masked_by_shape(shapes.KNOWN.sub(MASK, text), MASK)
     text = shapes.URL.sub(_user, text)
     for pattern in (shapes.HEADER, shapes.SCHEME, shapes.LOGIN, shapes.PIPED, shapes.KEY_LATER, shapes.KEY_LINE):
         text = pattern.sub(_behind, text)
@@ -60,7 +65,10 @@ def _named(text: str, head: re.Pattern[str]) -> Iterator[str]:
     """Yield the pieces of *text*, values of secret names masked; another value may hold names: `--export=A,TOKEN=…`."""
     done = 0
     for found in head.finditer(text):
-        if found.start() < done or not is_secret(found["name"]) or _is_path(text, found):
+        sure = is_secret(found["name"])
+        if found.start() < done or not (sure or may_be_secret(found["name"])) or _is_path(text, found):
+            continue
+        if not sure and not _is_credential(text, found.end()):
             continue
         value = shapes.VALUE.match(text, found.end())
         if value is not None and value[0].startswith(MASK):
@@ -70,6 +78,19 @@ def _named(text: str, head: re.Pattern[str]) -> Iterator[str]:
             yield text[done : found.end()] + _value(found["name"], value[0])
             done = value.end()
     yield text[done:]
+
+
+def _is_credential(text: str, at: int) -> bool:
+    """Return whether the value there is one whatever its name: a long hexadecimal number, random letters, a login."""
+    found = shapes.VALUE.match(text, at, at + _MOST_CREDENTIAL)
+    value = found[0] if found is not None else ""
+    plain = _unquoted(value[: len(value) - len(_kept(value))]) if value else ""
+    if shapes.CREDENTIAL.fullmatch(plain):
+        return True
+    try:
+        return b":" in base64.b64decode(plain, validate=True) and len(plain) >= _LEAST_LOGIN
+    except ValueError:
+        return False
 
 
 def _is_path(text: str, head: re.Match[str]) -> bool:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 
+from . import known_shapes
+
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[A-Z]+|\d+")
 _ALWAYS = ("password", "passwd", "passphrase", "passcode", "secret", "apikey", "authtoken", "accesstoken", "apitoken")
 _PASSWORDS = ("password", "passwd", "passphrase", "passcode")
@@ -48,6 +50,15 @@ _NO_SECRET = frozenset(
         "auto",
     )
 )  # fmt: skip
+_FORMS = frozenset(("b", "base", "json", "yaml", "enc", "encoded", "raw", "hex", "pem", "plain", "value"))  # B64: b
+_UNSURE = frozenset(("key", "keys", "auth", "authorization", "login", "apikeys"))
+# A key by which data is found.
+_OF_DATA = frozenset(
+    (
+        "cache", "sort", "primary", "foreign", "hash", "object", "content", "blob", "partition", "group", "index",
+        "map", "dedup", "row", "column", "field", "routing", "public", "host", "fingerprint", "build", "config",
+    )
+)  # fmt: skip
 _REFERENCE = re.compile(
     r"\$(?:[A-Z_][A-Z0-9_]*|\{[A-Za-z_]\w*(?::?[-?+=])?\}|\(.*|\{\{.*|[a-z_]*(?:token|key|pass|secret|cred)[a-z_]*)|`.*|"
     r"%[A-Z_]+%|\{\{?[\w. ]+\}?\}|<[^<>]*>|\[[A-Z_]+\]|\[masked\]|[\W_]+|"
@@ -58,9 +69,10 @@ _PATH = re.compile(r"(?:~|\.{1,2}|\$\{?[A-Z]+\}?)?/[\w.~/+-]+")
 
 
 def is_secret(name: str) -> bool:
-    """Return whether a value of this name is nobody's business: `HF_TOKEN`, `db.password`, `apiKey`."""
-    words = [word.lower() for word in _WORD.findall(name)]
-    words = [word for word in words if not word.isdigit()]
+    """Return whether a value of this name is nobody's business: `HF_TOKEN`, `db.password`, `AWS_CREDENTIALS_B64`."""
+    words = _words(name)
+    while len(words) > 1 and words[-1] in _FORMS:
+        words.pop()
     if not words or words[0] == "no":  # --no-password
         return False
     joined, last, before = "".join(words), words[-1], words[-2] if len(words) > 1 else ""
@@ -74,7 +86,19 @@ def is_secret(name: str) -> bool:
         return before in _PRIVATE
     if last in ("key", "keys"):
         return before in _PRIVATE or (name.isupper() and last == "key" and "_" in name)
-    return name in ("pwd", "Pwd", "pass", "sig", "_auth", "_authToken") or joined.endswith("accesskeyid")
+    if name in ("pwd", "Pwd", "pass", "sig", "_auth", "_authToken") or joined.endswith("accesskeyid"):
+        return True
+    return joined not in ("pwd", "oldpwd") and known_shapes.names().search(name) is not None
+
+
+def may_be_secret(name: str) -> bool:
+    """Return whether a value of this name is one where it looks like one: `key`, `"auth"`."""
+    words = _words(name)
+    return bool(words) and words[-1] in _UNSURE and (len(words) < 2 or words[-2] not in _OF_DATA)
+
+
+def _words(name: str) -> list[str]:
+    return [word.lower() for word in _WORD.findall(name) if not word.isdigit()]
 
 
 def is_password(name: str) -> bool:
