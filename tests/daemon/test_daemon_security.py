@@ -28,6 +28,7 @@ from maple_submit_filter.site import GENERIC_SLURM
 from tests.daemon.asking import ask, ask_over
 from tests.daemon.breaking import NOBODY, Broken, as_user, until
 from tests.daemon.serving import WITH_A_FILE, WRONG, Daemon, receive, request
+from tests.secrets import SECRETS, canaries
 
 ALICE, BOB = 41001, 41002
 MANY = {"rate": 100000, "burst": 100000, "connections": 500}
@@ -429,33 +430,6 @@ def test_a_share_is_a_user_s_own() -> None:
 
 
 # -- secrets --------------------------------------------------------------------------------------------------------
-
-# Put together here, so that no scanner of this repository takes them for real ones.
-SECRETS = {
-    "Hugging Face": "hf_" + "QwErTyUiOpAsDfGhJkLzXcVbNm123456",
-    "GitHub": "ghp_" + "A1b2C3d4E5f6G7h8I9j0K1l2M3n4O5p6Q7r8",
-    "GitLab": "glpat-" + "x9Yz8Wv7Ut6Sr5Qp4On3",
-    "OpenAI": "sk-proj-" + "Zx1Cv2Bn3Ma4Sd5Fg6Hj7Kl8Qw9Er0Ty",
-    "Anthropic": "sk-ant-api03-" + "Mn4Bv5Cx6Za7Qw8Er9Ty0Ui1Op2As3Df4Gh5",
-    "AWS": "AKIA" + "Z7X6C5V4B3N2M1QW",
-    "Slack": "xoxb-" + "123456789012-123456789012-AbCdEfGhIjKlMnOpQrStUvWx",
-    "Weights & Biases": "WANDB_API_KEY=" + "0f1e2d3c4b5a69788796a5b4c3d2e1f00f1e2d3c",
-    "a password": "DB_PASSWORD=" + "correct-horse-battery-9",
-    "a URL": "https://carol:" + "s3cretW0rd!" + "@data.example.org/set.tar",
-    "a private key": "-----BEGIN OPENSSH PRIVATE KEY-----\n# "
-    + "b3BlbnNzaC1rZXktdjEAAAAABG5vbmUAAAAEbm9uZQAAAAAAAAABAAAAMwAAAAtzc2gtZW\n# "
-    + "QyNTUxOQAAACDXyZ9J0cYt7oQh3n5LrJm1bq2wX8uVh4TgqKzP0aRsSw\n"
-    + "# -----END OPENSSH PRIVATE KEY-----",
-}
-
-
-def canaries(secret: str) -> list[bytes]:
-    """What must stand nowhere: the secret's own part, without the name or the address around it."""
-    plain = secret.partition("=")[2] or secret
-    if "://" in plain:
-        plain = plain.partition("carol:")[2].partition("@")[0]
-    lines = [line.lstrip("# ") for line in plain.splitlines() if "PRIVATE KEY" not in line]
-    return [line.encode() for line in lines]
 
 
 @pytest.fixture(scope="module")

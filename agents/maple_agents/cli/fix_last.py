@@ -7,7 +7,6 @@ import time
 from typing import List, Optional
 
 import click
-from maple_submit_filter.report import printable
 
 from .complaint import Complaint
 
@@ -32,7 +31,9 @@ def last_failed(acts: bool) -> str:
     said = "job %s%s, %s%s" % (found.job, name, found.state, _when(found.ended, time.time()))
     if acts:
         raise Complaint("name the job that is meant", "the last of yours that failed is %s" % said)
-    click.echo(printable("maple: %s, is the last of yours that failed" % said), err=True)
+    from .fix_safe import safe
+
+    click.echo(safe("maple: %s, is the last of yours that failed" % said), err=True)
     _taken.append(found.job)
     return found.job
 

@@ -76,7 +76,7 @@ def _absolute(path: str) -> Optional[str]:
 
 
 def _nothing(job: str) -> None:
-    from maple_submit_filter.report import printable
+    from .fix_safe import safe  # a token may have been typed in place of a name
 
-    what = "%s: no job of this name or path is remembered; maple history lists them" % printable(job)
+    what = "%s: no job of this name or path is remembered; maple history lists them" % safe(job)
     click.echo("maple: %s" % (what if job else "no job of yours is remembered yet"), err=True)

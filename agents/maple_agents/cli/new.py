@@ -103,7 +103,9 @@ def _settled(
         except Refused as error:
             if not put:
                 raise
-            click.echo(f"maple: {error}", err=True)
+            from .fix_safe import safe
+
+            click.echo(f"maple: {safe(str(error))}", err=True)
             open_, asked = list(put.values()), before
         else:
             if not isinstance(found, Lacking) or not can_ask:

@@ -110,13 +110,14 @@ def _read(text: str, model: str) -> "Asked":
 def _with_model(text: str, slots: Slots, named: str) -> Slots:
     """Return the slots with those that the model found; one that cannot answer is told of in one line."""
     import click
-    from maple_submit_filter.report import printable
 
     from maple_agents.models.choosing import choose
     from maple_agents.models.protocol import ModelError
 
+    from .fix_safe import safe
+
     def tell(says: str) -> None:
-        click.echo(printable("maple: %s" % says), err=True)
+        click.echo(safe("maple: %s" % says), err=True)
 
     try:
         choice = choose(named)

@@ -7,7 +7,6 @@ import sys
 from typing import TYPE_CHECKING, Any, Optional
 
 import click
-from maple_submit_filter.report import printable
 
 from .unanswered import asked_of_service
 
@@ -41,9 +40,11 @@ def show(job: str, script: bool, as_json: bool) -> int:
         version = _version(record) if record else None
         decided = decision(record.decision) if record else None
     if record is None:
+        from .fix_safe import safe  # a token may have been typed in place of a number
+
         last = "no submission of yours is remembered yet"
-        click.echo("maple: %s" % (last if job == "last" else printable("%s: no such submission of yours is remembered; "
-                                  "maple history lists your jobs" % job)), err=True)  # fmt: skip
+        click.echo("maple: %s" % (last if job == "last" else "%s: no such submission of yours is remembered; "
+                                  "maple history lists your jobs" % safe(job)), err=True)  # fmt: skip
         return 1
     if script:
         return _printed(record, version, decided)
