@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import json
 import os
 import subprocess
 import sys
@@ -19,7 +20,7 @@ from maple_daemon.sites.drafting_asking import Asking
 from maple_daemon.sites.drafting_kinds import kinds_of, maker
 from maple_daemon.sites.drafting_machine import interfaces, machine, modules_of, pytorch
 from maple_daemon.sites.drafting_slurm import partitions, qos, system
-from maple_daemon.sites.drafting_slurm_nodes import gres_gpus, node_of
+from maple_daemon.sites.drafting_slurm_nodes import gres_gpus, node_of, nodes_said
 from maple_daemon.sites.drafting_tables import text_of
 from maple_daemon.sites.drafting_values import Machine, Place, Seen, System, version
 
@@ -62,6 +63,52 @@ def test_any_text_in_any_place_gives_a_file_that_lint_passes(words: list[str], n
     file = parse(text.encode("utf-8"), "ours.toml")
     assert file.scheduler.type == "slurm" and file.mode == "observe"
     assert all(line.isprintable() for line in text.splitlines())
+
+
+def of_22_05(name: str, *partitions: str) -> dict[str, object]:
+    """A node as `sinfo --json` of 22.05 has it, and `scontrol show nodes --json` of later releases."""
+    return {
+        "name": name, "partitions": list(partitions), "boards": 1, "sockets": 2, "cores": 64, "threads": 2,
+        "real_memory": 1547680, "gres": "gpu:l40s:4(S:0-1)", "features": "ib,l40s",
+    }  # fmt: skip
+
+
+def of_24_11(partition: str, *nodes: str, memory: int = 1547680) -> dict[str, object]:
+    """A group of nodes as `sinfo --json` has them since 23.11; with -N each is a group of its own."""
+    two = {"minimum": 2, "maximum": 2}
+    return {
+        "partition": {"name": partition, "nodes": {"configured": "n[1-2]", "total": 2}}, "node": {"state": ["IDLE"]},
+        "nodes": {"allocated": 0, "idle": 1, "other": 0, "total": 1, "hostnames": [], "nodes": list(nodes)},
+        "cpus": {"total": 256, "minimum": 256, "maximum": 256}, "sockets": two, "threads": two,
+        "cores": {"minimum": 64, "maximum": 64}, "memory": {"minimum": 1547680, "maximum": memory},
+        "gres": {"total": "gpu:l40s:4(S:0-1)", "used": "gpu:l40s:0(IDX:N/A)"}, "reason": "",
+        "features": {"total": "ib,l40s", "active": "ib"}, "cluster": "ours",
+    }  # fmt: skip
+
+
+def test_nodes_are_the_same_in_every_form_that_sinfo_gives_them(recorded: Recorded, tmp_path: Path) -> None:
+    """One list of nodes, or a group for each partition; nothing but the form differs."""
+    older = {"nodes": [of_22_05("n1", "gpu", "wide"), of_22_05("n2", "gpu", "wide")]}
+    alone = [of_24_11(place, node) for node in ("n1", "n2") for place in ("gpu", "wide")]
+    newer = {"sinfo": alone, "errors": [], "warnings": []}
+    grouped = {"sinfo": [of_24_11("gpu", "n1", "n2"), of_24_11("wide", "n1", "n2")], "meta": {}}
+    found = [nodes_said(slurm(recorded, nodes=json.dumps(form))) for form in (older, newer, grouped)]
+    assert found[0] == found[1] == found[2]
+    (first, second), complete, command = found[0]
+    assert (first.name, first.places, first.gpus, first.gpu_types) == ("n1", ("gpu", "wide"), 4, ("l40s",))
+    assert (first.cores, first.threads, first.memory) == (128, 2, 1547680)
+    assert (second.name, first.features, complete, command) == ("n2", ("ib", "l40s"), True, "sinfo -a -N --json")
+    mixed = {"sinfo": [of_24_11("gpu", "n1", "n2", memory=9)]}
+    (first, _), _, _ = nodes_said(slurm(recorded, nodes=json.dumps(mixed)))
+    assert first.memory is None, "it is not the same on all of the group"
+
+
+@pytest.mark.parametrize(
+    "form", [{"sinfo": 3}, {"sinfo": [3, {}]}, {"sinfo": [{"nodes": {"nodes": "n1"}}]}, {"sinfo": []}, {}], ids=str
+)
+def test_a_form_that_nobody_knows_is_read_as_a_table(recorded: Recorded, form: object) -> None:
+    """As where there is no JSON."""
+    assert nodes_said(slurm(recorded, nodes=json.dumps(form)))[2].startswith("sinfo -a -N -o")
 
 
 def test_a_command_that_hangs_or_floods_is_left_out(recorded: Recorded, tmp_path: Path) -> None:

@@ -63,17 +63,19 @@ def test_what_is_drafted_is_what_the_lab_was_made_of(name: str, tmp_path: Path) 
 
 
 def test_nodes_are_the_same_as_json_and_as_a_table(lab_of, tmp_path: Path) -> None:
-    """A release without JSON gives the same file but for the command that is named."""
+    """A release without JSON gives the same file but for the command named, scontrol's (23.02 on) or sinfo's."""
     lab = lab_of(MIXED)
     json_too = lab.run([MAPLE, "site", "init"], timeout=60).stdout
     text_only = tmp_path / "bin"
     text_only.mkdir()
-    real = shutil.which("sinfo")
-    (text_only / "sinfo").write_text('#!/bin/sh\ncase "$*" in *--json*) exit 1;; esac\nexec %s "$@"\n' % real)
-    (text_only / "sinfo").chmod(0o755)
-    path = "%s:%s" % (text_only, lab.environment()["PATH"])
+    own = lab.environment()["PATH"]
+    for name in ("sinfo", "scontrol"):
+        real = shutil.which(name, path=own)
+        (text_only / name).write_text('#!/bin/sh\ncase "$*" in *--json*) exit 1;; esac\nexec %s "$@"\n' % real)
+        (text_only / name).chmod(0o755)
+    path = "%s:%s" % (text_only, own)
     table = lab.run([MAPLE, "site", "init"], env=lab.environment(PATH=path), timeout=60).stdout
-    assert "sinfo -a --json" in json_too and "sinfo -a -N" in table
+    assert " --json" in json_too and " --json" not in table and "sinfo -a -N" in table
     kept = [line for line in json_too.splitlines() if "where =" not in line and "cpu_arch" not in line]
     assert kept == [line for line in table.splitlines() if "where =" not in line]
 

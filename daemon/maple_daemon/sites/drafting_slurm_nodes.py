@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maple_agents.schedulers import slurm_tables
@@ -24,12 +24,15 @@ _COLUMNS = {
 }
 
 
+_NUMBERS = {"sockets": "sockets", "cores": "cores", "threads": "threads", "real_memory": "memory"}
+
+
 def nodes_said(asking: Asking) -> tuple[list[Seen], bool, str]:
     """Return the nodes, whether they are all that were listed, and by which command.
 
     As JSON where it is known, else as a table.
     """
-    for words in (("scontrol", "show", "nodes", "--json"), ("sinfo", "-a", "--json")):
+    for words in (("scontrol", "show", "nodes", "--json"), ("sinfo", "-a", "-N", "--json")):
         rows = _rows(asking.said(*words, tell=False))
         if rows:
             return (*_merged(rows), " ".join(words))
@@ -47,9 +50,42 @@ def _rows(text: str) -> Sequence[Mapping[str, Any]]:
         told = json.loads(text) if text else None
     except (ValueError, RecursionError):
         return []
+    groups = told.get("sinfo") if isinstance(told, dict) else None
+    if isinstance(groups, list):
+        return [row for group in groups if isinstance(group, dict) for row in _of_group(group)]
     rows = told.get("nodes") if isinstance(told, dict) else None
     right = isinstance(rows, list) and all(isinstance(row, dict) and "gres" in row for row in rows)
     return rows if right else []  # type: ignore[return-value]
+
+
+def _of_group(group: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    """Yield the nodes of a group of `sinfo --json` (23.11 and later): those that are alike in one partition.
+
+    What is not the same on all of them is not told of any.
+    """
+    listed, partition = _below(group, "nodes", "nodes"), _below(group, "partition", "name")
+    numbers = {key: _same(group.get(name)) for key, name in _NUMBERS.items()}
+    for name in listed if isinstance(listed, list) else []:
+        yield {
+            **numbers,
+            "name": name,
+            "partitions": [partition] if isinstance(partition, str) else [],
+            "gres": _below(group, "gres", "total"),
+            "features": _below(group, "features", "total"),
+        }
+
+
+def _below(group: Mapping[str, Any], *keys: str) -> Any:
+    found: Any = group
+    for key in keys:
+        found = found.get(key) if isinstance(found, dict) else None
+    return found
+
+
+def _same(range_of_it: object) -> int | None:
+    """Return the number of `{"minimum": 2, "maximum": 2}`, None where the two differ."""
+    ends = [_below({"of": range_of_it}, "of", end) for end in ("minimum", "maximum")]
+    return ends[0] if ends[0] == ends[1] and isinstance(ends[0], int) else None
 
 
 def _merged(rows: Iterable[Mapping[str, Any]]) -> tuple[list[Seen], bool]:
