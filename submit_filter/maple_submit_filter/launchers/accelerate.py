@@ -7,7 +7,7 @@ comes from a configuration file (--config_file, or the user's default), so witho
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Dict, List, Optional
+from typing import TYPE_CHECKING, Dict, List, Optional, Tuple
 
 from ..devices import mask_of
 from ..launch import Link
@@ -116,9 +116,15 @@ def _agent(one: Link, shell: Shell, scene: Scene, config: Optional[Dict[bytes, b
         visible,
         cpu,
         shell.value(mask_of(scene.allocation.node_kinds)),
-        empty_options(one),
+        _empty(one, machines),
         _rankless(one, config, machines, backend),
     )
+
+
+def _empty(one: Link, machines: Optional[int]) -> Tuple[str, ...]:
+    """One machine asks for nobody's address (accelerate 1.15.0)."""
+    alone = machines is None or machines == 1
+    return tuple(name for name in empty_options(one) if not (alone and name == "main-process-ip"))
 
 
 def _rankless(

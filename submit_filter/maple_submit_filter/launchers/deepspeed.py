@@ -100,6 +100,6 @@ def _agent(
         visible,
         on_cpu(shell, program),
         shell.value(mask_of(scene.allocation.node_kinds)),
-        empty_options(one),
+        tuple(name for name in empty_options(one) if name != "master-addr"),  # empty by default: it looks it up
         bool(nodes and nodes > 1) and one.option("node-rank") is None and not one.open,
     )

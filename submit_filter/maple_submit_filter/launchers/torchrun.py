@@ -77,8 +77,28 @@ def agent(one: Link, shell: Shell, scene: Scene, program: List[Text]) -> Agent:
         visible,
         on_cpu(shell, program),
         shell.value(mask_of(scene.allocation.node_kinds)),
-        empty_options(one),
+        tuple(name for name in empty_options(one) if name not in unread(one, shell, kind, nnodes)),
     )
+
+
+def unread(one: Link, shell: Shell, kind: bytes, nnodes: Optional[Tuple[int, int]]) -> Tuple[str, ...]:
+    """Return the options of a meeting place that may be passed over, so that an empty value harms nobody.
+
+    Measured with torch 2.13.0: --standalone replaces both; --master-addr counts only with the static rendezvous, and
+    only where no endpoint is given; an empty endpoint is none, which one node does without. From that version on a
+    single node without a port takes localhost. What is no number where one is wanted is always refused.
+    """
+    endpoint, address = said(one, shell, "rdzv-endpoint"), said(one, shell, "master-addr")
+    if one.option("standalone") is not None:
+        return ("rdzv-endpoint", "master-addr")
+    alone = nnodes is None or nnodes[1] == 1
+    passed: Tuple[str, ...] = ()
+    none = endpoint is not None and endpoint.known and not endpoint.raw
+    if none and (alone or (kind == b"static" and address is not None and bool(address.raw))):
+        passed += ("rdzv-endpoint",)
+    if kind != b"static" or not none or (alone and one.option("master-port") is None):
+        passed += ("master-addr",)
+    return passed
 
 
 def nodes_range(text: Optional[Text]) -> Optional[Tuple[int, int]]:

@@ -23,7 +23,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
     Right: export HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
     Wrong: export HEAD=... ; ssh $node 'torchrun --master-addr=$HEAD ...' (ssh, pbs_tmrsh and pbsdsh pass nothing on)
-    Why:   inside the single quotes the task's own shell looks HEAD up, finds nothing, and the option is empty.
+    Why:   inside the single quotes the task's own shell looks HEAD up, finds nothing, and the option is empty. One that
+           nothing reads, such as --rdzv-endpoint beside --standalone, may be empty.
     """
     for step in plan.steps:
         for breach in step.breaches:

@@ -40,7 +40,9 @@ def _option(job: Job) -> str:
 
 def _fixed(step: Step) -> bool:
     link = step.links[-1] if step.links else None
-    option = link.option("master-port", "main-process-port", "rdzv-endpoint") if link is not None else None
+    # Beside an endpoint the port is not read.
+    names = (("rdzv-endpoint",), ("master-port", "main-process-port"))
+    option = next(filter(None, (link.option(*some) for some in names)), None) if link is not None else None
     if link is None or option is None or option.value is None or step.maybe or link.option("standalone") is not None:
         return False
     port = option.value.raw.rpartition(b":")[2] if option.name == "rdzv-endpoint" else option.value.raw
