@@ -42,6 +42,7 @@ static void set(struct config *config, const char *key, const char *value, const
     else if (strcmp(key, "mode") == 0) config->off = strcmp(value, "off") == 0;
     else if (strcmp(key, "service_uid") == 0) copy_uid(&config->service_uid, value);
     else if (strcmp(key, "socket_ms") == 0) copy_deadline(&config->socket_ms, value);
+    else if (strcmp(key, "files_ms") == 0) copy_deadline(&config->files_ms, value);
     else if (strcmp(key, "helper_ms") == 0) copy_deadline(&config->helper_ms, value);
 }
 
@@ -78,6 +79,7 @@ void read_config(struct config *config, const char *command) {
     config->service_uid = (uid_t)-1;
     config->socket_ms = 50;
     config->helper_ms = 250;
+    config->files_ms = 500;
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     if (size <= 0 || stat("/proc/self/exe", &own) != 0) return;
     self[size] = '\0';

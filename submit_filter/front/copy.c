@@ -1,4 +1,7 @@
-/* The private copy of a changed script: <cache>/maple/submit/<hash>/<name>, in folders that only the user may enter.
+/* The private copy of a changed script: <folder>/maple/submit/<hash>/<name>, in folders that only the user may enter.
+ *
+ * The real command opens it by its path, later. So every folder above must be one that nobody but the user and root can
+ * change, as sshd's StrictModes has it; where the user's own cache is not so, /run/user/<uid> and /tmp are.
  *
  * Copies unused for a week are swept. Sweeper and writer hold a lock on `submit`, and a copy in use has a fresh time, so
  * no copy vanishes between its use and the moment the real command has read it. */
@@ -10,6 +13,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/random.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <time.h>
@@ -38,25 +42,75 @@ static bool append(char path[PATH_MAX], const char *name) {
     return wrote > 0 && (size_t)wrote < PATH_MAX - size;
 }
 
-/* Parents may be links (a cache folder often lies on scratch); `maple` and all below may not. */
-int open_own_folder(const char *variable, const char *const *below_home, char path[PATH_MAX]) {
-    const char *base = getenv(variable);
-    size_t steps = 0;
-    if (base == NULL || base[0] != '/') {
-        base = getenv("HOME");
-        while (below_home[steps] != NULL) steps++;
+/* May nobody but the user and root change what lies in this folder? In a sticky one others only add to it. */
+static bool is_guarded(int fd) {
+    struct stat folder;
+    return fstat(fd, &folder) == 0 && S_ISDIR(folder.st_mode) && (folder.st_uid == 0 || folder.st_uid == geteuid()) &&
+           ((folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (folder.st_mode & S_ISVTX) != 0);
+}
+
+/* Open the folder from the root on, no step of the way a link or a folder that others can change; -1 if there is one. */
+static int open_guarded(const char *path) {
+    char rest[PATH_MAX], *at = rest, *name;
+    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    memcpy(rest, path, strlen(path) + 1);
+    while (fd >= 0 && is_guarded(fd) && (name = strsep(&at, "/")) != NULL) {
+        int next = openat(fd, name[0] != '\0' ? name : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+        close(fd);
+        fd = next;
     }
-    if (base == NULL || base[0] != '/' || strlen(base) >= PATH_MAX) return -1;
+    if (fd >= 0 && is_guarded(fd)) return fd;
+    if (fd >= 0) close(fd);
+    return -1;
+}
+
+/* The user's folder for caches or state, made below a home of the user's own. Root has no home: it may be anybody's. */
+static bool find_own(const char *variable, const char *const *below_home, char path[PATH_MAX]) {
+    const char *base = getenv(variable), *home = getenv("HOME");
+    struct stat folder;
+    bool named = base != NULL && base[0] == '/';
+    if (!named) base = geteuid() == 0 ? NULL : home;
+    if (base == NULL || base[0] != '/' || strlen(base) >= PATH_MAX) return false;
     memcpy(path, base, strlen(base) + 1);
-    for (size_t i = 0; i < steps; i++) {
-        if (!append(path, below_home[i])) return -1;
-        (void)mkdir(path, 0700);
+    bool ours = stat(path, &folder) == 0 && folder.st_uid == geteuid();
+    for (size_t i = 0; !named && below_home[i] != NULL; i++) {
+        if (!append(path, below_home[i])) return false;
+        if (ours) (void)mkdir(path, 0700);
     }
-    int parent = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    return true;
+}
+
+/* Parents may be links (a cache folder often lies on scratch): *path* is where they lead to, and holds no more of them. */
+static int open_maple(char path[PATH_MAX], const char *name, bool guarded) {
+    char real[PATH_MAX];
+    if (realpath(path, real) == NULL) return -1;
+    memcpy(path, real, strlen(real) + 1);
+    int parent = guarded || geteuid() == 0 ? open_guarded(path) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0) return -1;
-    int fd = append(path, "maple") ? open_private(parent, "maple") : -1;
+    int fd = append(strcmp(path, "/") == 0 ? memset(path, 0, 1) : path, name) ? open_private(parent, name) : -1;
     close(parent);
     return fd;
+}
+
+int open_own_folder(const char *variable, const char *const *below_home, char path[PATH_MAX]) {
+    return find_own(variable, below_home, path) ? open_maple(path, "maple", false) : -1;
+}
+
+static int open_for_copies(char path[PATH_MAX]) {
+    static const char *const below_home[] = {".cache", NULL};
+    char name[64];
+    unsigned long long any = 0;
+    int fd = find_own("XDG_CACHE_HOME", below_home, path) ? open_maple(path, "maple", true) : -1;
+    if (fd >= 0) return fd;
+    snprintf(path, PATH_MAX, "/run/user/%lu", (unsigned long)geteuid());
+    if ((fd = open_maple(path, "maple", true)) >= 0) return fd;
+    snprintf(path, PATH_MAX, "/tmp");
+    snprintf(name, sizeof name, "maple-%lu", (unsigned long)geteuid());
+    if ((fd = open_maple(path, name, true)) >= 0) return fd;
+    snprintf(path, PATH_MAX, "/tmp"); /* somebody else took that name */
+    if (getrandom(&any, sizeof any, GRND_NONBLOCK) != (ssize_t)sizeof any) return -1;
+    snprintf(name, sizeof name, "maple-%lu.%016llx", (unsigned long)geteuid(), any);
+    return open_maple(path, name, true);
 }
 
 static bool holds(int folder, const char *name, const struct slice *script) {
@@ -159,14 +213,26 @@ static bool place(int submit, const struct slice *script, const char *name, char
     return done;
 }
 
-bool private_copy(const struct slice *script, const char *name, char path[PATH_MAX]) {
-    static const char *const below_home[] = {".cache", NULL};
-    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
-    int own = open_own_folder("XDG_CACHE_HOME", below_home, path);
-    int submit = own >= 0 && append(path, "submit") ? open_private(own, "submit") : -1;
-    bool done = submit >= 0 && lock_shared(submit) && place(submit, script, name, path);
+struct wish {
+    const struct slice *script;
+    const char *name;
+    char *path;
+};
+
+static bool copy_now(void *of) {
+    const struct wish *wish = of;
+    int own = open_for_copies(wish->path);
+    int submit = own >= 0 && append(wish->path, "submit") ? open_private(own, "submit") : -1;
+    bool done = submit >= 0 && lock_shared(submit) && place(submit, wish->script, wish->name, wish->path);
     if (done) sweep(submit);
     if (submit >= 0) close(submit);
     if (own >= 0) close(own);
     return done;
+}
+
+bool private_copy(const struct config *config, const struct slice *script, const char *name, char path[PATH_MAX],
+                  bool *late) {
+    if (name[0] == '\0' || strcmp(name, ".") == 0 || strcmp(name, "..") == 0) return false;
+    struct wish wish = {script, name, path};
+    return with_files(config, copy_now, &wish, late);
 }

@@ -8,9 +8,8 @@
 #include <unistd.h>
 
 #include "front.h"
-#include "watched.h"
 
-enum { FACTS_SIZE = 160 };
+enum { FACTS_SIZE = 160, MAX_TRAVELLERS = 4096 };
 enum {
     Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,
     Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13, Q_DEADLINE = 14,
@@ -19,34 +18,6 @@ enum {
     R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11, R_CONDITION = 12, R_LEARNT = 13,
     R_READ = 14, R_READ_UNLESS = 15, R_EARLIER = 16
 };
-
-static bool is_secret(const char *variable) {
-    size_t size = strcspn(variable, "=");
-    for (size_t i = 0; i < sizeof SECRET_WORDS / sizeof *SECRET_WORDS; i++) {
-        const char *found = strcasestr(variable, SECRET_WORDS[i]);
-        if (found != NULL && (size_t)(found - variable) < size) return true;
-    }
-    return false;
-}
-
-static bool is_watched(const char *variable) {
-    size_t size = strcspn(variable, "=");
-    for (size_t i = 0; i < sizeof WATCHED_PREFIXES / sizeof *WATCHED_PREFIXES; i++)
-        if (strncmp(variable, WATCHED_PREFIXES[i], strlen(WATCHED_PREFIXES[i])) == 0 && !is_secret(variable)) return true;
-    for (size_t i = 0; i < sizeof WATCHED_NAMES / sizeof *WATCHED_NAMES; i++)
-        if (strlen(WATCHED_NAMES[i]) == size && strncmp(variable, WATCHED_NAMES[i], size) == 0) return true;
-    return false;
-}
-
-/* Is the variable named in the script, and not a secret? */
-static bool is_mentioned(const char *variable, const struct buffer *script) {
-    char name[128];
-    size_t size = strcspn(variable, "=");
-    if (size < 2 || size >= sizeof name || script->size == 0 || script->size > MOST_SEARCHED) return false;
-    memcpy(name, variable, size);
-    name[size] = 0;
-    return memmem(script->at, script->size, name, size) != NULL && !is_secret(name);
-}
 
 static void add_text(struct buffer *to, unsigned tag, const char *text) { add_field(to, tag, text, strlen(text)); }
 
@@ -83,9 +54,12 @@ void build_request(struct buffer *to, const char *scheduler, const struct argume
     for (size_t i = 0; argv[i] != NULL; i++) add_text(to, Q_ARGV, argv[i]);
     add_text(to, Q_CWD, getcwd(cwd, sizeof cwd) != NULL ? cwd : "");
     add_number(to, Q_UID, getuid());
-    for (size_t i = 0; environment[i] != NULL; i++)
-        if (is_watched(environment[i]) || is_mentioned(environment[i], &source->script))
-            add_text(to, Q_ENVIRONMENT, environment[i]);
+    note_script(&source->script);
+    for (size_t i = 0, count = 0; environment[i] != NULL && !to->broken; i++) {
+        int goes = travels(environment[i], &source->script);
+        if (goes == 1) add_text(to, Q_ENVIRONMENT, environment[i]);
+        if (goes < 0 || (count += goes == 1) > MAX_TRAVELLERS) to->broken = true; /* part of them would mislead */
+    }
     add_field(to, Q_SCRIPT, source->script.at, source->script.size);
     add_text(to, Q_CAME, ways[source->came]);
     add_text(to, Q_PATH, source->path);

@@ -62,8 +62,9 @@ static bool replace(const struct source *source, const struct slice *script) {
 }
 
 /* Make the submission what the answer says; return the argv to run, or NULL to run as written. */
-static char **carry_out(const struct command *command, const struct source *source, const struct arguments *arguments,
-                        char **argv, char **changed, const struct slice *script) {
+static char **carry_out(const struct command *command, const struct config *config, const struct source *source,
+                        const struct arguments *arguments, char **argv, char **changed, const struct slice *script,
+                        bool *late) {
     static char path[PATH_MAX];
     struct arguments now = *arguments;
     size_t count = 0;
@@ -80,7 +81,7 @@ static char **carry_out(const struct command *command, const struct source *sour
     if (source->came == BY_STDIN || source->came == BY_FD) return replace(source, script) ? result : NULL;
     if (source->came != BY_FILE) return NULL;
     const char *slash = strrchr(source->path, '/');
-    if (!private_copy(script, slash != NULL ? slash + 1 : source->path, path)) return NULL;
+    if (!private_copy(config, script, slash != NULL ? slash + 1 : source->path, path, late)) return NULL;
     result[now.word] = path;
     return result;
 }
@@ -116,10 +117,16 @@ static char **consult(const struct command *command, const struct config *config
     bool has_script = taken ? reply.offer_has_script : reply.has_script;
     const struct slice *script = taken ? &reply.offer_script : &reply.script;
     char **changed = taken ? reply.offer_argv : reply.argv;
-    char **result = carry_out(command, source, arguments, argv, changed, has_script ? script : NULL);
-    if (result != NULL) write_audit(config, taken ? &reply.offer_audit : &reply.audit, started);
-    else say(unable, sizeof unable - 1, verbose);
-    return result;
+    struct waited waited = {false, false, false};
+    char **result = carry_out(command, config, source, arguments, argv, changed, has_script ? script : NULL,
+                              &waited.for_files);
+    if (result != NULL) {
+        write_audit(config, taken ? &reply.offer_audit : &reply.audit, started);
+        return result;
+    }
+    say(unable, sizeof unable - 1, verbose);
+    write_late(config, &waited, nonce, hash, source->came, started);
+    return NULL;
 }
 
 int main(int argc, char **argv, char **environment) {

@@ -35,7 +35,7 @@ struct config {
     char child[PATH_MAX], child_python[PATH_MAX]; /* what reads the user's files; "": nothing does */
     bool off;
     uid_t service_uid;
-    int socket_ms, helper_ms;
+    int socket_ms, helper_ms, files_ms;
 };
 
 /* How the script comes: in doubt it is LEFT, that is, not looked at. */
@@ -74,7 +74,7 @@ struct reading {
 
 /* Who had the whole time that config gives and did not answer in it. */
 struct waited {
-    bool for_daemon, for_helper;
+    bool for_daemon, for_helper, for_files;
 };
 
 /* What an answerer said; the slices point into *frame*. */
@@ -132,8 +132,16 @@ bool still_holds(const struct slice *field);
 /* All that a reply, which was read, depends on. It may hang. */
 bool files_are_as_they_were(const struct reply *reply);
 
-/* conditions.c: the same, in time; false where that cannot be said before the deadline. */
-bool conditions_hold(const struct reply *reply, int64_t deadline);
+/* deadline.c: the same, in time; false where that cannot be said before the deadline. */
+bool conditions_hold(struct reply *reply, int64_t deadline);
+/* Let a process of ours do the work; false where it failed, or was not done before the deadline. */
+bool in_time(bool (*work)(void *of), void *of, int64_t deadline);
+/* The same for what touches the user's or the site's folders, in what is left of files_ms. */
+bool with_files(const struct config *config, bool (*work)(void *of), void *of, bool *late);
+
+/* mentions.c: 1 the variable goes with the script that was noted, 0 it does not, -1 there is too much to look through. */
+void note_script(const struct buffer *script);
+int travels(const char *variable, const struct buffer *script);
 
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
 bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
@@ -149,8 +157,9 @@ void end_process(pid_t process);
 /* answer.c: in a child, everything but fd 0, 1 and 2. */
 void close_others(void);
 
-/* copy.c: write a private copy and leave its path in *path*. */
-bool private_copy(const struct slice *script, const char *name, char path[PATH_MAX]);
+/* copy.c: write a private copy and leave its path in *path*. *late*: whether it was given up. */
+bool private_copy(const struct config *config, const struct slice *script, const char *name, char path[PATH_MAX],
+                  bool *late);
 /* Open (creating it where needed) the folder `maple` in the user's folder for caches or state; -1 if it is not safe. */
 int open_own_folder(const char *variable, const char *const *below_home, char path[PATH_MAX]);
 

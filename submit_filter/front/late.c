@@ -21,17 +21,17 @@ void write_late(const struct config *config, const struct waited *waited, const 
     struct utsname here;
     struct tm now;
     time_t seconds = time(NULL);
-    if ((!waited->for_daemon && !waited->for_helper) || gmtime_r(&seconds, &now) == NULL || uname(&here) != 0) return;
+    const char *who = waited->for_files ? "\"files\"" : waited->for_helper && waited->for_daemon
+        ? "\"daemon\",\"helper\"" : waited->for_helper ? "\"helper\"" : "\"daemon\"";
+    if ((!waited->for_daemon && !waited->for_helper && !waited->for_files) || gmtime_r(&seconds, &now) == NULL || uname(&here) != 0) return;
     if (strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &now) == 0) return;
     plain_name(here.nodename);
     hex(record, nonce, 8);
     hex(job, hash, HASH_SIZE);
     int size = snprintf(line, sizeof line,
                         "{\"time\":\"%s\",\"host\":\"%s\",\"uid\":%lu,\"record\":\"%s\",\"job\":\"%s\",\"verdict\":\"late\","
-                        "\"mode\":\"\",\"codes\":[],\"site\":\"\",\"revision\":\"\",\"came\":\"%s\",\"late\":[%s%s%s]}",
-                        when, here.nodename, (unsigned long)getuid(), record, job, forms[came],
-                        waited->for_daemon ? "\"daemon\"" : "", waited->for_daemon && waited->for_helper ? "," : "",
-                        waited->for_helper ? "\"helper\"" : "");
+                        "\"mode\":\"\",\"codes\":[],\"site\":\"\",\"revision\":\"\",\"came\":\"%s\",\"late\":[%s]}",
+                        when, here.nodename, (unsigned long)getuid(), record, job, forms[came], who);
     const struct slice whole = {(const unsigned char *)line, (size_t)size};
     if (size > 0 && (size_t)size < sizeof line) write_audit(config, &whole, started);
 }

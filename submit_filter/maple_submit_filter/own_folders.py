@@ -43,12 +43,46 @@ def made(kind: Kind, environment: Mapping[bytes, bytes]) -> Optional[bytes]:
 
     Raises `OSError` where it cannot be made.
     """
-    root, below = _root(kind, environment)
-    for name in below if root else ():
-        root = os.path.join(root, name)
-        _make(root)
-    folder = os.path.join(root, b"maple")
-    return folder if root and private(folder) else None
+    base = made_base(kind, environment)
+    if base and os.geteuid() == 0 and not guarded(os.path.realpath(base)):
+        return None  # another's
+    folder = os.path.join(base or b"", b"maple")
+    return folder if base and private(folder) else None
+
+
+def made_base(kind: Kind, environment: Mapping[bytes, bytes]) -> Optional[bytes]:
+    """Return the folder that `maple` lies in, made below a home of one's own; None without a home."""
+    base, below = _root(kind, environment)
+    ours = bool(below) and os.stat(base).st_uid == os.geteuid()
+    for name in below:
+        base = os.path.join(base, name)
+        if ours:
+            _make(base)
+    return base or None
+
+
+def on_submit(kind: Kind, environment: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
+    """Return the variables that say where the folder is on the way of a submission: root has no home there.
+
+    It may be anybody's: `sudo sbatch` left folders of root's in it.
+    """
+    names = (kind.variable,) if os.geteuid() == 0 else (kind.variable, b"HOME")
+    return {name: environment[name] for name in names if name in environment}
+
+
+def guarded(folder: bytes) -> bool:
+    """Return whether nobody but the user and root can change what lies at this path, which holds no link.
+
+    As sshd's StrictModes has it; in a sticky folder others only add to what is there. Raises `OSError`.
+    """
+    whole = b""
+    for name in folder.rstrip(b"/").split(b"/"):
+        whole += name + b"/"
+        found = os.lstat(whole.rstrip(b"/") or b"/")
+        open_to_others = found.st_mode & 0o022 and not found.st_mode & stat.S_ISVTX
+        if not stat.S_ISDIR(found.st_mode) or found.st_uid not in (0, os.geteuid()) or open_to_others:
+            return False
+    return True
 
 
 def private(folder: bytes) -> bool:

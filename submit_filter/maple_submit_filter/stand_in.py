@@ -8,11 +8,11 @@ from __future__ import annotations
 
 import os
 import select
-import signal
 import time
-from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence
 
-from . import own_folders, private_copy, qsub_words, sbatch_words, script_source
+from . import audit_file, private_copy, qsub_words, sbatch_words, script_source
+from .files_in_time import Files, end, let_go
 from .frames import REPLY, Change, Reply, Request, pack_reply, send, size_of, unpack_reply
 from .sbatch_words import Words
 from .script_source import Source
@@ -23,6 +23,7 @@ LAUNCHER_WORDS = (
     b"aprun", b"prun", b"python", b"gpu", b"GPU", b"apptainer", b"singularity", b"shifter", b"podman",
     b"lightning", b"composer", b"colossalai", b"NODE_RANK", b"MASTER_ADDR", b"pbsdsh",
 )  # fmt: skip  # the same as front/launcher_words.h, which says what they are for; a test compares the two
+MOST_SEARCHED_FOR = 256 << 20  # bytes of script times variables that are looked for in it: a tenth of a second
 
 
 class Command(NamedTuple):
@@ -46,18 +47,23 @@ def change(argv: Sequence[bytes], environment: Mapping[bytes, bytes], conf: Mapp
     source = script_source.read(words, argv, environment) if words else None
     if words is None or source is None or not worth_asking(source.script):
         return argv
+    if len(environment) * len(source.script) > MOST_SEARCHED_FOR:
+        return argv
     request = _request(command.scheduler, words, source, argv, environment)
     deadline = time.monotonic() + int(conf.get("helper_ms", "250")) / 1000
     reply = _ask(request, conf, deadline)
+    files = Files(int(conf.get("files_ms", "500")) / 1000)
     if reply is None:
         if time.monotonic() >= deadline:
-            _keep_timed(_late(request), started, environment, conf)
+            audit_file.keep(_late(request, "helper"), started, environment, conf, files)
         return argv
     if reply.say and request.terminal:
         os.write(2, bytes(byte if byte >= 32 or byte in b"\n\t" else 63 for byte in reply.say))
-    new = _carry_out(command, words, source, argv, reply.change, environment) if reply.change else None
+    new = _carry_out(command, words, source, argv, reply.change, environment, files) if reply.change else None
     audit = reply.change.audit if reply.change and new else reply.audit
-    _keep_timed(audit, started, environment, conf)
+    if new is None and files.late:
+        audit = _late(request, "files")
+    audit_file.keep(audit, started, environment, conf, files)
     return new or argv
 
 
@@ -85,13 +91,13 @@ def _request(
     return Request(os.urandom(16), digest, submission, words.word, words.offset, False, seen)
 
 
-def _late(request: Request) -> bytes:
-    """Return the audit line of a submission that nobody answered in time."""
+def _late(request: Request, who: str) -> bytes:
+    """Return the audit line of a submission for which *who* came too late."""
     from .records import AuditLine, audit_line, host, now
 
     submission, record = request.submission, request.nonce[:8].hex()
     told = AuditLine(now(), host(), submission.uid, record, request.hash.hex(), "late", "", (), "", "", submission.came)
-    return audit_line(told._replace(late=("helper",)))
+    return audit_line(told._replace(late=(who,)))
 
 
 def _ask(request: Request, conf: Mapping[str, str], deadline: float) -> Optional[Reply]:
@@ -105,8 +111,7 @@ def _ask(request: Request, conf: Mapping[str, str], deadline: float) -> Optional
         frame = _collect(out, deadline)
     finally:
         os.close(out)
-        os.kill(child, signal.SIGKILL)
-        os.waitpid(child, 0)
+        end(child)
     reply = unpack_reply(frame) if frame else None
     good = reply is not None and reply.nonce == request.nonce and reply.hash == request.hash
     return reply if good else None
@@ -115,6 +120,8 @@ def _ask(request: Request, conf: Mapping[str, str], deadline: float) -> Optional
 def _decide(request: Request, conf: Mapping[str, str], into: int) -> int:
     try:
         from . import answer, settled
+
+        into = let_go(into)
 
         gids = {os.getegid(), *os.getgroups()}
         send(into, pack_reply(answer.answer(request, settled.site(conf), settled.policy(conf), gids)))
@@ -143,6 +150,7 @@ def _carry_out(
     argv: Sequence[bytes],
     made: Change,
     environment: Mapping[bytes, bytes],
+    files: Files,
 ) -> Optional[List[bytes]]:
     """Return the new argv, with the new script where the real command will read it; None: as written."""
     new = list(made.argv or argv)
@@ -157,33 +165,11 @@ def _carry_out(
         if source.end >= 0:
             os.lseek(source.target, source.end, os.SEEK_SET)
         return new if script_source.give(source.target, made.script) else None
-    path = (
-        private_copy.place(made.script, source.path.rpartition(b"/")[2], environment) if words.came == "file" else None
-    )
-    if path is None:
+    if words.came != "file":
+        return None
+    script, name = made.script, source.path.rpartition(b"/")[2]
+    path = files.in_time(lambda: private_copy.place(script, name, environment))
+    if not path:
         return None
     new[now.word] = path
     return new
-
-
-def _keep_timed(audit: bytes, started: float, environment: Mapping[bytes, bytes], conf: Mapping[str, str]) -> None:
-    """Keep an audit line, if it is one, with the time since the start."""
-    if audit[:1] == b"{" and audit[-1:] == b"}":
-        _keep(b'%s,"ms":%d}\n' % (audit[:-1], (time.monotonic() - started) * 1000), environment, conf)
-
-
-def _keep(line: bytes, environment: Mapping[bytes, bytes], conf: Mapping[str, str]) -> None:
-    """Append the audit line to the user's file and to the site's spool."""
-    own = own_folders.made(own_folders.STATE, environment)
-    spool = os.fsencode(conf.get("audit", ""))
-    places: Tuple[Tuple[Optional[bytes], bytes], ...] = (
-        (own, b"audit.jsonl"),
-        (spool or None, b"%d.jsonl" % os.getuid()),
-    )
-    for folder, name in places:
-        if folder is None or not os.path.isdir(folder):
-            continue
-        fd = os.open(os.path.join(folder, name), os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW, 0o600)
-        if os.fstat(fd).st_uid == os.geteuid():
-            os.write(fd, line)
-        os.close(fd)

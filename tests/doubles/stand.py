@@ -127,7 +127,16 @@ class Stand:
         self.real = os.path.join(folder, "real", command)
         self.home, self.work = os.path.join(folder, "home"), os.path.join(folder, "work")
         self.helpers = os.path.join(folder, "helpers")
-        for path in (self.front, self.conf, self.real, self.home + "/x", self.work + "/x", self.helpers + "/x"):
+        self.cache, self.state = os.path.join(self.home, ".cache"), os.path.join(self.home, ".local", "state")
+        for path in (
+            self.front,
+            self.conf,
+            self.real,
+            self.cache + "/x",
+            self.state + "/x",
+            self.work + "/x",
+            self.helpers + "/x",
+        ):
             os.makedirs(os.path.dirname(path), exist_ok=True)
         self._copy(front, self.front)
         self._copy(double, self.real)
@@ -150,7 +159,7 @@ class Stand:
 
     def configure(self, **keys: object) -> None:
         """Write front.conf; what is not said is what a sound installation would have."""
-        sound = {"real_" + self.command: self.real, "python": PYTHON, "helper_ms": 20000}
+        sound = {"real_" + self.command: self.real, "python": PYTHON, "helper_ms": 20000, "files_ms": 20000}
         lines = ["%s=%s\n" % pair for pair in {**sound, **keys}.items()]
         self.write(self.conf, "".join(lines).encode())
         os.chmod(self.conf, 0o644)
@@ -191,6 +200,8 @@ class Stand:
         base: dict[str, Optional[str]] = {
             "PATH": "%s:/usr/bin:/bin" % os.path.dirname(self.front),
             "HOME": self.home,
+            "XDG_CACHE_HOME": self.cache,  # both named: root has no home
+            "XDG_STATE_HOME": self.state,
             "RECORD": os.path.join(self.folder, "record"),
             "BASH_FUNC_module%%": '() {  eval $(modulecmd bash "$@")\n}',
             "EMPTY": "",

@@ -246,15 +246,18 @@ def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:
 # -- the user's folders ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("home", [None, "", "relative", "/nonexistent", "/proc", "/dev/null"])
-def test_without_a_home_the_script_goes_as_written(stand: Stand, home: Optional[str]) -> None:
-    """There is no place for the copy."""
-    as_written(stand, environment={"HOME": home})
+@pytest.mark.parametrize("cache", [None, "", "relative", "/nonexistent", "/proc", "/dev/null"])
+def test_without_a_cache_the_copy_lies_in_a_folder_of_the_host(stand: Stand, cache: Optional[str]) -> None:
+    """Root has no home: it may be anybody's. There is /run/user, and /tmp everywhere."""
+    seen = stand.run(True, ["job.sh"], environment={"XDG_CACHE_HOME": cache, "HOME": cache})
+    assert seen.script == ASKED + b"# fixed\n"
+    path = os.fsdecode(seen.values(b"argv")[1])
+    assert path.startswith(("/run/user/", "/tmp/maple-%d" % os.getuid())) and path.endswith("/job.sh")
 
 
 @pytest.mark.parametrize("fault", ["a file", "a link", "another's", "submit a file", "submit a link"])
 def test_a_cache_folder_that_is_not_safe_is_not_used(stand: Stand, fault: str) -> None:
-    """The script goes as written, and what stands there is left alone."""
+    """The copy does not go there, and what stands there is left alone."""
     cache = os.path.join(stand.folder, "cache")
     other = os.path.join(stand.folder, "other")
     os.makedirs(other)
@@ -269,7 +272,11 @@ def test_a_cache_folder_that_is_not_safe_is_not_used(stand: Stand, fault: str) -
         if os.getuid() != 0:
             pytest.skip("only root can give a folder away")
         os.chown(place, 12345, 12345)
-    as_written(stand, environment={"XDG_CACHE_HOME": cache})
+    seen = stand.run(True, ["job.sh"], environment={"XDG_CACHE_HOME": cache})
+    if fault.startswith("submit"):
+        assert seen.script == ASKED
+    else:
+        assert seen.script == ASKED + b"# fixed\n" and not seen.values(b"argv")[1].startswith(os.fsencode(cache))
     assert os.listdir(other) == []
 
 

@@ -292,3 +292,25 @@ def test_a_changed_argv_is_used_with_the_changed_script(stand: Stand) -> None:
     seen = stand.run(True, ["job.sh", "x"])
     assert seen.values(b"argv")[1] == b"--nodes=2"
     assert seen.script == ASKED + b"# fixed\n"
+
+
+def test_many_variables_and_a_long_script_are_looked_through_once(stand: Stand) -> None:
+    """The one that the script names travels, whatever stands around it; the others do not."""
+    stand.helper("tells")
+    told = os.path.join(stand.folder, "told")
+    stand.write(os.path.join(stand.helpers, "to"), told.encode())
+    stand.write("job.sh", ASKED + b"echo $CHOSEN_42 \n" + b"# filler VAR_ 12345 \n" * 11000)
+    many = {"VAR_%05d" % number: "" for number in range(15000)}
+    seen = stand.run(True, ["job.sh"], environment={**many, "CHOSEN_42": "yes", "CHOSEN_43": "no"})
+    assert seen.exit == 0
+    with open(told, "rb") as file:
+        sent = [one for one in file.read().split(b"\0") if one.startswith((b"VAR_", b"CHOSEN"))]
+    assert sent == [b"CHOSEN_42=yes"]
+
+
+def test_more_variables_than_can_travel_leave_the_script_as_written(stand: Stand) -> None:
+    """A part of them would tell another story; the command gets them all."""
+    stand.helper("fixes")
+    stand.write("job.sh", ASKED)
+    bare, maple = stand.both(["job.sh"], environment={"SLURM_X%05d" % number: "" for number in range(15000)})
+    assert bare == maple

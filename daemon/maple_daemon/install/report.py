@@ -22,7 +22,7 @@ from .receipt import installed
 from .refusals import Refused
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
-LATE = ("submissions", "daemon", "helper")  # and who of these was waited for in vain
+LATE = ("submissions", "daemon", "helper", "files")  # and who of these was waited for in vain
 MOST_HOSTS = 20  # shown to people
 MOST = 64 << 20  # bytes read of one user's file, the last ones: users write these files themselves
 
@@ -61,7 +61,7 @@ def read(path: Path) -> Iterator[AuditLine | None]:
         return
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or path.stem != str(status.st_uid):
+        if not stat.S_ISREG(status.st_mode) or path.name.split(".")[0] != str(status.st_uid):
             return
         if status.st_size > MOST:
             file.seek(status.st_size - MOST)
@@ -137,7 +137,8 @@ def table(facts: dict[str, Any], since: str) -> None:
         click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}")
     for row in facts["late"][:MOST_HOSTS]:
         host = printable(row["host"])
-        click.echo(f"          {row['submissions']} on {host}: daemon {row['daemon']}, helper {row['helper']}")
+        whom = f"daemon {row['daemon']}, helper {row['helper']}" + (f", files {row['files']}" if row["files"] else "")
+        click.echo(f"          {row['submissions']} on {host}: {whom}")
     click.echo("\nrule      seen  repaired  would repair  users")
     for row in facts["rules"]:
         click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
@@ -154,6 +155,6 @@ SAYS = {
     "known-good": "repaired unasked, as the user had said yes to before and a job ran with",
     "taken-back": "went as written, because a job had failed at once with the repair",
     "would-repair": "would have been repaired in mode repair",
-    "late": "went as written, because no answer came in time (socket_ms, helper_ms)",
+    "late": "went as written, because no answer came in time (socket_ms, helper_ms, files_ms)",
     "findings": "had findings that nothing cures unasked",
 }
