@@ -90,8 +90,8 @@ def test_answers_that_came_too_late_are_told_by_host(observed):
     facts = report(observed)
     assert facts["verdicts"]["late"] == 3
     assert facts["late"] == [
-        {"host": "login3", "submissions": 2, "daemon": 1, "helper": 2},
-        {"host": "login1", "submissions": 1, "daemon": 0, "helper": 1},
+        {"host": "login3", "submissions": 2, "daemon": 1, "helper": 2, "files": 0},
+        {"host": "login1", "submissions": 1, "daemon": 0, "helper": 1, "files": 0},
     ]
     output = observed.admin("report").output
     assert "no answer came in time" in output and "2 on login3: daemon 1, helper 2" in output

@@ -403,8 +403,10 @@ def test_a_hostile_environment_changes_nothing(stand: Stand) -> None:
 
 def test_an_empty_environment_and_no_path_at_all(stand: Stand) -> None:
     """Nothing is looked up there that must be there."""
-    environment = dict.fromkeys(("PATH", "HOME", "BASH_FUNC_module%%", "EMPTY"))
-    as_written(stand, environment=environment)
+    names = ("PATH", "HOME", "BASH_FUNC_module%%", "EMPTY", "XDG_CACHE_HOME", "XDG_STATE_HOME")
+    bare, seen = stand.both(["job.sh"], environment=dict.fromkeys(names))
+    assert seen.script == ASKED + b"# fixed\n"
+    assert seen.values(b"environ") == bare.values(b"environ")
 
 
 @pytest.mark.parametrize(

@@ -263,7 +263,7 @@ def test_a_home_that_hangs_does_not_hold_the_submission(stand: Stand, kind: str,
     spool = os.path.join(stand.folder, "spool")
     os.mkdir(spool)
     os.chmod(spool, 0o1733)
-    stand.helper(kind, audit=spool, files_ms=300, helper_ms=300 if kind == "hangs" else 20000)
+    stand.helper(kind, audit=spool, files_ms=1500, helper_ms=300 if kind == "hangs" else 20000)
     environment = {"XDG_CACHE_HOME": None, "XDG_STATE_HOME": None, "HOME": stand.home}
     with hanging(stand.home, taken):
         seen = submit(stand, USER, **environment)  # ends after 60 seconds with an error, if it hangs
