@@ -1,0 +1,13 @@
+#!/bin/bash
+# Tricky: spack brought Open MPI.
+# lab: no (its mpiexec is another)
+# site: alcf-polaris
+#PBS -A AlphaTrain
+#PBS -q debug
+#PBS -l select=2
+#PBS -l walltime=00:30:00
+#PBS -l filesystems=home:eagle
+#PBS -l place=scatter
+cd $PBS_O_WORKDIR
+spack env activate train
+mpirun -np 8 --map-by ppr:4:node -x PATH python train.py
