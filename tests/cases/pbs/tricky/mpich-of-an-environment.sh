@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tricky: a virtual environment brought MPICH's mpiexec.
+# Tricky: a virtual environment brought the mpiexec of MPICH, and these are its options.
 # lab: no (its mpiexec is another)
 # site: alcf-polaris
 #PBS -A AlphaTrain

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tricky: Open MPI is named by its folder.
+# Tricky: the Open MPI is named by its folder, and runs in place of the own mpirun of the site.
 # lab: no (its mpiexec is another)
 # site: alcf-polaris
 #PBS -A AlphaTrain

@@ -1,5 +1,5 @@
 #!/bin/bash
-# Tricky: spack brought Open MPI.
+# Tricky: spack brought an Open MPI, so these are options of the mpirun that runs.
 # lab: no (its mpiexec is another)
 # site: alcf-polaris
 #PBS -A AlphaTrain
