@@ -1,7 +1,8 @@
 """The smallest set of edits after which the plan holds; and the proof that it does.
 
 Every candidate is tried: its edits are made, the script is read and played through again, and it counts only if fewer
-contradictions are left. All or nothing: a repair that leaves one standing is no repair.
+contradictions are left. All or nothing: a repair that leaves one standing is no repair. Last of all, what is done
+unasked leaves every world as it was meant (`meant`); anything else is at most offered, and says what it makes of it.
 """
 
 from __future__ import annotations
@@ -9,15 +10,16 @@ from __future__ import annotations
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .availability import missing
-from .edits import Conflict, Fix, apply, apply_argv, written
+from .edits import Conflict, Fix, Safety, apply, apply_argv, written
 from .findings import Finding
 from .job import Job
 from .launch import Group, LaunchPlan
+from .meant import AGENTS, Loss, Played, lost, pinned
 from .program_groups import TOLD
 from .script import line_of
 
 MOST_ROUNDS = 6
-AGENTS = ("torchrun", "accelerate", "deepspeed")  # they give ranks; others have them from the environment
+AS_NUMBERS = ", and the counts that it would change written as numbers"
 
 
 class State(NamedTuple):
@@ -30,6 +32,10 @@ class State(NamedTuple):
     def proven(self) -> Tuple[Finding, ...]:
         """Return the findings that are contradictions."""
         return tuple(finding for finding in self.findings if finding.proven)
+
+    def played(self) -> Played:
+        """Return the script and what its launch lines would start."""
+        return Played(self.job.source, self.plan.steps, self.plan.allocation)
 
 
 class Repair(NamedTuple):
@@ -66,6 +72,12 @@ def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
         state = after
         seen.add(_submitted(state))
     whole = not state.proven() and bool(taken)
+    losses = lost(start.played(), state.played()) if whole else ()
+    if losses and Safety.ASK not in safeties:
+        held += [(taken[-1][0], str(loss)) for loss in losses]
+        whole = False
+    elif losses:
+        taken[-1] = (taken[-1][0], _told(taken[-1][1], losses))
     cured = {code for code, _ in taken} if whole else set()
     left = tuple(one for one in dict.fromkeys(held) if one[0] not in cured)
     return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
@@ -116,8 +128,9 @@ def _of_finding(
         if after is None or why:
             held.append((finding.code, why + ": " + fix.says))
             continue
+        fix, after, losses = _keeping_worlds(fix, after, state, start, again)
         changed = sum(len(edit.new) + edit.span.end - edit.span.start for edit in fix.edits)
-        rank = (len(after.proven()), _worlds_lost(start, after), order, changed)
+        rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), order, changed)
         found.append((rank, fix, after))
         if rank[:2] == (0, 0):
             break  # no later one can do better
@@ -125,6 +138,34 @@ def _of_finding(
         return None
     _, fix, after = min(found, key=lambda one: one[0])
     return finding.code, fix, after
+
+
+def _asks_otherwise(start: State, after: State) -> int:
+    """Return 1 where the job would ask for another number of nodes, which keeps no world as it was meant."""
+    return int(start.plan.allocation.nodes != after.plan.allocation.nodes)
+
+
+def _keeping_worlds(
+    fix: Fix, after: State, state: State, start: State, again: Again
+) -> Tuple[Fix, State, Tuple[Loss, ...]]:
+    """Return a fix, what it leads to, and the worlds it loses: with numbers in place of the words that it would change.
+
+    `--num_processes=$SLURM_NTASKS` is another number once srun starts fewer tasks; the one that it was keeps the world.
+    """
+    losses = lost(start.played(), after.played())
+    for edits in pinned(state.played(), after.played(), fix.edits) if losses else ():
+        wider = fix._replace(edits=fix.edits + edits, says=fix.says + AS_NUMBERS)
+        other = tried(state, wider, again)
+        if other is not None and len(other.proven()) <= len(after.proven()):
+            left = lost(start.played(), other.played())
+            if len(left) < len(losses):
+                return wider, other, left
+    return fix, after, losses
+
+
+def _told(fix: Fix, losses: Tuple[Loss, ...]) -> Fix:
+    """Return a fix that says what it makes of the worlds, which is not for Maple to decide."""
+    return fix._replace(safety=Safety.ASK, says=fix.says + " (" + "; ".join(map(str, losses)) + ")")
 
 
 def _its_doing(fix: Fix, before: State, after: State) -> bool:
@@ -183,16 +224,6 @@ def _no_worse(before: State, after: State) -> bool:
     if before.job.script.refused:
         return True  # a text that sbatch does not take was not understood to begin with
     return len(after.plan.steps) == len(before.plan.steps) and len(after.plan.unread) <= len(before.plan.unread)
-
-
-def _worlds_lost(start: State, after: State) -> int:
-    """Return how many declared world sizes are no longer what the user's lines said."""
-    lost = 0
-    for old, new in zip(start.plan.steps, after.plan.steps):
-        before = {group.declared for group in old.groups if group.declared}
-        now = {group.world_size for group in new.groups if group.world_size}
-        lost += bool(before) and before != now
-    return lost
 
 
 def shown(state: State, before: State) -> bool:

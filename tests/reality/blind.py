@@ -27,6 +27,7 @@ from tests.reality import pbs_field
 from tests.reality.asked import Answer, ask, offered, repaired
 from tests.reality.corpus import CASES, Case
 from tests.reality.field import Ran, Work, lay_out, run_all
+from tests.reality.mutants import sizes
 from tests.reality.shapes import shape_of
 from tests.reality.verdict import why_broken
 
@@ -115,7 +116,7 @@ def judge(cases: Sequence[Labelled]) -> list[Judged]:
     later = iter(_ran([one for one in mended if one is not None]))
     after = [next(later) if one is not None else None for one in mended]
     return [
-        Judged(one, _why(ran), answer, _why(then) if then else None, _sizes(then))
+        Judged(one, _why(ran), answer, _why(then) if then else None, sizes(then) if then is not None else ())
         for one, ran, answer, then in zip(cases, bare, answers, after)
     ]
 
@@ -137,11 +138,6 @@ def _on_slurm(works: Sequence[Work]) -> list[Ran]:
 
 def _why(ran: Optional[Ran]) -> Optional[str]:
     return why_broken(ran) if ran is not None else ""
-
-
-def _sizes(ran: Optional[Ran]) -> tuple[int, ...]:
-    worlds = {fact["world_id"]: fact["world_size"] for fact in ran.leaves} if ran is not None else {}
-    return tuple(sorted(size for size in worlds.values() if size is not None))
 
 
 def table(judged: Sequence[Judged]) -> str:

@@ -30,7 +30,9 @@ from tests.reality.verdict import why_broken
 HIDDEN = 3  # one in so many breaking mutants is hidden as well, by an operator that keeps the meaning
 PATIENT = "8"  # seconds stand-ins wait in the second run of what is contested
 NEEDS_RANK = b"import torch.distributed as dist\n\ndist.init_process_group()\n"
-COLUMNS = ("mutants", "broken", "found", "repaired", "then right", "still right", "changed", "called wrong")
+COLUMNS = (
+    "mutants", "broken", "found", "repaired", "then right", "same worlds", "still right", "changed", "called wrong",
+)  # fmt: skip
 
 
 class Range(NamedTuple):
@@ -71,6 +73,7 @@ class Result(NamedTuple):
     broken: Optional[str]
     answer: Answer
     still_broken: Optional[str]
+    worlds: tuple[tuple[int, ...], tuple[int, ...]] = ((), ())  # sizes that met: of the origin, and after the repair
 
     @property
     def counts(self) -> Counter[str]:
@@ -86,7 +89,8 @@ class Result(NamedTuple):
             )
         mended = self.answer.changed
         return Counter({"mutants": 1, "broken": 1, "found": int(bool(self.answer.proven)), "repaired": int(mended),
-                        "then right": int(mended and self.still_broken is None)})  # fmt: skip
+                        "then right": int(mended and self.still_broken is None),
+                        "same worlds": int(mended and self.worlds[0] == self.worlds[1])})  # fmt: skip
 
 
 def mutants(
@@ -132,9 +136,21 @@ def programs(ran: Ran) -> Mapping[str, bytes]:
     return {os.path.normpath(name): NEEDS_RANK for name in sorted(found) if not os.path.isabs(name)}
 
 
-def judge(made: Sequence[Mutant], needs: Mapping[str, Mapping[str, bytes]], within: Range = SLURM) -> list[Result]:
-    """Run each mutant bare and through Maple. *needs*: files for each origin, by its name."""
-    works = [Work(one.case, needs.get(one.origin.name, {})) for one in made]
+def sizes(ran: Ran) -> tuple[int, ...]:
+    """Return the sizes of the worlds that met in a run, the smallest first."""
+    worlds = {fact["world_id"]: fact["world_size"] for fact in ran.leaves}
+    return tuple(sorted(size for size in worlds.values() if size is not None))
+
+
+class Needs(dict[str, bytes]):
+    """Files for the mutants of an origin, and the sizes of the worlds that met when it ran."""
+
+    worlds: tuple[int, ...] = ()
+
+
+def judge(made: Sequence[Mutant], needs: Mapping[str, Needs], within: Range = SLURM) -> list[Result]:
+    """Run each mutant bare and through Maple. *needs*: what each origin needs, by its name."""
+    works = [Work(one.case, needs.get(one.origin.name, Needs())) for one in made]
     reasons = [why_broken(ran) for ran in within.run(works, DEADLINE)]
     answers = [_answer(work) for work in works]
     again = [
@@ -145,10 +161,15 @@ def judge(made: Sequence[Mutant], needs: Mapping[str, Mapping[str, bytes]], with
     _run_again(works, reasons, again, within)
     changed = [index for index, answer in enumerate(answers) if answer.changed]
     mended = [Work(repaired(made[index].case, answers[index]), works[index].extra) for index in changed]
-    after: list[Optional[str]] = [why_broken(ran) for ran in within.run(mended, DEADLINE)]
+    runs = within.run(mended, DEADLINE)
+    after: list[Optional[str]] = [why_broken(ran) for ran in runs]
+    met = {index: (needs[made[index].origin.name].worlds, sizes(ran)) for index, ran in zip(changed, runs)}
     _run_again(mended, after, [index for index, why in enumerate(after) if why is not None], within)
     later = dict(zip(changed, after))
-    return [Result(one, reasons[index], answers[index], later.get(index)) for index, one in enumerate(made)]
+    return [
+        Result(one, reasons[index], answers[index], later.get(index), met.get(index, ((), ())))
+        for index, one in enumerate(made)
+    ]
 
 
 def _run_again(works: Sequence[Work], reasons: list[Optional[str]], which: Sequence[int], within: Range) -> None:
@@ -163,16 +184,16 @@ def _answer(work: Work) -> Answer:
         return ask(work.case, lay_out(work, os.path.join(folder, "job")))
 
 
-def baseline(
-    origins: Sequence[Case], within: Range = SLURM
-) -> tuple[list[Case], dict[str, Mapping[str, bytes]], dict[str, str]]:
+def baseline(origins: Sequence[Case], within: Range = SLURM) -> tuple[list[Case], dict[str, Needs], dict[str, str]]:
     """Return the origins that run right, their programs' files, and why the others do not."""
-    good, needs, bad = [], {}, {}
+    good, bad = [], {}
+    needs: dict[str, Needs] = {}
     for ran in within.run([Work(case) for case in origins], DEADLINE):
         why = why_broken(ran)
         if why is None:
             good.append(ran.case)
-            needs[ran.case.name] = programs(ran)
+            needs[ran.case.name] = Needs(programs(ran))
+            needs[ran.case.name].worlds = sizes(ran)
         else:
             bad[ran.case.name] = why
     return good, needs, bad
@@ -212,6 +233,7 @@ def plain(result: Result) -> dict[str, object]:
         "proven": answer.proven,
         "changed": answer.changed,
         "still_broken": result.still_broken,
+        "worlds": result.worlds,
         "says": [finding.says for finding in answer.decision.findings],
         "held_back": answer.decision.held_back,
         "script": (mutant.case.script or b"").decode("latin-1"),

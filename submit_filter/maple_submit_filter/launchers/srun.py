@@ -1,4 +1,4 @@
-"""srun: tasks over nodes, inside a job. Measured on Slurm 22.05.8; where versions differ the value is unknown."""
+"""srun: tasks over nodes, inside a job. Measured on Slurm 22.05.8, 24.11.5 and 26.05.5; where they differ: unknown."""
 
 from __future__ import annotations
 
@@ -99,8 +99,8 @@ def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
             refusal = 'Invalid numeric value "%s" for --%s' % (value.raw.decode("ascii", "replace"), name)
             return StepShape(None, None, None, False, refusal)
     _, nodes, nodes_here = _said(one, shell, "nodes", b"SLURM_JOB_NUM_NODES", b"SLURM_NNODES")
-    tasks_said, tasks, _ = _said(one, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
-    per_said, per_node, _ = _said(one, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
+    tasks_said, tasks, tasks_here = _said(one, shell, "ntasks", b"SLURM_NTASKS", b"SLURM_NPROCS")
+    per_said, per_node, per_here = _said(one, shell, "ntasks-per-node", b"SLURM_NTASKS_PER_NODE")
     if nodes is None and scene.site.scheduler == "pbs":
         nodes = allocation.nodes  # there is no srun; this is what a line brought from Slurm means
     listed = _listed(one)
@@ -108,6 +108,9 @@ def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
         nodes = max(len(listed), 1) if one.option("ntasks") is None else len(listed)
     if not tasks_said:
         tasks = nodes * per_node if per_said and nodes and per_node else (nodes if not per_said else None)
+    together = nodes * per_node if nodes and per_node else None
+    if nodes_here and per_here and tasks_said and not tasks_here and tasks != together:
+        tasks = None  # 22.05 keeps the tasks of the job and refuses the step, 24.11 starts what the line says
     if nodes is not None and tasks is not None and tasks < nodes:
         nodes = tasks
     if nodes_here and nodes is not None and allocation.nodes is not None and nodes > allocation.nodes:
@@ -300,11 +303,23 @@ def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: L
         (b"SLURM_NNODES", shape.nodes), (b"SLURM_STEP_NUM_NODES", shape.nodes),
     ):  # fmt: skip
         child.set(name, plain(b"%d" % value) if value is not None else unknown(name), exported=True)
+    _announce_tasks_per_node(child, shape, one)
     name_text = plain(host(node)) if node is not None else plain(token(b"vary", b"node" + place.name))
     child.set(b"SLURMD_NODENAME", name_text, exported=True)
     if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(one) or one.option("gpu-bind"):
         child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
     child.others = OF_A_STEP
+
+
+def _announce_tasks_per_node(child: Shell, shape: StepShape, one: Link) -> None:
+    """srun sets the variable to what its own line says, where it keeps to that; else the tasks read the job's."""
+    if one.option("ntasks-per-node") is None:
+        return
+    each = number(_value(one, "ntasks-per-node"))
+    if shape.nodes and shape.tasks and each and shape.tasks == shape.nodes * each:
+        child.set(b"SLURM_NTASKS_PER_NODE", plain(b"%d" % each), exported=True)
+    elif not (shape.tasks and each):
+        child.set(b"SLURM_NTASKS_PER_NODE", unknown(b"SLURM_NTASKS_PER_NODE"), exported=True)
 
 
 def _settle(child: Shell, one: Link) -> None:

@@ -11,7 +11,7 @@ from ..edits import Span
 from ..job import Job
 from ..launch import LaunchPlan, Step
 from ..launchers.python_options import python_program
-from ..repair import AGENTS
+from ..meant import AGENTS
 from ..text import NUL, plain
 
 # Whatever may change the folder, or say where else to look. Where one of these words stands, nothing is said.

@@ -9,7 +9,7 @@ from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Link
 from ..limits import asks_for_gpus, gpu_items, judged, text
-from ..repair import AGENTS
+from ..meant import AGENTS
 from ..saying import at, unsay
 from ..schedulers import values
 from ..settings import Setting

@@ -66,8 +66,9 @@ def _fixes(
             yield Fix(tuple(edits), Safety.SAFE, "start it on all %d nodes of the job" % wanted)
     edits = put(link, [(name.replace("-", "_") if link.name == "accelerate" else name, b"%d" % started)], "MPL303")
     if edits and started <= (plan.allocation.nodes or started):
-        # Nobody typed a number, and each GPU that was asked for gets its rank: no other world would fit the job.
-        fits = not typed and step.workers_per_task in (None, plan.allocation.gpus_per_node)
+        # Nobody typed the number, and each GPU that was asked for gets its rank: no other world would fit the job.
+        # Where there is no number at all, each node may have been meant to train for itself.
+        fits = option is not None and not typed and step.workers_per_task in (None, plan.allocation.gpus_per_node)
         yield Fix(tuple(edits), Safety.SAFE if fits else Safety.ASK, "wait for %d nodes" % started)
     for edits, says in _more_nodes(step, wanted, plan, job):
         yield Fix(tuple(edits), Safety.ASK, says)

@@ -10,9 +10,9 @@ from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Link, Step
 from ..limits import judged
+from ..meant import AGENTS
 from ..owners import foreign
 from ..rank_words import of_site
-from ..repair import AGENTS
 from ..site import LauncherFact, LaunchTemplate, Site
 from . import rule
 

@@ -8,7 +8,7 @@ from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan, Step
 from ..limits import judged
-from ..repair import AGENTS
+from ..meant import AGENTS
 from ..schedulers import values
 from ..site import Site
 from . import rule

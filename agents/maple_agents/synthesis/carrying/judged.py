@@ -7,8 +7,9 @@ import os
 from maple_submit_filter.bash_check import parses
 from maple_submit_filter.decide import examined, understood
 from maple_submit_filter.launch import Group, Step
+from maple_submit_filter.meant import AGENTS
 from maple_submit_filter.reading import read_file
-from maple_submit_filter.repair import AGENTS, State
+from maple_submit_filter.repair import State
 from maple_submit_filter.submission import Submission
 from maple_submit_filter.text import NUL
 
