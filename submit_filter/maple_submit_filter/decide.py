@@ -11,7 +11,7 @@ from .launch import LaunchPlan
 from .modes import silenced
 from .plan import plan
 from .reading import read_file
-from .repair import Repair, State, repair
+from .repair import Again, Repair, State, repair
 from .rules import diagnose
 from .scene import Read
 from .schedulers import slurm
@@ -178,13 +178,27 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
         return known[source, argv]
 
     safe = repair(state, (Safety.SAFE,), again)
-    more = safe if safe.whole else repair(state, (Safety.SAFE, Safety.ASK), again)
+    more = safe if safe.whole else _with_offers(state, again)
     held = list(safe.held_back)
     likely = {one.code for one in shown.findings}
     repaired = _rewritten(state, safe, held, site, likely)
     offered = repaired if more is safe else _rewritten(state, more, held, site, likely)
     verdict = "repaired" if repaired is not None else "findings"
     return Decision(verdict, shown.findings, shown.plan, repaired, offered, tuple(dict.fromkeys(held)))
+
+
+def _with_offers(state: State, again: Again) -> Repair:
+    """Return what all offers lead to: none asks for less than the user does, unless it is the only change."""
+    from .amounts import asks_for_less
+
+    def no_less(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
+        after = again(job, source, argv)
+        return after if after is not None and not asks_for_less(state.job, after.job) else None
+
+    both = (Safety.SAFE, Safety.ASK)
+    made = repair(state, both, no_less)
+    less = made if made.whole else repair(state, both, again)
+    return less if less.whole and len(less.taken) == 1 else made
 
 
 def _rewritten(

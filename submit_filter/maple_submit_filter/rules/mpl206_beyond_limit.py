@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, List, Optional
 
 from ..edits import Fix, Safety
 from ..findings import Finding
@@ -12,7 +12,7 @@ from ..limits import Limit, judged, limit, text
 from ..saying import at, restate
 from ..schedulers import values
 from ..settings import Setting
-from ..site import Site
+from ..site import Partition, Site
 from ..wording import is_pbs, option
 from . import rule
 
@@ -28,7 +28,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   Slurm says: Requested time limit is invalid; where the site does not enforce limits at submission the job
            stays pending with PartitionTimeLimit or PartitionNodeLimit. qsub says: Job violates queue and/or server
            resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an id,
-           and the job vanishes. Asks first.
+           and the job vanishes. Asks first: for the only other partition, QOS or queue with such nodes that takes the
+           request, and for less where that is the one change to be made. Of several that take it, their names are said.
     """
     if not judged(job):
         return
@@ -54,7 +55,7 @@ def _nodes(job: Job, site: Site) -> Optional[Finding]:
     if most is None or wanted is None or wanted <= most.most:
         return None
     says = "%d nodes, but %s gives at most %d" % (wanted, most.row.name, most.most)
-    return _finding(job, _nodes_say(job), says, most, _fewer(job, most.most))
+    return _finding(job, site, _nodes_say(job), says, most, _fewer(job, most.most))
 
 
 def _nodes_say(job: Job) -> str:
@@ -81,7 +82,7 @@ def _too_few(job: Job, site: Site) -> Optional[Finding]:
     if said is None or least is None or said >= least.most:
         return None
     says = "%d node%s, but %s takes no fewer than %d" % (said, "s" if said != 1 else "", least.row.name, least.most)
-    return _finding(job, _nodes_say(job), says, least, b"")
+    return _finding(job, site, _nodes_say(job), says, least, b"")
 
 
 def _time(job: Job, site: Site) -> Optional[Finding]:
@@ -91,7 +92,7 @@ def _time(job: Job, site: Site) -> Optional[Finding]:
     shown = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
     name = "walltime" if is_pbs(job) else "time"
     says = "a time limit of %s, but %s gives at most %s" % (text(job.settings, name), most.row.name, shown)
-    return _finding(job, name, says, most, shown.encode())
+    return _finding(job, site, name, says, most, shown.encode())
 
 
 def _seconds(job: Job) -> Optional[int]:
@@ -120,15 +121,47 @@ def _said(job: Job) -> Optional[Setting]:
     return job.settings.get("walltime") or job.settings.get(_nodes_say(job))
 
 
-def _finding(job: Job, name: str, says: str, row: Limit, value: bytes) -> Finding:
-    setting = job.settings.get(name)
-    fix = _with(job, setting, value)
-    return Finding("MPL206", says, at(setting), True, fixes=(fix,) if fix is not None else (),
-                   help="stay within it, or name another %s" % _kind_of(row), site_fact=row.key)  # fmt: skip
+def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: bytes) -> Finding:
+    setting, others = job.settings.get(name), _roomier(job, site, row.row)
+    fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
+    fixes.append(_with(job, setting, value))
+    takes = "%s %s it" % (", ".join(others[:4]), "takes" if len(others) == 1 else "take") if others else ""
+    helps = takes or "stay within it, or name another %s" % _kind_of(row)
+    return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
+                   help=helps, site_fact=row.key)  # fmt: skip
+
+
+def _roomier(job: Job, site: Site, row: Partition) -> List[str]:
+    """Return the names that could stand in place of the row's: the same nodes, given in the same way, and enough."""
+    alike = [
+        one
+        for one in site.partitions
+        if one.sure and one.name != row.name and not one.routed and not one.constraint
+        and (one.selector, one.node_kinds, one.shared) == (row.selector, row.node_kinds, row.shared)
+    ]  # fmt: skip
+    least, most = _wanted(job, site), _most(job, site)
+    return [one.name for one in alike if _takes(one, least, most, _seconds(job))]
+
+
+def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Optional[int]) -> bool:
+    """Return whether the row surely takes a job of that size and time: what it does not say, it may refuse."""
+    if time and (row.max_walltime is None or time > row.max_walltime):
+        return False
+    if least is not None and row.max_nodes is not None and least > row.max_nodes:
+        return False
+    return most is None or row.min_nodes is None or most >= row.min_nodes
+
+
+def _moved(job: Job, row: Partition, name: str) -> Optional[Fix]:
+    setting = job.settings.get(row.selector)
+    if setting is None or text(job.settings, row.selector) != row.name:
+        return None
+    made = restate(job, setting, name.encode(), "MPL206")
+    return made.fix(Safety.ASK, option(job, row.selector, name)) if made is not None else None
 
 
 def _kind_of(row: Limit) -> str:
-    return "queue" if row.row.selector == "queue" else "partition"
+    return {"queue": "queue", "qos": "QOS"}.get(row.row.selector, "partition")
 
 
 def _with(job: Job, setting: Optional[Setting], value: bytes) -> Optional[Fix]:

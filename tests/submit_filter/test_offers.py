@@ -1,0 +1,113 @@
+"""What is offered beside other changes asks for no less of nodes, time and memory than the user does."""
+
+from __future__ import annotations
+
+import os
+import re
+from typing import NamedTuple, Optional
+
+import pytest
+from maple_agents import sites
+from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.site import Site
+from maple_submit_filter.submission import Submission
+
+from tests.submit_filter import rule_cases
+from tests.submit_filter.test_rules_launch import FOLDER as LAUNCH
+
+LIMITS = os.path.join(rule_cases.FOLDER, "MPL206")
+CASES = rule_cases.cases() + rule_cases.cases(LAUNCH)
+
+
+def here(case: str) -> Site:
+    """The cluster of a case about limits."""
+    with open(os.path.join(LIMITS, case, "site.toml"), "rb") as file:
+        return sites.read(file.read(), "here.toml")
+
+
+def decided(script: bytes, site: Site) -> Decision:
+    """What is decided there."""
+    command = b"sbatch" if site.scheduler == "slurm" else b"qsub"
+    return decide(Submission(site.scheduler, (command, b"job.sh"), script, "file", b"job.sh", b"/work", 1000, {}), site)
+
+
+class Job(NamedTuple):
+    """A job with a mistake that is for the user to decide (nnodes) and with *qos*, nodes and time to be asked for."""
+
+    qos: bytes
+    time: bytes = b"00:20:00"
+    nodes: bytes = b"2"
+    waits: bytes = b"2"
+
+    def script(self) -> bytes:
+        """The script."""
+        return b"""#!/bin/bash
+#SBATCH --nodes=%b
+#SBATCH --ntasks-per-node=1
+#SBATCH --gpus-per-node=4
+#SBATCH --qos=%b
+#SBATCH --time=%b
+export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun torchrun --nnodes=%b --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500 train.py
+""" % (self.nodes, self.qos, self.time, self.waits)
+
+
+def offered(job: Job, case: str) -> Optional[bytes]:
+    """The script that is offered, None for none."""
+    made = decided(job.script(), here(case)).offered
+    return made.script if made is not None else None
+
+
+def test_a_limit_is_cut_where_that_is_the_one_thing_to_change() -> None:
+    """And no other QOS is the obvious one."""
+    job = Job(b"debug", b"04:00:00")
+    assert offered(job, "several-qos-take-it") == job._replace(time=b"00:30:00").script()
+
+
+def test_a_limit_is_not_cut_beside_another_change() -> None:
+    """It is said instead, with the names of those that take it; the other change waits with it."""
+    job = Job(b"debug", b"04:00:00", waits=b"1")
+    assert offered(job, "several-qos-take-it") is None
+    decision = decided(job.script(), here("several-qos-take-it"))
+    (told,) = [one for one in decision.findings if one.code == "MPL206"]
+    assert told.help == "regular, premium take it"
+
+
+def test_nodes_are_not_cut_beside_another_change() -> None:
+    """Nor to the number that a launch line waits for, nor to a limit."""
+    for job in (Job(b"debug", nodes=b"9", waits=b"9", time=b"00:45:00"), Job(b"debug", nodes=b"9", waits=b"4")):
+        made = offered(job, "several-qos-take-it")
+        assert made is None or b"--nodes=9" in made
+
+
+def test_the_qos_that_takes_it_is_offered_with_other_changes() -> None:
+    """A job that is started elsewhere loses nothing."""
+    job = Job(b"debug", b"04:00:00", waits=b"1")
+    made = offered(job, "the-only-qos-that-takes-it")
+    assert made == job._replace(qos=b"regular", waits=b"2").script()
+
+
+def _numbers(script: bytes) -> dict[bytes, list[bytes]]:
+    """What a script names of nodes, time and memory, to be read by eye: no part of Maple is asked."""
+    found = re.findall(rb"(--nodes|-N|--time|-t|--mem|walltime|select|mem)[= ]?([0-9][0-9:]*[GgMm]?[bB]?)", script)
+    out: dict[bytes, list[bytes]] = {}
+    for name, value in found:
+        out.setdefault(name, []).append(value)
+    return out
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_no_offer_of_several_changes_cuts_what_was_asked_for(case: rule_cases.RuleCase) -> None:
+    """Over all cases of all rules: of several changes none touches a number of nodes, time or memory downwards."""
+    made = decide(case.submission, case.site, None).offered
+    if made is None or made.script is None or len(made.says) < 2:
+        return
+    before, after = _numbers(case.submission.script or b""), _numbers(made.script)
+    for name, values in before.items():
+        if len(after.get(name, ())) == len(values):
+            assert [_amount(one) for one in values] <= [_amount(one) for one in after[name]], name
+
+
+def _amount(value: bytes) -> tuple[int, ...]:
+    parts = tuple(int(part) for part in re.findall(rb"\d+", value))
+    return (0,) * (4 - len(parts)) + parts
