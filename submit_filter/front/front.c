@@ -138,7 +138,10 @@ int main(int argc, char **argv, char **environment) {
     struct source source;
     char **result = NULL;
     read_config(&config, command->name);
-    if (!config.off && !user_said("off")) {
+    static const char again[] = "maple: the real command came back to the front; the next in PATH is taken\n";
+    if (fronts_before() > 0) {
+        if (user_said("verbose")) say(again, sizeof again - 1, true);
+    } else if (!config.off && !user_said("off")) {
         struct arguments arguments = command->read(argv);
         if (arguments.came != LEFT && read_source(&arguments, argv, &source) && is_worth_asking(&source.script))
             result = consult(command, &config, &arguments, &source, argv, environment, started);

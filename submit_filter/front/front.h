@@ -101,6 +101,7 @@ void sha256(const void *bytes, size_t size, unsigned char hash[HASH_SIZE]);
 
 /* config.c */
 void read_config(struct config *config, const char *command);
+int fronts_before(void); /* in this chain of fork and execve */
 /* Become the real command; returns only if that fails, with errno. */
 int try_real(const struct config *config, const char *command, char **argv, char **environment);
 /* The same; says why it failed and returns the exit status to use. */

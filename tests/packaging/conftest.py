@@ -16,6 +16,7 @@ from maple_daemon.cli.admin import admin
 from maple_daemon.install import build, interpreter, layout, sources
 
 SBATCH = """#!/bin/sh
+test "$1" = --version && exec echo slurm 24.11
 echo "Submitted batch job 7"
 echo "$@" > {log}
 """

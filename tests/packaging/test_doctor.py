@@ -50,7 +50,14 @@ def silence(release):
     (release / "manifest.json").write_text(json.dumps(manifest))
 
 
+def wrap(cluster):
+    """Put a wrapper in the real command's place that takes its folder out of PATH and calls the next."""
+    folder = cluster.real.parent
+    cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH//{folder}:/}}\nexec sbatch "$@"\n')
+
+
 FAULTS = {
+    "the real command calls the front": (wrap, {"chain"}),
     "the link is gone": (lambda c: (c.prefix / "current").unlink(), {"current"}),
     "a module was changed": (lambda c: (c.release / "lib/maple_submit_filter/decide.py").write_text("x"), {"files"}),
     "a module is missing": (lambda c: (c.release / "lib/maple_submit_filter/decide.py").unlink(), {"files"}),

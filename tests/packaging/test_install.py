@@ -336,3 +336,13 @@ def test_without_a_compiler_the_python_entry_stands_in(cluster):
     doctor = cluster.admin("doctor")
     assert doctor.exit_code == 0 and "the Python entry" in doctor.output
     assert "is Maple itself" in cluster.install("--real-sbatch", str(cluster.bin / "sbatch")).output
+
+
+def test_a_wrapper_that_calls_the_front_again_is_refused(cluster):
+    """It would be taken for the real command; nothing is left of the installation."""
+    cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH//{cluster.real.parent}:/}}\nexec sbatch "$@"\n')
+    before = cluster.listing()
+    result = cluster.install()
+    assert result.exit_code != 0
+    assert "finds the front through PATH" in result.output and "--real-sbatch" in result.output
+    assert {path for path in cluster.listing() if "/bin/" in path} == {path for path in before if "/bin/" in path}

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import os
+import subprocess
 from pathlib import Path
 
 from .refusals import Refused, absolute
 
+PATIENCE = 20  # seconds
+CHAIN = (b"came back to the front", b"starts the front again")  # what a front says that was started by another
 MARK = b"front.conf"  # every front holds these bytes, so that one is never taken for the real command
 
 
@@ -45,6 +48,22 @@ def examined(path: Path, name: str) -> Path:
 def runnable(path: Path) -> bool:
     """Return whether *path* is a program that we may start."""
     return path.is_file() and os.access(path, os.X_OK)
+
+
+def finds_front(front: Path, path_variable: str) -> str:
+    """Return why what *front* becomes is not the real command, "" where it is: asked for its version, it may end here.
+
+    A wrapper of the site's that takes its own folder out of PATH and calls the next of that name finds the front.
+    """
+    environment = {"PATH": path_variable, "MAPLE": "off,verbose", "LC_ALL": "C"}
+    try:
+        done = subprocess.run([front, "--version"], env=environment, stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=PATIENCE, check=False)  # fmt: skip
+    except subprocess.TimeoutExpired:
+        return f"does not tell its version within {PATIENCE} s"
+    except OSError as error:
+        return f"cannot be asked for its version: {error.strerror}"
+    return "is a wrapper that finds the front through PATH" if any(word in done.stderr for word in CHAIN) else ""
 
 
 def comes_first(folder: Path, real: Path, path_variable: str) -> bool:

@@ -200,12 +200,20 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
         yield Check("command", "ok", f"{path}, a {one.kind}")
         values = settings.values(Release(where.current))
         original = Path(values.get(f"real_{path.name}", "/"))
+        if runnable_front(where) and (why := command.finds_front(path, path_variable)):
+            todo = f"install again with --real-{path.name} PATH, the scheduler's own"
+            yield Check("chain", "wrong", f"{original} {why}", todo)
         if one.kind == "copy" and where.current.exists() and one.what != atomic.sha256(Release(where.current).front):
             yield Check("command", "wrong", f"{path} is a copy of another release", "install again")
         if command.comes_first(path.parent, original, path_variable):
             yield Check("PATH", "ok", f"{path.parent} comes first")
         else:
             yield Check("PATH", "wrong", f"a shell finds {original} first", command.advice(path.parent))
+
+
+def runnable_front(where: Layout) -> bool:
+    """Return whether there is a front in force that can be asked."""
+    return where.current.exists() and command.runnable(Release(where.current).front)
 
 
 def answers(release: Release) -> Iterator[Check]:

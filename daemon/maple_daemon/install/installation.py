@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, place, reading_child, receipt, releases, settings, written
+from . import atomic, command, place, reading_child, receipt, releases, settings, written
 from .build import Build
 from .interpreter import Interpreter
 from .layout import Layout, Release, layout
@@ -82,7 +82,8 @@ class Steps:
             name, new = self.build(before)
             self.note(former, name, made)
             self.switch(name, before)
-            placed = tuple(self.put(command, former) for command in self.wish.real)
+            placed = tuple(self.put(name, former) for name in self.wish.real)
+            self.refuse_chain()
             files = tuple(written.write(one, former.written, self.undo) for one in self.wish.service.files)
             gone = [one for one in former.placed if one.path not in {now.path for now in placed}]
             unwanted = [one for one in former.written if one.path not in {now.path for now in files}]
@@ -115,10 +116,17 @@ class Steps:
         """Refuse before anything is built when a command's place is taken by somebody else's file."""
         if former == Receipt() and (taken := foreign(self.where)):
             raise Refused(f"{taken} is there and is not of an installation", "choose another --prefix")
-        for command in self.wish.real:
-            path = self.wish.folder / command
+        for name in self.wish.real:
+            path = self.wish.folder / name
             place.refuse_foreign(path, self.where, placed_at(former, path))
         written.refuse_foreign(self.wish.service.files, former.written)
+
+    def refuse_chain(self) -> None:
+        """Refuse a real command that calls the front again, as it would for every user: tried for real."""
+        path_variable = f"{self.wish.folder}:{os.environ.get('PATH', os.defpath)}"
+        for name, real in self.wish.real.items():
+            if why := command.finds_front(self.wish.folder / name, path_variable):
+                raise Refused(f"{real} {why}", f"name the scheduler's own with --real-{name} PATH")
 
     def build(self, before: str) -> tuple[str, bool]:
         """Return the release for what was wished and whether it had to be built."""
