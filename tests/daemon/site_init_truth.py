@@ -8,6 +8,7 @@ from typing import NamedTuple
 from maple_agents.sites.facts import seconds
 from maple_agents.sites.model import Node, PartitionTable, SiteFile
 
+from tests.lab.processes import version
 from tests.lab.shape import NodeGroup, PartitionShape, Shape
 
 
@@ -28,7 +29,7 @@ class Fact(NamedTuple):
 def facts(shape: Shape, file: SiteFile) -> Iterator[Fact]:
     """Yield every fact of the lab that a draft can know, with what the draft says of it."""
     yield Fact("cluster", "", shape.cluster_name, file.detection.cluster_name if file.detection else None)
-    yield Fact("version", "", "22.05.8", file.scheduler.version or None)
+    yield Fact("version", "", "%d.%02d" % version(), file.scheduler.version[:5] or None)
     default = next((one.name for one in shape.partitions if one.default), "")
     yield Fact("default", "", default, file.scheduler.default_partition or (None if default else ""))
     yield Fact("partitions", "", {one.name for one in shape.partitions}, set(file.partition))

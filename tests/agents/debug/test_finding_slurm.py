@@ -300,16 +300,20 @@ def test_torchruns_log_folder_is_found_with_its_error_files_first(work: Work) ->
 
 
 def test_output_that_could_not_be_opened_is_said(work: Work) -> None:
-    """Slurm tells 0:53, and writes no file at all."""
-    case = work.failed("srun python train.py > train.log\nexit 1\n", "-o", "/nonexistent/%j.out")
+    """Slurm tells 0:53, and writes no file at all; 24.11 and later would make a folder that is only missing."""
+    with open(work.folder + "/no-folder", "w", encoding="utf-8"):
+        pass
+    case = work.failed("srun python train.py > train.log\nexit 1\n", "-o", "no-folder/%j.out")
     assert case.logs == () and "0:53" in case.ended.reason
     assert any("could not start the script" in line for line in case.missing)
-    assert any("there is no folder /nonexistent" in line for line in case.missing)
+    assert any("there is no folder %s/no-folder" % work.folder in line for line in case.missing)
     assert not any("train.log" in line for line in case.missing)  # it never ran
 
 
 def test_output_that_was_opened_before_errors_could_not_be_is_no_evidence(work: Work) -> None:
     """It is empty: the script never began. The folder that is not there is named."""
+    with open(work.folder + "/gone", "w", encoding="utf-8"):
+        pass
     case = work.failed("srun python train.py\n", "-o", "%j.out", "-e", "gone/%j.err")
     assert os.path.exists("%s/%s.out" % (work.folder, case.ended.id)) and case.logs == ()
     assert "could not start the script" in case.missing[0]

@@ -14,6 +14,8 @@ from . import owners, signs
 from .gathering import Gathered
 from .told import Told
 
+_PADDED = re.compile(r"%(0\d+)(?![A-Za-z\d])", re.ASCII)
+
 
 def add(gathered: Gathered, told: Told, asked: Optional[Asked], values: Mapping[str, str]) -> None:
     """Add stdout and stderr of a job or task to what is gathered."""
@@ -52,7 +54,11 @@ def _of_slurm(gathered: Gathered, told: Told, asked: Optional[Asked], values: Ma
 
 
 def _without_signs(path: Optional[str], said: Optional[str], told: Told, values: Mapping[str, str]) -> Optional[str]:
-    """Return the path of *said*, where scontrol filled in signs that a backslash had switched off (22.05 does)."""
+    """Return the path of *said*, where scontrol filled in signs that a backslash had switched off (22.05 does).
+
+    Before a number that `%012j` pads it leaves a percent sign (24.11), which the file does not have.
+    """
+    path = _PADDED.sub(r"\1", path) if path is not None else None
     if path is None or said is None or "\\" not in said:
         return path
     filled = "\\".join(signs.text(signs.slurm(part, values)) for part in said.split("\\"))
