@@ -11,7 +11,7 @@ SCRIPT = b"""#!/bin/bash
 #SBATCH --nodes=2
 #SBATCH --ntasks-per-node=1
 export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-srun ./torchrun --nnodes=2 --nproc-per-node=2 --node_rank=$SLURM_NODEID --master_addr=$MASTER_ADDR train.py %d
+srun torchrun --nnodes=2 --nproc-per-node=2 --node_rank=$SLURM_NODEID --master_addr=$MASTER_ADDR train.py %d
 """
 
 
