@@ -6,13 +6,15 @@ where each such fact is unknown. So no rule has to know which of the facts that 
 
 from __future__ import annotations
 
-from typing import Dict, List, Optional, Tuple
+from typing import Callable, Dict, List, Optional, Set, Tuple
 
 from .edits import Span
 from .findings import Finding
 from .site import GpuRequest, NodeKind, Partition, Site
 
 Place = Tuple[str, Optional[Span]]
+NOT_SURE = "not certain: the site file is not sure of "
+UNNAMED = "all that this rests on"
 
 
 def certain(site: Site) -> Site:
@@ -64,8 +66,31 @@ def weighed(found: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site)
 
 def doubted(finding: Finding, site: Site) -> Finding:
     """Return the finding as advice: what it rests on is likely, and no more."""
-    fact = finding.site_fact if finding.site_fact in site.unsure else "all that this rests on"
+    fact = finding.site_fact if finding.site_fact in site.unsure else UNNAMED
     parts = [finding.fixes[0].says] if finding.fixes else []
     parts += [finding.help] if finding.help else []
-    parts.append("not certain: the site file is not sure of %s" % fact)
+    parts.append(NOT_SURE + fact)
     return finding._replace(proven=False, fixes=(), help=". ".join(parts))
+
+
+def rests_on(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) -> Tuple[str, ...]:
+    """Return the fewest of the unsure tables that must be so for the finding to hold; *proven*: what holds on a site.
+
+    It plays the script once for each of them, so it is for people who wait, and not for a submission.
+    """
+    place = (finding.code, finding.at)
+    needed = list(site.unsure)
+    for key in site.unsure:
+        fewer = [one for one in needed if one != key]
+        if place in proven(certain(site._replace(unsure=tuple(one for one in site.unsure if one not in fewer)))):
+            needed = fewer
+    return tuple(needed)
+
+
+def named(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) -> Finding:
+    """Return a doubted finding with the tables that it rests on in its help; any other as it is."""
+    said = NOT_SURE + UNNAMED
+    if finding.proven or not finding.help.endswith(said):
+        return finding
+    facts = " and ".join(rests_on(finding, site, proven)[:4])
+    return finding._replace(help=finding.help[: -len(UNNAMED)] + facts) if facts else finding

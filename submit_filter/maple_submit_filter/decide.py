@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
-from .edits import Safety
+from .edits import Safety, Span
 from .findings import Finding
 from .job import Job
 from .launch import LaunchPlan
@@ -139,6 +139,19 @@ def _weighed(job: Job, site: Site) -> Tuple[State, State]:
     held = _played(job, certain(site))
     state = state._replace(findings=weighed(state.findings, held.findings, site))
     return state, held._replace(findings=state.proven())
+
+
+def explained(decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
+    """Return the decision with the names of the unsure facts that its advice rests on; it takes its time."""
+    job = understood(submission, read)
+    if job is None or not site.unsure:
+        return decision
+    from .certainty import named
+
+    def proven(here: Site) -> Set[Tuple[str, Optional[Span]]]:
+        return {(one.code, one.at) for one in _played(job, here).proven()}
+
+    return decision._replace(findings=tuple(named(one, site, proven) for one in decision.findings))
 
 
 def _played(job: Job, site: Site) -> State:

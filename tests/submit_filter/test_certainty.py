@@ -8,7 +8,8 @@ import pytest
 from maple_agents.sites import path
 from maple_agents.sites.facts import site_of
 from maple_agents.sites.files import parse
-from maple_submit_filter.decide import decide, examined, understood
+from maple_submit_filter.certainty import NOT_SURE, rests_on
+from maple_submit_filter.decide import decide, examined, explained, understood
 from maple_submit_filter.site import GpuRequest, NodeKind, Partition, Site
 
 from tests.submit_filter import rule_cases
@@ -103,6 +104,31 @@ def test_a_doubted_finding_is_still_told() -> None:
     (told,) = rule_cases.found(vague)
     assert (told.proven, told.fixes, told.says) == (False, (), sure.says)
     assert sure.fixes[0].says in told.help and "not sure of %s" % sure.site_fact in told.help
+
+
+@pytest.mark.parametrize("case", [case for case in CASES if len(list(keys(case.site))) < 20], ids=str)
+def test_the_facts_that_advice_rests_on_are_named(case: rule_cases.RuleCase) -> None:
+    """Where nothing is sure, each is needed: with all of the named ones sure it holds, without any one it does not."""
+    site = case.site._replace(unsure=tuple(dict.fromkeys(keys(case.site))))
+    job = understood(case.submission, case.read if case.disk is not None else None)
+    assert job is not None
+    for one in examined(job, site).findings:
+        if NOT_SURE not in one.help or one.code != case.code:
+            continue
+        facts = rests_on(one, site, lambda here: proven(case, here))
+        sure = site._replace(unsure=tuple(key for key in site.unsure if key not in facts))
+        assert facts and (one.code, one.at) in proven(case, sure)
+        for key in facts:
+            assert (one.code, one.at) not in proven(case, sure._replace(unsure=(*sure.unsure, key)))
+
+
+def test_check_names_the_fact() -> None:
+    """In the help, where the rule itself does not say a key."""
+    case = next(one for one in CASES if str(one) == "MPL204/a-type-that-is-not-there")
+    decision = explained(decide(case.submission, case.site, None), case.submission, case.site, None)
+    (told,) = [one for one in decision.findings if one.code == "MPL204"]
+    facts = told.help.partition(NOT_SURE)[2].split(" and ")
+    assert facts[0] == "node.h100-80" and set(facts) < set(case.site.unsure)
 
 
 def test_the_site_file_s_confidence_reaches_the_snapshot() -> None:

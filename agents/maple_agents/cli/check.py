@@ -8,7 +8,7 @@ import re
 from typing import Optional, Tuple
 
 import click
-from maple_submit_filter.decide import Rewritten
+from maple_submit_filter.decide import Rewritten, explained
 from maple_submit_filter.modes import in_force, policy_of
 from maple_submit_filter.report import printable, report, summary
 from maple_submit_filter.written_for import CODE
@@ -45,6 +45,7 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: 
     """
     asked = answer(script, words, site_id)
     if asked.decision.findings:
+        asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
         from .carried import with_last_rung
 
         asked = with_last_rung(asked)
