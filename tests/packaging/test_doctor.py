@@ -52,8 +52,7 @@ def silence(release):
 
 def wrap(cluster):
     """Put a wrapper in the real command's place that takes its folder out of PATH and calls the next."""
-    folder = cluster.real.parent
-    cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH//{folder}:/}}\nexec sbatch "$@"\n')
+    cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH/":{cluster.real.parent}:"/:}}\nexec sbatch "$@"\n')
 
 
 FAULTS = {

@@ -340,7 +340,7 @@ def test_without_a_compiler_the_python_entry_stands_in(cluster):
 
 def test_a_wrapper_that_calls_the_front_again_is_refused(cluster):
     """It would be taken for the real command; nothing is left of the installation."""
-    cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH//{cluster.real.parent}:/}}\nexec sbatch "$@"\n')
+    cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH/":{cluster.real.parent}:"/:}}\nexec sbatch "$@"\n')
     before = cluster.listing()
     result = cluster.install()
     assert result.exit_code != 0
