@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from typing import Callable, Dict, List, Optional, Set, Tuple
 
+from .batch_shell import granted
 from .edits import Span
 from .findings import Finding
+from .job import Job
 from .site import GpuRequest, NodeKind, Partition, Site
 
 Place = Tuple[str, Optional[Span]]
@@ -49,6 +51,17 @@ def _without_scheduler(site: Site) -> Site:
 def _place(one: Partition, site: Site) -> Partition:
     key = "%s.%s" % (one.selector, one.name)
     return Partition(one.name, one.selector, sure=False, routed=one.routed) if key in site.unsure else one
+
+
+def plays_alike(job: Job, site: Site, other: Site) -> bool:
+    """Return whether a job is played through alike on both: all that its playing asks of a site is the same."""
+    names = {one.name for one in (*site.launchers, *other.launchers)} | {"mpirun", "mpiexec"}
+    return (
+        (site.scheduler, site.gpu_request, site.srun_inherits_cpus, site.version)
+        == (other.scheduler, other.gpu_request, other.srun_inherits_cpus, other.version)
+        and all(site.maker(name) == other.maker(name) for name in names if name.encode() in job.source)
+        and granted(job.submission, job.settings, site) == granted(job.submission, job.settings, other)
+    )
 
 
 def weighed(found: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site) -> Tuple[Finding, ...]:

@@ -134,9 +134,10 @@ def _weighed(job: Job, site: Site) -> Tuple[State, State]:
     state = _played(job, site)
     if not site.unsure or not state.proven():
         return state, state
-    from .certainty import certain, weighed
+    from .certainty import certain, plays_alike, weighed
 
-    held = _played(job, certain(site))
+    sure = certain(site)
+    held = _played(job, sure, state.plan if plays_alike(job, site, sure) else None)
     state = state._replace(findings=weighed(state.findings, held.findings, site))
     return state, held._replace(findings=state.proven())
 
@@ -154,8 +155,10 @@ def explained(decision: Decision, submission: Submission, site: Site, read: Opti
     return decision._replace(findings=tuple(named(one, site, proven) for one in decision.findings))
 
 
-def _played(job: Job, site: Site) -> State:
-    made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
+def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None) -> State:
+    """Return the job played through, and what is found; *made*: its plan, where that is known."""
+    if made is None:
+        made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
     silence = silenced(job.source)
     found = tuple(
         one
@@ -221,7 +224,7 @@ def _rewritten(
     if not made.whole:
         return None
     first = made.taken[0][0]
-    if site.unsure and not {one.code for one in _played(made.state.job, site).proven()} <= likely:
+    if site.unsure and not {one.code for one in _likely(made.state, site).proven()} <= likely:
         held.append((first, "a fact that the site file is not sure of speaks against it"))
         return None
     source = made.state.job.source
@@ -231,6 +234,13 @@ def _rewritten(
         return None
     says = tuple("%s %s" % (code, fix.says) for code, fix in made.taken)
     return Rewritten(changed, made.state.job.submission.argv, says, made.because)
+
+
+def _likely(state: State, site: Site) -> State:
+    """Return a state that was played by what is certain, as it is by all that the site file says."""
+    from .certainty import certain, plays_alike
+
+    return _played(state.job, site, state.plan if plays_alike(state.job, site, certain(site)) else None)
 
 
 def _parses(source: bytes) -> bool:

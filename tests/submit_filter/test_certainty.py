@@ -8,7 +8,7 @@ import pytest
 from maple_agents.sites import path
 from maple_agents.sites.facts import site_of
 from maple_agents.sites.files import parse
-from maple_submit_filter.certainty import NOT_SURE, rests_on
+from maple_submit_filter.certainty import NOT_SURE, certain, plays_alike, rests_on
 from maple_submit_filter.decide import decide, examined, explained, understood
 from maple_submit_filter.site import GpuRequest, NodeKind, Partition, Site
 
@@ -94,6 +94,18 @@ def test_nothing_is_changed_by_facts_that_are_not_sure(case: rule_cases.RuleCase
     if decision.repaired is not None:
         bare = Site(case.site.id, "0", case.site.scheduler, launch_templates=case.site.launch_templates)
         assert decision.repaired == decide(case.submission, bare, None).repaired
+
+
+@pytest.mark.parametrize("case", CASES, ids=str)
+def test_what_plays_alike_makes_the_same_plan(case: rule_cases.RuleCase) -> None:
+    """So that it need not be played again: for each fact that is not sure, and for all of them."""
+    job = understood(case.submission, case.read if case.disk is not None else None)
+    assert job is not None
+    whole = examined(job, case.site._replace(unsure=())).plan
+    for unsure in (case.site.unsure, tuple(keys(case.site)), ("gpu_request",), ("scheduler",)):
+        other = certain(case.site._replace(unsure=unsure))
+        if plays_alike(job, case.site, other):
+            assert examined(job, other).plan == whole
 
 
 def test_a_doubted_finding_is_still_told() -> None:

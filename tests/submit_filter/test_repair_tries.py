@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 from maple_agents import sites
 from maple_submit_filter import decide as deciding
@@ -9,6 +11,7 @@ from maple_submit_filter.decide import Decision, decide
 from maple_submit_filter.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.findings import Finding
 from maple_submit_filter.job import Job
+from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.repair import State, repair
 from maple_submit_filter.schedulers import slurm
 from maple_submit_filter.site import GENERIC_SLURM, Site
@@ -44,16 +47,15 @@ srun --gpus-per-task=1 python train.py
 
 
 def played(monkeypatch: pytest.MonkeyPatch, source: bytes, site: Site) -> tuple[Decision, list[bytes]]:
-    """Return what is decided, and every script that was played by what is certain of the site, the user's own first."""
+    """Return what is decided, and every script that was played for it, the user's own first."""
     seen: list[bytes] = []
-    examined = deciding._played
+    made = deciding.plan
 
-    def counted(job: Job, here: Site) -> State:
-        if not here.unsure:  # the user's own and the repaired one are played by what is likely, too
-            seen.append(job.source)
-        return examined(job, here)
+    def counted(submission: Submission, script: Any, *others: Any) -> LaunchPlan:
+        seen.append(script.source)
+        return made(submission, script, *others)
 
-    monkeypatch.setattr(deciding, "_played", counted)
+    monkeypatch.setattr(deciding, "plan", counted)
     words = (b"sbatch" if site.scheduler == "slurm" else b"qsub", b"job.sh")
     asked = Submission(site.scheduler, words, source, "file", b"job.sh", b"/work", 1000, {})
     return decide(asked, site, None), seen
