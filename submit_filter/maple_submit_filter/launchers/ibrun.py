@@ -11,6 +11,7 @@ from ..text import Text
 from .grammar import read
 from .ibrun_options import TABLE
 from .mpiexec import run_in
+from .steering import anywhere, steered
 
 if TYPE_CHECKING:
     from ..programs import Programs
@@ -26,8 +27,8 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     asked, tasks = option_number(one, "n", "np")
     offset_said, offset = option_number(one, "o")
     shape = _shape(programs, asked, tasks, offset_said, offset)
-    if one.open:
-        shape = StepShape(None, None, None, False, "")
+    if one.open or steered("ibrun", shell):
+        shape = anywhere(shape)
     programs.scene.shapes[trail.key] = (trail, shape)
     run_in(programs, argv[reading.program :], shell, trail, shape, given)
 

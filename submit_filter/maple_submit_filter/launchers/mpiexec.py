@@ -21,6 +21,7 @@ from .mpi_hosts import FILES, LISTS, hosts
 from .mpi_layout import Layout, layout, pals_total, per_node, total
 from .mpi_options import TABLES, makers, readings
 from .mpi_ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
+from .steering import anywhere, steered
 
 if TYPE_CHECKING:
     from ..programs import Programs
@@ -48,6 +49,8 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         return
     whose = meant(tuple(takers), argv[reading.program :])
     shape = _shape(one, whose, shell, scene)
+    if steered("mpiexec", shell):
+        shape = anywhere(shape)
     scene.shapes[trail.key] = (trail, shape)
     known = tuple(NAMES) if foreign(argv[0].raw, trail.around) else whose  # an unknown one may set any of them
     names = names_of(known) if scene.site.scheduler == "pbs" else UNKNOWN

@@ -14,6 +14,7 @@ from ..shell_state import Place, Shell
 from ..text import Text, host, number, plain, token, unknown
 from .grammar import read
 from .srun_options import TABLE
+from .steering import anywhere, steered
 
 if TYPE_CHECKING:
     from ..programs import Programs
@@ -34,6 +35,18 @@ OF_A_STEP = {
         b"SLURM_CPU_BIND_LIST", b"SLURM_MEM_BIND_LIST", b"SLURM_STEP_GPUS", b"SLURM_SHARDS_ON_NODE",
     ), True),
 }  # fmt: skip
+# What the MPI plug-in sets, which the line names or the site's MpiDefault does (pmix_v4, pmi2, cray_shasta ...).
+OF_ITS_MPI = {
+    **dict.fromkeys((
+        b"PMI_SIZE", b"PMI_JOBID", b"PMI_UNIVERSE_SIZE", b"PMI_SHARED_FD", b"PMI_CONTROL_PORT", b"PMI_LOCAL_SIZE",
+        b"PMI_CONTROL_FD", b"PMI_SPOOL_DIR", b"PMIX_NAMESPACE", b"PMIX_SERVER_URI2", b"PMIX_SERVER_URI3",
+        b"PMIX_SERVER_URI4", b"PMIX_SECURITY_MODE", b"PMIX_GDS_MODULE", b"PMIX_HOSTNAME", b"PMIX_VERSION",
+        b"PMIX_MCA_psec", b"PALS_APID", b"PALS_SPOOL_DIR",
+    ), False),
+    **dict.fromkeys((
+        b"PMI_RANK", b"PMI_FD", b"PMI_LOCAL_RANK", b"PMIX_RANK", b"PALS_RANKID", b"PALS_LOCAL_RANKID", b"PALS_NODEID",
+    ), True),
+}  # fmt: skip
 _HOST = re.compile(rb"\0host:(\d+)\0")
 
 
@@ -50,6 +63,8 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         return
     trail = followed(trail, one, reading)
     shape = step_shape(one, shell, scene)
+    if steered("srun", shell):
+        shape = anywhere(shape)
     scene.shapes[trail.key] = (trail, shape)
     for place in places(shape, one, shell, scene, trail.background):
         child = shell.spawn(place)
@@ -154,7 +169,10 @@ def places(shape: StepShape, one: Link, shell: Shell, scene: Scene, beside: bool
     beside = beside or any(one.option(name) for name in ("exclusive", "exact"))
     listed = _listed(one)
     first = number(_value(one, "relative")) or 0
-    cyclic = (_raw(one, "distribution") or b"block").split(b":")[0].split(b",")[0]
+    # The job's own --distribution comes by the environment (srun(1)).
+    inherited = shell.value(b"SLURM_DISTRIBUTION")
+    spread = _raw(one, "distribution") or (inherited.raw if inherited is not None else b"") or b"block"
+    cyclic = spread.split(b":")[0].split(b",")[0]
     if shape.tasks is None or shape.refused:
         alone = 0 if shape.nodes == 1 and listed is None and not first else None
         return [Place(alone, None, None, shell.place.name + b".any", _gpus(one, scene, shell, None, None), None)]
@@ -308,7 +326,7 @@ def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: L
     child.set(b"SLURMD_NODENAME", name_text, exported=True)
     if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(one) or one.option("gpu-bind"):
         child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
-    child.others = OF_A_STEP
+    child.others = OF_A_STEP if _raw(one, "mpi") == b"none" else {**OF_A_STEP, **OF_ITS_MPI}
 
 
 def _announce_tasks_per_node(child: Shell, shape: StepShape, one: Link) -> None:

@@ -179,6 +179,7 @@ def batch_environment(submission: Submission, settings: Settings, given: Allocat
         b"SLURM_JOB_NAME": _said(settings, "job-name") or unknown(b"jobname"),
         b"SLURM_CLUSTER_NAME": unknown(b"cluster"), b"SLURM_NTASKS_PER_NODE": _said(settings, "ntasks-per-node"),
         b"SLURM_CPUS_PER_TASK": _said(settings, "cpus-per-task"),
+        b"SLURM_DISTRIBUTION": _said(settings, "distribution"),
         b"SLURM_GPUS_PER_NODE": _said(settings, "gpus-per-node"), b"SLURM_GPUS": _said(settings, "gpus"),
         b"SLURM_GPUS_PER_TASK": _said(settings, "gpus-per-task"), b"SLURM_GPUS_ON_NODE": _gpus_on_node(given),
         b"SLURM_ARRAY_TASK_ID": unknown(b"arraytask") if settings.value("array") else None,
