@@ -37,14 +37,18 @@ def agent_breaches(
 
 
 def _portless(part: Sequence[Start]) -> List[Breach]:
-    """Return whether the meeting place's port is none: empty behind the colon, no number, or too large a one."""
+    """Return whether the meeting place's port is none: empty behind the colon, no number, or too large a one.
+
+    Port 0 is any free one: right where one agent meets nobody else, and found by no second one.
+    """
     first = agent_of(part[0])
     port = first.port
     if first.standalone or port is None or not port.literal or first.backend not in (b"c10d", b"static"):
         return []
     if port.raw[-1:] == b"]":
         return []  # an address of IPv6 without one
-    if port.raw.isdigit() and int(port.raw[:9]) < 65536 and len(port.raw) < 10:
+    alone = wanted_by(part) in (None, 1)
+    if port.raw.isdigit() and int(port.raw[:9]) < 65536 and len(port.raw) < 10 and (alone or int(port.raw)):
         return []
     return [Breach("no-port", {}, {"port": port})]
 

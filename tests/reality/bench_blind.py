@@ -1,4 +1,4 @@
-"""`make bench-blind`: every blind set, judged by what ran in the labs; MAPLE_BLIND names another folder of one set."""
+"""`make bench-blind`: every blind set, judged by what ran in the labs; MAPLE_BLIND names one set's file."""
 
 from __future__ import annotations
 

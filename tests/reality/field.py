@@ -126,6 +126,8 @@ def lay_out(work: Work, cwd: str) -> str:
             os.makedirs(os.path.dirname(path), exist_ok=True)
             with open(path, "wb") as file:
                 file.write(content)
+            if content.startswith(b"#!"):
+                os.chmod(path, 0o755)
     if work.case.script is not None:
         with open(os.path.join(cwd, work.case.file_name), "wb") as file:
             file.write(work.case.script)

@@ -25,6 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: --rdzv-endpoint=$HEAD:$MASTER_PORT, where nothing sets MASTER_PORT
     Wrong: MASTER_PORT=295000, or MASTER_PORT=$((10000 + SLURM_JOB_ID)) once job ids are beyond 55535
+    Wrong: --nnodes=2 ... --rdzv-endpoint=$HEAD:0, where each agent would take a port of its own
     Right: MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
     Why:   torchrun ends with: The port number of the rendezvous endpoint must be an integer between 0 and 65536 (torch
            2.13.0). Where there is none, torch's usual one is written; of a sum with the job id it is only said.
@@ -45,5 +46,8 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     ways = replacements(port, (USUAL,), CODE, job.source)
     safety = Safety.ASK if port.raw else Safety.SAFE
     fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "torch's usual port") for edits in ways)
+    if port.raw.strip(b"0") == b"" and port.raw:
+        says = "port 0 is any free port, which the agents of other nodes do not find"
+        return Finding(CODE, says, pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
     says = "%s is no port" % port.raw.decode("utf-8", "replace") if port.raw else "the master's port is empty"
     return Finding(CODE, says, pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
