@@ -57,8 +57,8 @@ def plays_alike(job: Job, site: Site, other: Site) -> bool:
     """Return whether a job is played through alike on both: all that its playing asks of a site is the same."""
     names = {one.name for one in (*site.launchers, *other.launchers)} | {"mpirun", "mpiexec"}
     return (
-        (site.scheduler, site.gpu_request, site.srun_inherits_cpus, site.version)
-        == (other.scheduler, other.gpu_request, other.srun_inherits_cpus, other.version)
+        (site.scheduler, site.gpu_request, site.srun_inherits_cpus)
+        == (other.scheduler, other.gpu_request, other.srun_inherits_cpus)
         and all(site.maker(name) == other.maker(name) for name in names if name.encode() in job.source)
         and granted(job.submission, job.settings, site) == granted(job.submission, job.settings, other)
     )
