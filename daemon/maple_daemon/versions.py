@@ -7,6 +7,7 @@ one parent. Arrays and sweeps (one script, other words or variables) are one lin
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -106,7 +107,8 @@ def parent_of(told: Told, known: Sequence[Known]) -> Version | None:
     """Return the version that a submission was made from, None where it is the first of its job.
 
     Of the first of these that there are: the same script, path and name, name and work dir, similar scripts. Of several
-    the most similar one, and of those the newest.
+    the most similar one, and of those the newest. Scripts that lie beside each other are jobs of their own, however
+    similar: whoever varies one line keeps a file for each.
     """
     lines = lines_of(told.script)
     for is_one in (_same_script, _same_path, _same_place):
@@ -114,7 +116,8 @@ def parent_of(told: Told, known: Sequence[Known]) -> Version | None:
         if found:
             lineage = _nearest(lines, found).version.lineage
             return _nearest(lines, [one for one in known if one.version.lineage == lineage]).version
-    nearest = _nearest(lines, known) if known and lines else None
+    alike = [one for one in known if not _stands_beside(told, one.version)]
+    nearest = _nearest(lines, alike) if alike and lines else None
     return nearest.version if nearest and similarity(lines, nearest.lines) >= LIKE else None
 
 
@@ -129,6 +132,11 @@ def _same_path(told: Told, version: Version) -> bool:
 def _same_place(told: Told, version: Version) -> bool:
     """A name that the scheduler made up says nothing: every job that came by `--wrap` is called wrap."""
     return told.named and (told.name, told.cwd) == (version.name, version.cwd)
+
+
+def _stands_beside(told: Told, version: Version) -> bool:
+    here, there = os.path.split(told.path), os.path.split(version.path)
+    return bool(told.path and version.path) and here[0] == there[0] and here[1] != there[1]
 
 
 def _nearest(lines: frozenset[int], known: Sequence[Known]) -> Known:

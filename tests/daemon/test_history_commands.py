@@ -14,9 +14,10 @@ from typing import NamedTuple
 import pytest
 from maple_agents.cli.main import run
 from maple_agents.debug.finding import from_memory
+from maple_agents.memory import remembered
 from maple_agents.memory.asking import places
 from maple_daemon.store.sqlite import open_sqlite
-from maple_submit_filter.job_records import Outcome
+from maple_submit_filter.job_records import Outcome, Version
 
 from tests.daemon.asking import written
 from tests.daemon.serving import WRONG, Daemon, request
@@ -92,6 +93,23 @@ def test_a_job_is_found_by_its_name_and_by_its_path(maple: Call, name: str) -> N
     assert any(line.endswith("job 4711 completed") for line in lines)
     assert "Maple: repaired MPL304" in lines
     assert "read" not in said.out
+
+
+@pytest.mark.parametrize(
+    ("wanted", "found"), [("run.sh", 2), ("train", 1), ("/a/run.sh", 1), ("a/run.sh", 0), ("un.sh", 0)]
+)
+def test_a_job_is_found_by_its_script_from_any_folder(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: os.PathLike[str], wanted: str, found: int
+) -> None:
+    """Also where a directive gives the job another name; a path means that one script."""
+    made = [
+        Version("v%d" % number, "v%d" % number, "", 1, 1.0, "slurm", path, name, "/", (), b"", "h")
+        for number, (path, name) in enumerate((("/a/run.sh", "train"), ("/b/run.sh", "run.sh"), ("/c/other.sh", "x")))
+    ]
+    rows = [{**one._asdict(), "script": "", "parts": [], "values": []} for one in made]
+    monkeypatch.setattr(remembered, "ask", lambda question: rows if question["ask"] == "versions" else [])
+    monkeypatch.chdir(tmp_path)
+    assert len(remembered.jobs(wanted, os.path.abspath(wanted))) == found
 
 
 def test_why_says_what_was_read_again(maple: Call) -> None:

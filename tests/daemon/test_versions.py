@@ -101,6 +101,19 @@ def test_another_job_begins_a_lineage(history: History, second: versions.Told) -
     assert (made.lineage, made.parent) == (made.id, "")
 
 
+def test_scripts_that_lie_beside_each_other_are_jobs_of_their_own() -> None:
+    """However alike they are: whoever varies one line keeps a file for each. An edit of one stays with that one."""
+    history = History()
+    script = SCRIPT.replace(b"#SBATCH --job-name=train\n", b"")
+    assert script != SCRIPT
+    paths = ["/home/u/run_%d.sh" % number for number in range(7)]
+    texts = [script.replace(b"echo done", b"echo lr %d" % number) for number in range(7)]
+    first = [history.add(told(text, path)) for text, path in zip(texts, paths)]
+    assert len({one.lineage for one in first}) == 7
+    again = [history.add(told(text + b"date\n", path)) for text, path in zip(texts, paths)]
+    assert [(one.lineage, one.parent) for one in again] == [(one.lineage, one.id) for one in first]
+
+
 def test_what_has_no_name_is_one_job_only_if_it_is_alike() -> None:
     """Every job that came by --wrap is called wrap."""
     history = History()

@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     """Show the versions of a job: when, what changed, what Maple changed, the job's id, and how it ended.
 
-    NAME is the job's name, PATH its script; the beginning of a version's id, or a scheduler's JOBID, will do too.
-    Without it all of your jobs are listed. Nobody else's are shown, and secrets in scripts are masked.
+    NAME is the job's name or its script's, PATH its script; the beginning of a version's id, or a scheduler's JOBID,
+    will do too. Without it all of your jobs are listed. Nobody else's are shown, and secrets in scripts are masked.
 
     \b
     Examples:

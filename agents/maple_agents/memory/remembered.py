@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any, Iterable, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.job_records import Outcome, Part, Record, Value, Version
@@ -28,9 +29,9 @@ class Job(NamedTuple):
 
 
 def jobs(wanted: str, path: str) -> list[Job]:
-    """Return the jobs that are called *wanted*, lie at *path*, or whose version's id begins so; all for "".
+    """Return the jobs that are called *wanted*, as their script is, lie at *path*, or whose version's id begins so.
 
-    The one that was submitted last comes first. Raises as `ask` does.
+    All for "". The one that was submitted last comes first. Raises as `ask` does.
     """
     versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
     lineages = dict.fromkeys(one.lineage for one in versions if not wanted or _is(one, wanted, path))
@@ -87,7 +88,8 @@ def _known(fields: Iterable[str], told: dict[str, Any]) -> dict[str, Any]:
 
 def _is(one: Version, wanted: str, path: str) -> bool:
     begins = len(wanted) >= 6 and (one.id.startswith(wanted) or one.lineage.startswith(wanted))
-    return one.name == wanted or bool(one.path) and one.path == path or begins
+    called = wanted in (one.name, os.path.basename(one.path))  # from any folder: a name is no path
+    return called or bool(one.path) and one.path == path or begins
 
 
 def _last(job: Job) -> float:
