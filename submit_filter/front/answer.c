@@ -63,7 +63,7 @@ static bool exchange(int fd, const struct buffer *request, struct buffer *frame,
 }
 
 /* Where more wait to be accepted than fit, connecting waits too, until the deadline: the daemon refuses a crowd fast. */
-static int connect_daemon(const struct config *config) {
+static int connect_daemon(const struct config *config, bool *trusted) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
     struct ucred peer;
     socklen_t size = sizeof peer;
@@ -75,8 +75,10 @@ static int connect_daemon(const struct config *config) {
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most) == 0 &&
         connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
-        (peer.uid == 0 || peer.uid == getuid() || peer.uid == config->service_uid))
+        (peer.uid == 0 || peer.uid == getuid() || peer.uid == config->service_uid)) {
+        *trusted = peer.uid == 0 || peer.uid == getuid();
         return fd;
+    }
     close(fd);
     return -1;
 }
@@ -175,13 +177,16 @@ static void teach(int fd, const struct reply *reply, const unsigned char nonce[N
     free(frame.at);
 }
 
-bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
+bool ask(const struct config *config, const struct source *source, char *const *argv, const struct buffer *request,
+         struct reply *reply,
          const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
     memset(reply, 0, sizeof *reply);
     int64_t deadline = now_ms() + config->socket_ms;
-    int daemon = connect_daemon(config);
+    bool trusted = false;
+    int daemon = connect_daemon(config, &trusted);
     reply->waited.for_daemon = daemon < 0 && config->socket[0] != '\0' && now_ms() >= deadline;
     bool answered = daemon >= 0 && ask_daemon(deadline, daemon, request, reply, nonce, hash) && !reply->ask_helper &&
+                    (trusted || is_bounded(reply, source, argv, hash)) &&
                     conditions_hold(reply, now_ms() + config->socket_ms);
     struct reading reading = reply->reading;
     struct waited waited = reply->waited;

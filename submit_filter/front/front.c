@@ -101,7 +101,7 @@ static char **consult(const struct command *command, const struct config *config
     build_request(&request, command->scheduler, arguments, source, argv, environment, nonce, hash, flags,
                   config->socket_ms);
     if (request.broken || config->path[0] == '\0') return NULL;
-    bool answered = ask(config, &request, &reply, nonce, hash);
+    bool answered = ask(config, source, argv, &request, &reply, nonce, hash);
     detach(config, &reply.reading);
     if (!answered) {
         say(silent, sizeof silent - 1, verbose);

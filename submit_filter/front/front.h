@@ -144,8 +144,13 @@ bool with_files(const struct config *config, bool (*work)(void *of), void *of, b
 void note_script(const struct buffer *script);
 int travels(const char *variable, const struct buffer *script);
 
+/* bounds.c: may a service that is neither root nor the caller say this of the script? */
+bool is_bounded(const struct reply *reply, const struct source *source, char *const *argv,
+                const unsigned char hash[HASH_SIZE]);
+
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
-bool ask(const struct config *config, const struct buffer *request, struct reply *reply,
+bool ask(const struct config *config, const struct source *source, char *const *argv, const struct buffer *request,
+         struct reply *reply,
          const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]);
 
 /* detach.c: start the process that reads the user's files, if the daemon wants it and the site has it; nobody's child. */
