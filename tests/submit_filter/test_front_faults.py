@@ -246,7 +246,7 @@ def test_a_stale_socket_is_passed_over(stand: Stand, socket_path: str) -> None:
 # -- the user's folders ---------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("cache", [None, "", "relative", "/nonexistent", "/proc", "/dev/null"])
+@pytest.mark.parametrize("cache", [None, "", "relative", "/proc/nonexistent", "/proc", "/dev/null"])
 def test_without_a_cache_the_copy_lies_in_a_folder_of_the_host(stand: Stand, cache: Optional[str]) -> None:
     """Root has no home: it may be anybody's. There is /run/user, and /tmp everywhere."""
     seen = stand.run(True, ["job.sh"], environment={"XDG_CACHE_HOME": cache, "HOME": cache})
