@@ -62,7 +62,8 @@ def _without_signs(path: Optional[str], said: Optional[str], told: Told, values:
     if path is None or said is None or "\\" not in said:
         return path
     filled = "\\".join(signs.text(signs.slurm(part, values)) for part in said.split("\\"))
-    return said if path == signs.text(signs.below(told.work_dir, (filled,))) else path
+    shown = (filled, said.replace("\\", ""))  # 26.05 shows the name that the file has
+    return said if path in [signs.text(signs.below(told.work_dir, (one,))) for one in shown] else path
 
 
 def _path(pattern: str, told: Told, values: Mapping[str, str], asked: Optional[Asked]) -> signs.Path:
