@@ -1,10 +1,11 @@
 """Which worlds the launch lines were meant to start, and whether a repair leaves them so.
 
 What was declared counts: the workers on a node and the nodes of each world, as the script's own words come to before
-anything is changed. Where they cannot hold on what was asked for, because they count more nodes than the job has or
-more workers than its nodes have GPUs, there is one other reading: the world that fills what was asked for. Where
-even that is not known, nothing is, and no repair can be shown to keep it. A count that stands in the user's own words
-and was not read before (a long dash, a line that was cut off) is what was meant; one that a fix has written is not.
+anything is changed. There is one other reading, the world that fills what was asked for: where the words cannot hold,
+because they count more nodes than the job has or more workers than its nodes have GPUs, or where a fix takes tasks away
+whose workers nobody has counted. Where even that is not known, nothing is, and no repair can be shown to keep it. A
+count that stands in the user's own words and was not read before (a long dash, a line that was cut off) is what was
+meant; one that a fix has written is not.
 """
 
 from __future__ import annotations
@@ -103,12 +104,27 @@ def _meant(old: Step, new: Step, before: Played, after: Played) -> FrozenSet[Wor
         world = _declared(group, old)
         if group.launcher in AGENTS:
             world = _with_words_read_now(world, old, new, before, after)
-        if world.size is None or not _feasible(world, group, old, before.allocation):
+        unsaid = _workers_unsaid(group, old) and _starts_fewer(old, new)
+        if world.size is None or unsaid or not _feasible(world, group, old, before.allocation):
             if full is None:
                 return frozenset()
             world = full
         wanted.add(world)
     return frozenset(wanted)
+
+
+def _workers_unsaid(group: Group, step: Step) -> bool:
+    """Return whether each agent starts one worker because nobody says how many: only the tasks were counted."""
+    agent = next((link for link in step.links if link.name == "torchrun"), None)
+    return (
+        group.launcher == "torchrun"
+        and agent is not None
+        and (step.workers_per_task, agent.option(*WORKERS)) == (1, None)
+    )
+
+
+def _starts_fewer(old: Step, new: Step) -> bool:
+    return old.tasks is None or new.tasks is None or new.tasks < old.tasks
 
 
 def _declared(group: Group, step: Step) -> World:

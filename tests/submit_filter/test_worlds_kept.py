@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from maple_agents import sites
 from maple_submit_filter.decide import Decision, decide
 from maple_submit_filter.meant import World, sizes
 from maple_submit_filter.site import GENERIC_SLURM
@@ -69,6 +70,58 @@ def test_a_number_of_nodes_that_nobody_said_is_not_written_unasked():
     decision = decided(one + MASTER + f"srun torchrun --nproc_per_node=4 {MEETS} train.py\n")
     assert decision.repaired is None and decision.offered is not None
     assert "a world of 8 ranks, where a world of 4 ranks is meant" in decision.offered.says[0]
+
+
+def test_tasks_are_not_taken_away_unasked_where_nobody_says_how_many_workers_each_has():
+    """Eight tasks of one worker fill eight GPUs: two of them are another world."""
+    decision = decided(HEAD + MASTER + f"srun torchrun --nnodes=2 {MEETS} train.py\n")
+    assert decision.repaired is None and decision.offered is not None
+    assert "a world of 2 ranks, where a world of 8 ranks is meant" in decision.offered.says[0]
+
+
+def test_one_worker_that_is_typed_is_what_was_meant():
+    decision = decided(HEAD + MASTER + f"srun torchrun --nnodes=2 --nproc_per_node=1 {MEETS} train.py\n")
+    assert decision.repaired is not None and started(decision.repaired.script) == {2}
+
+
+PBS = """\
+#!/bin/bash
+#PBS -A proj
+#PBS -q debug
+#PBS -l select=2:system=polaris:ncpus=64:ngpus=4:mpiprocs=4
+#PBS -l walltime=00:30:00
+#PBS -l filesystems=home:eagle
+cd $PBS_O_WORKDIR
+export HEAD=$(head -n 1 $PBS_NODEFILE)
+NODES=$(sort -u $PBS_NODEFILE | wc -l)
+TASKS=$(wc -l < $PBS_NODEFILE)
+"""
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        f"mpiexec -n $TASKS --ppn 4 torchrun --nnodes=$NODES --nproc_per_node=$((TASKS/NODES)) {MEETS} t.py",
+        f"mpiexec -n 8 --ppn 4 bash -c 'torchrun --nnodes=2 --nproc_per_node=$PALS_LOCAL_SIZE {MEETS} t.py'",
+        f"mpiexec -n 8 --ppn 4 bash -c 'torchrun --nnodes=$((PMI_SIZE/4)) --nproc_per_node=4 {MEETS} t.py'",
+        f"mpiexec -n 8 --ppn 4 bash -c 'torchrun --nnodes=2 --nproc_per_node=$((PMI_SIZE/2)) {MEETS} t.py'",
+        "cat > w.sh <<'END'\n"
+        f"torchrun --nnodes=2 --nproc_per_node=$PALS_LOCAL_SIZE {MEETS} t.py\nEND\nmpiexec -n 8 --ppn 4 bash w.sh",
+        f"go() {{ mpiexec -n 8 --ppn 4 torchrun --nnodes=2 --nproc_per_node=4 {MEETS} t.py; }}\ngo",
+        "mpiexec -n 8 --ppn 4 bash -c 'accelerate launch --multi_gpu --num_machines 2 --num_processes $PMI_SIZE"
+        " --machine_rank 0 --main_process_ip $HEAD --main_process_port 29500 --rdzv_backend c10d t.py'",
+    ],
+)
+def test_the_same_holds_under_pbs_in_the_words_of_pals(line):
+    def of(script: bytes) -> Decision:
+        asked = Submission("pbs", (b"qsub", b"job.sh"), script, "file", b"job.sh", b"/work", 1000, {})
+        return decide(asked, sites.load("alcf-polaris"))
+
+    repaired = of((PBS + line + "\n").encode()).repaired
+    assert repaired is not None and repaired.script is not None
+    again = of(repaired.script).plan
+    assert again is not None
+    assert [group.world_size for step in again.steps for group in step.groups] == [8]
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,67 @@
+"""Over every script in the tree: what is repaired unasked starts the worlds that were declared."""
+
+from __future__ import annotations
+
+import os
+from typing import Callable, Iterator, Optional
+
+from maple_submit_filter.decide import Decision, decide
+from maple_submit_filter.launch import Step
+from maple_submit_filter.site import Site
+from maple_submit_filter.submission import Submission
+
+from tests.reality import corpus
+from tests.reality.asked import site, submission
+from tests.submit_filter import rule_cases
+
+Play = Callable[[Submission], Decision]
+FOLDERS = (rule_cases.FOLDER, os.path.join(os.path.dirname(rule_cases.FOLDER), "launch"))
+
+
+def everything() -> Iterator[tuple[str, Submission, Site, Optional[Callable[[bytes], Optional[bytes]]]]]:
+    """Every submission in the tree, with its name, its site, and what reads its files."""
+    for kind in ("right", "tricky", "wrong"):
+        for scheduler in ("slurm", "pbs"):
+            for case in corpus.cases(kind, scheduler):
+                yield case.name, submission(case, "/work"), site(case.site), None
+    for folder in FOLDERS:
+        for one in rule_cases.cases(folder):
+            yield str(one), one.submission, one.site, one.read if one.disk is not None else None
+
+
+def changed_worlds() -> tuple[int, dict[str, list[tuple[int, list[int], list[int]]]]]:
+    """How many submissions are repaired, and of which of them a launch line starts other sizes than it declared."""
+    repaired, other = 0, {}
+    for name, asked, here, read in everything():
+        decision = decide(asked, here, read)
+        if decision.repaired is None or decision.plan is None:
+            continue
+        repaired += 1
+        again = decide(asked._replace(script=decision.repaired.script, argv=decision.repaired.argv), here, read)
+        steps = zip(decision.plan.steps, again.plan.steps if again.plan is not None else ())
+        lines = [(old.line, declared(old), started(new)) for old, new in steps]
+        wrong = [one for one in lines if one[1] and set(one[1]) != set(one[2])]
+        if wrong:
+            other[name] = wrong
+    return repaired, other
+
+
+def declared(step: Step) -> list[int]:
+    return sorted(group.declared for group in step.groups if group.declared)
+
+
+def started(step: Step) -> list[int]:
+    return sorted(group.world_size for group in step.groups if group.world_size)
+
+
+def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None:
+    """The exceptions are declared worlds that the job has no room for, or counts that were written and not read."""
+    repaired, other = changed_worlds()
+    assert repaired > 100
+    assert other == {
+        "pbs/wrong/nodes-counted-by-lines": [(11, [32], [8])],  # the node file's lines are counted as nodes
+        "MPL303/pbs-nodes-counted-by-lines": [(9, [32], [8])],
+        "MPL303/the-number-of-tasks": [(5, [16], [8])],  # twice as many nodes as tasks, on two nodes
+        "MPL108/two-breaks": [(4, [2, 2], [8])],  # the words behind the break say four workers and two nodes
+        "MPL314/a-dash": [(3, [1, 1], [4, 4])],  # the long dash hid the number
+    }
