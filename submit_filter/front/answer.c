@@ -116,12 +116,13 @@ static _Noreturn void become_helper(const struct config *config, int fd) {
 }
 
 void end_process(pid_t process) {
-    const struct timespec pause = {0, 1000000};
+    struct timespec pause = {0, 20000}; /* most are gone by the first look, or soon after */
     (void)kill(-process, SIGKILL);
     (void)kill(process, SIGKILL);
     for (int i = 0; i < 100; i++) { /* one stuck in the kernel must not hold the submission */
         if (waitpid(process, NULL, __WALL | WNOHANG) != 0) return;
         (void)nanosleep(&pause, NULL);
+        if (pause.tv_nsec < 1000000) pause.tv_nsec *= 2;
     }
 }
 
