@@ -9,7 +9,7 @@
 #include "front.h"
 #include "service_words.h"
 
-enum { MAX_CHANGED = 64, MAX_LINE = 4096, MAX_CLOSING = 1024 };
+enum { MAX_CHANGED = 64, MAX_LINE = 1024, MAX_CLOSING = 1024 };
 static const char SOFT[] = " \t=,:\"'${}()|";
 
 static bool in_word(unsigned char byte) { return isalnum(byte) || (byte != 0 && strchr("_-./~%@+", byte) != NULL); }
@@ -44,14 +44,32 @@ static size_t count(const struct slice *line, unsigned char byte) {
     return found;
 }
 
-static bool line_is_bounded(const struct slice *was, const struct slice *is) {
+static bool begins(const struct slice *line, const char *with) {
+    return line->size >= strlen(with) && memcmp(line->at, with, strlen(with)) == 0;
+}
+
+static bool is_directive(const struct slice *line) { return begins(line, "#SBATCH ") || begins(line, "#PBS "); }
+
+/* Has the one line every sign of the other that is no part of a word and not harmless, as often? */
+static bool has_signs(const struct slice *line, const struct slice *of) {
+    for (size_t i = 0; i < of->size; i++)
+        if (!in_word(of->at[i]) && (of->at[i] == 0 || strchr(SOFT, of->at[i]) == NULL) &&
+            count(line, of->at[i]) != count(of, of->at[i]))
+            return false;
+    return true;
+}
+
+static bool line_is_bounded(const struct slice *was, const struct slice *changed) {
+    static const char working[] = "cd \"$PBS_O_WORKDIR\" && ";
+    struct slice rest = *changed, *is = &rest;
+    bool both = is_directive(was) && is_directive(is); /* signs mean nothing there */
+    if (is_directive(was) && begins(is, "##")) return true;
+    if (begins(is, working)) rest = (struct slice){is->at + sizeof working - 1, is->size - (sizeof working - 1)};
     if (was->size > MAX_LINE || is->size > MAX_LINE) return false;
+    if (!both && (!has_signs(was, is) || !has_signs(is, was))) return false;
     for (size_t at = 0, size; at < is->size; at += size > 0 ? size : 1) {
         size = word_at(is, at);
         if (size > 0 && !is_harmless(is->at + at, size) && !has_word(was, is->at + at, size)) return false;
-        if (size == 0 && (is->at[at] == 0 || strchr(SOFT, is->at[at]) == NULL) &&
-            count(was, is->at[at]) != count(is, is->at[at]))
-            return false;
     }
     return true;
 }

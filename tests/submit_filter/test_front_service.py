@@ -86,7 +86,16 @@ def listens(path: str) -> bool:
 CLOSED = closing.close(GOOD, ("MPL203",), "r", ORIGINAL)
 
 
-@pytest.mark.parametrize("script", [GOOD, CLOSED, closing.close(SCRIPT, ("MPL1",), "r", ORIGINAL)], ids=len)
+REPAIRS = [
+    GOOD,
+    CLOSED,
+    closing.close(SCRIPT, ("MPL1",), "r", ORIGINAL),
+    SCRIPT.replace(b"#SBATCH", b"##SBATCH"),
+    SCRIPT.replace(b"srun", b'cd "$PBS_O_WORKDIR" && srun'),
+]
+
+
+@pytest.mark.parametrize("script", REPAIRS, ids=len)
 def test_a_repair_of_the_script_is_taken(stand: Stand, script: bytes) -> None:
     """Launchers, their options and numbers in the lines that are there, and the closing comment."""
     assert submitted(stand, frames.Change(script)) == script
@@ -109,6 +118,9 @@ LIES = {
     "a command for a closing comment": GOOD + b"evil # maple: repaired (" + ORIGINAL.encode() + b"\n",
     "a command behind the closing comment": CLOSED + b"evil\n",
     "a long line": SCRIPT.replace(b"-n 8", b"-n 8" + b" -n 8" * 1000),
+    "a directive made a command": SCRIPT.replace(b"#SBATCH -N 2", b"SBATCH -N 2"),
+    "the interpreter made a comment": SCRIPT.replace(b"#!/", b"##!/"),
+    "a command behind a folder": SCRIPT.replace(b"srun", b'cd "$PBS_O_WORKDIR" && evil; srun'),
     "all empty lines": SCRIPT + b"\n" * 100,
 }
 
