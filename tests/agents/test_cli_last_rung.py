@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 
@@ -121,6 +122,7 @@ def test_other_scripts_import_nothing_of_it(tmp_path):
         "code = run(['check', 'job.sh', '--site', 'ncsa-delta', '--json'])\n"
         "print(code, [one for one in sys.modules if one.startswith(('maple_agents.synthesis', 'pydantic'))])"
     )
-    words = [sys.executable, "-c", code]
-    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    words, env = [sys.executable, "-c", code], {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
+    for _ in range(2):  # the first checks the site's file, and keeps what it found
+        done = subprocess.run(words, cwd=tmp_path, env=env, capture_output=True, text=True, timeout=60, check=True)
     assert done.stdout.splitlines()[-1] == "1 []"

@@ -82,7 +82,7 @@ def show(asked: Answer, mode: str) -> None:
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
         _differences(asked, decision.offered, "written anew, if you take it" if anew else "with every offer accepted")
-        for says in decision.offered.says if anew else ():
+        for says in decision.offered.says:
             click.echo("  " + printable(says))
     for _, held in (one for one in decision.held_back if one[0] == CODE):
         click.echo(printable(held))
