@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 from typing import Callable, Iterator, Optional
 
 from maple_submit_filter.decide import Decision, decide
@@ -12,6 +13,7 @@ from maple_submit_filter.submission import Submission
 
 from tests.reality import corpus
 from tests.reality.asked import site, submission
+from tests.reality.mutants import PBS, SLURM, mutants
 from tests.submit_filter import rule_cases
 
 Play = Callable[[Submission], Decision]
@@ -65,3 +67,27 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "MPL108/two-breaks": [(4, [2, 2], [8])],  # the words behind the break say four workers and two nodes
         "MPL314/a-dash": [(3, [1, 1], [4, 4])],  # the long dash hid the number
     }
+
+
+def test_a_repaired_mutant_starts_what_it_declares_or_what_the_right_script_starts() -> None:
+    """Not run: what each makes of a lab is counted by `make bench-mutants` ("same worlds")."""
+    repaired, other = 0, {}
+    for within in (SLURM, PBS):
+        origins = within.origins()
+        made = random.Random(20261122).sample(mutants(origins, 20261122, within=within), 250)
+        for one in made:
+            here, asked = site(one.case.site), submission(one.case, "/work")
+            decision = decide(asked, here, None)
+            if decision.repaired is None or decision.plan is None:
+                continue
+            repaired += 1
+            made_of_it = asked._replace(script=decision.repaired.script, argv=decision.repaired.argv)
+            again = decide(made_of_it, here, None).plan
+            right = decide(submission(one.origin, "/work"), here, None).plan
+            meant = {size for step in decision.plan.steps for size in declared(step)}
+            meant |= {size for step in (right.steps if right is not None else ()) for size in started(step)}
+            sizes = {size for step in (again.steps if again is not None else ()) for size in started(step)}
+            if not sizes <= meant:
+                other[one.case.name] = (sorted(meant), sorted(sizes))
+    assert repaired > 25
+    assert other == {}
