@@ -62,7 +62,7 @@ def test_everything_wrong_is_said_at_once(tmp_path: Path) -> None:
         ('conf = ""', "no `conf`"),
         ('store = "/proc/1/nowhere/m.db"', "store: /proc/1/nowhere/m.db: its folder is not ours to write"),
         ('store = "/proc"', "store: /proc: not a file that we may write"),
-        ('spool = "/nonexistent"', "spool: /nonexistent: no such folder"),
+        ('spool = "/proc/nowhere"', "spool: /proc/nowhere: no such folder"),
         ('roles = ["events"]', "neither a spool nor an events_socket"),
         ('events_users = ["nobody-of-this-name"]', "there is no user nobody-of-this-name"),
     ],

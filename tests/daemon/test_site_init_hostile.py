@@ -104,6 +104,23 @@ def test_nodes_are_the_same_in_every_form_that_sinfo_gives_them(recorded: Record
 
 
 @pytest.mark.parametrize(
+    ("said", "shared"),
+    [
+        ("OverSubscribe=NO", True),
+        ("OverSubscribe=EXCLUSIVE", False),
+        ("Exclusive=NO OverSubscribe=NO", True),
+        ("Exclusive=NODE OverSubscribe=NO", False),
+        ("Exclusive=TOPO OverSubscribe=YES:3", False),
+        ("Exclusive=USER OverSubscribe=FORCE:2", True),
+    ],
+)
+def test_a_partition_whose_nodes_are_one_jobs_own_is_drafted_so(said: str, shared: bool) -> None:
+    """As releases until 25.11 say it, and as 26.05.5 does."""
+    (place,), all_of_them = partitions("PartitionName=gpu Default=YES %s State=UP\n" % said, "select/cons_tres")
+    assert (place.shared, all_of_them) == (shared, True)
+
+
+@pytest.mark.parametrize(
     "form", [{"sinfo": 3}, {"sinfo": [3, {}]}, {"sinfo": [{"nodes": {"nodes": "n1"}}]}, {"sinfo": []}, {}], ids=str
 )
 def test_a_form_that_nobody_knows_is_read_as_a_table(recorded: Recorded, form: object) -> None:

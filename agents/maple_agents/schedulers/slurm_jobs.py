@@ -80,7 +80,7 @@ def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
         nodes=_hosts(fields.get("nodes")),
         work_dir=_said(fields.get("work_dir")),
         stdout=_path(details.get("StdOut") or fields.get("stdout")),
-        stderr=_path(details.get("StdErr") or fields.get("stderr")),
+        stderr=_path(details.get("StdErr") or details.get("StdOut") or fields.get("stderr")),  # "": stdout's (25.11)
         array_id=array,
         array_index=index,
         submitted=seconds(fields.get("submitted")),

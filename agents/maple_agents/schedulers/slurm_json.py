@@ -1,7 +1,8 @@
 """Slurm's jobs as JSON, from slurmrestd and from `squeue --json`: the forms of 22.05 and of 23.11 and later.
 
-The later ones write a number as `{"set": true, "infinite": false, "number": 3}`, a state as a list of words, and an
-exit code as an object; the earlier ones (v0.0.37, v0.0.38) a plain number, one word, and a wait status.
+The later ones write a number as `{"set": true, "infinite": false, "number": 3}`, a state as a list of words, an exit
+code as an object, and the reason RaisedSignal without the number that their own table has behind it (24.11.5, 26.05.5);
+the earlier ones (v0.0.37, v0.0.38) a plain number, one word, a wait status, and the reason as in the table.
 
 `sacct --json` is not read: that of 22.05.8 says return code 0 of a job that exited with 3, where its table says 3:0.
 """
@@ -11,6 +12,7 @@ from __future__ import annotations
 import json
 import posixpath
 import re
+import signal
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -76,6 +78,7 @@ def _fields(row: Mapping[str, Any], job_id: str, task: int | None) -> dict[str, 
     fields = {name: _text(row.get(key)) for name, key in _TEXTS.items()}
     fields |= {name: "%d" % (number(row.get(key)) or 0) for name, key in _TIMES.items()}
     fields |= {"id": job_id, "state": _state(row.get("job_state")), "exit_code": _code(row.get("exit_code"))}
+    fields["reason"] = _reason(fields["reason"], fields["exit_code"])
     if not number(row.get("job_id")) or not fields["state"]:
         raise ValueError("a job of an unknown form")
     if isinstance(row.get("batch_flag"), bool):
@@ -113,14 +116,30 @@ def _state(value: object) -> str:
 def _code(value: object) -> str:
     """Return `code:signal`. Of a job that a signal ended there is no code, whatever else its status holds."""
     if isinstance(value, dict) and "return_code" in value:
-        signal = value.get("signal")
-        sent = number(signal.get("id") or signal.get("signal_id")) if isinstance(signal, dict) else None
+        by = value.get("signal")
+        sent = number(by.get("id") or by.get("signal_id")) if isinstance(by, dict) else None
         return "%d:%d" % (0 if sent else number(value["return_code"]) or 0, sent or 0)
     status = number(value)
     if status is None:
         return ""
     sent = status & 0x7F
     return "%d:%d" % (0 if sent else status >> 8 & 0xFF, sent)
+
+
+def _reason(word: str, code: str) -> str:
+    """Return the reason as the table has it: which signal it was stands behind `RaisedSignal`."""
+    sent = int(code.rpartition(":")[2] or 0)
+    if word != "RaisedSignal" or not sent:
+        return word
+    return "RaisedSignal:%d(%s)" % (sent, _signal_name(sent))
+
+
+def _signal_name(sent: int) -> str:
+    """Return what the C library calls a signal, as Slurm prints it."""
+    try:
+        return signal.strsignal(sent) or "Unknown signal %d" % sent
+    except ValueError:  # no signal of this machine
+        return "Unknown signal %d" % sent
 
 
 def _outputs(row: Mapping[str, Any], work_dir: str, task: int | None) -> dict[str, str]:

@@ -61,7 +61,7 @@ def _partition(line: str, select: str) -> Place | None:
         name,
         "partition",
         default=said.get("Default") == "YES",
-        shared=_shared(said.get("OverSubscribe", said.get("Shared", "")), select),
+        shared=_shared(_sharing(said), select),
         access=_access(said),
         min_nodes=least if least and least > 1 else None,
         max_nodes=most or None,
@@ -69,6 +69,16 @@ def _partition(line: str, select: str) -> Place | None:
         default_walltime=duration(said.get("DefaultTime", "")),
         notes=tuple(_state(said)),
     )
+
+
+def _sharing(said: Mapping[str, str]) -> str:
+    """Return what a partition says of sharing nodes in OverSubscribe's words, EXCLUSIVE too, whatever the release.
+
+    26.05 says it in a field of its own, NODE or TOPO (a whole block of the topology), beside OverSubscribe=NO.
+    """
+    if said.get("Exclusive") in ("NODE", "TOPO"):
+        return "EXCLUSIVE"
+    return said.get("OverSubscribe", said.get("Shared", ""))
 
 
 def _shared(word: str, select: str) -> bool | None:

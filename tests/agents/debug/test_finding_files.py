@@ -476,12 +476,12 @@ def test_files_that_the_user_names_are_read_first_and_once(remembered: Path) -> 
     (remembered / "slurm-4711.out").write_text("x\n")
     os.utime(remembered / "slurm-4711.out", (5100, 5100))
     (remembered / "own.log").write_text("x\n")
-    names = [str(remembered / "own.log"), str(remembered / "slurm-4711.out"), "/nonexistent"]
+    names = [str(remembered / "own.log"), str(remembered / "slurm-4711.out"), str(remembered / "nowhere")]
     (remembered / "mine.sh").write_bytes(b"#!/bin/bash\nsrun -n1 x\n")
     case = by_job(
         "4711", environ={"PATH": "/nonexistent"}, logs=names, script=str(remembered / "mine.sh"), words=["-N3"]
     )
-    assert [one.path for one in case.logs] == names[:2] and "/nonexistent: no such file" in case.missing[0]
+    assert [one.path for one in case.logs] == names[:2] and "/nowhere: no such file" in case.missing[0]
     assert case.asked is not None and case.asked.script == b"#!/bin/bash\nsrun -n1 x\n"
     assert case.asked.argv == (b"sbatch", b"-N3", os.fsencode(remembered / "mine.sh"))
 

@@ -182,7 +182,8 @@ def test_directives_that_say_all_need_no_options(work: Work) -> None:
 def test_of_an_array_the_task_that_failed_first_is_taken(work: Work) -> None:
     """Its output first, then that of the others; how many failed is said. Of one task only its own is taken."""
     text = (
-        "#SBATCH --array=1-4\n[ $SLURM_ARRAY_TASK_ID = 3 ] || sleep 1.5\n"
+        "#SBATCH --array=1-4\nif [ $SLURM_ARRAY_TASK_ID != 3 ]; then\n"
+        'while [ "$(squeue -h -j "${SLURM_ARRAY_JOB_ID}_3")" ]; do sleep 0.2; done\nsleep 1.1\nfi\n'
         'echo x > "own-$SLURM_ARRAY_TASK_ID-$SLURM_JOB_ID.txt"\n'
         "python3 -c 1 &> log-$SLURM_ARRAY_TASK_ID-$SLURM_JOB_ID.log\nexit $((SLURM_ARRAY_TASK_ID % 2))\n"
     )

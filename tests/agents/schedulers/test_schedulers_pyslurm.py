@@ -190,16 +190,27 @@ OF_A_REAL_SLURM = (
     DOUBLE
     + """
 import json, subprocess
+def plain(value):
+    if isinstance(value, dict):
+        return value["number"] if value.get("set") else 0
+    return value[0] if isinstance(value, list) and value else value
+def ended(code):
+    if isinstance(code, dict) and "return_code" in code:  # 23.11 and later; before, a wait status
+        return plain(code["return_code"]), plain(code["signal"]["id"])
+    return (0 if code & 127 else code >> 8), code & 127
 def loaded():
-    for one in json.loads(subprocess.run(["squeue", "--json"], capture_output=True, text=True).stdout)["jobs"]:
-        status = one["exit_code"]
-        yield Job(id=one["job_id"], array_id=one["array_job_id"] or None, array_task_id=one["array_task_id"],
+    words = ["squeue", "--states=all", "--json"]  # 22.05 gives them all in any case
+    for told in json.loads(subprocess.run(words, capture_output=True, text=True).stdout)["jobs"]:
+        code, signal = ended(told["exit_code"])
+        one = {key: plain(value) for key, value in told.items() if key != "exit_code"}
+        task = one["array_task_id"] if one["array_job_id"] and not one["array_task_string"] else None
+        yield Job(id=one["job_id"], array_id=one["array_job_id"] or None, array_task_id=task,
                   array_tasks_waiting=one["array_task_string"] or None, name=one["name"], user_name=one["user_name"],
                   state=one["job_state"], state_reason=one["state_reason"], partition=one["partition"],
                   allocated_nodes=one["nodes"], working_directory=one["current_working_directory"],
                   submit_time=one["submit_time"], start_time=one["start_time"], end_time=one["end_time"],
                   command=one["command"], comment=one["comment"], is_batch_job=True,
-                  exit_code=0 if status & 127 else (status >> 8) % 128, exit_code_signal=status & 127)
+                  exit_code=code % 128, exit_code_signal=signal)
 """
 )
 

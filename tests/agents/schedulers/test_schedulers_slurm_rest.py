@@ -90,6 +90,21 @@ def test_both_forms_say_the_same() -> None:
     assert states == [JobState.EXITING, JobState.HELD, JobState.RUNNING]
 
 
+@pytest.mark.parametrize(
+    ("signal", "reason"),
+    [
+        (9, "RaisedSignal:9(Killed)"),
+        (53, "RaisedSignal:53(Real-time signal 19)"),
+        (99, "RaisedSignal:99(Unknown signal 99)"),
+    ],
+)
+def test_the_reason_says_which_signal_as_the_table_does(signal: int, reason: str) -> None:
+    """JSON of 24.11.5 and 26.05.5 has the word alone; that of 22.05.8 says it all."""
+    code = {"status": ["SIGNALED"], "return_code": new(None), "signal": {"id": new(signal), "name": ""}}
+    rows = [row(7, ["FAILED"], code, state_reason="RaisedSignal"), row(8, "FAILED", signal, state_reason=reason)]
+    assert [one.substate for one in slurm_json.jobs(json.dumps({"jobs": rows}))] == [reason, reason]
+
+
 @pytest.mark.parametrize("text", ["", "[]", "{}", '{"jobs": 7}', "x"])
 def test_what_is_no_answer_is_refused(text: str) -> None:
     """It is not an empty list of jobs."""

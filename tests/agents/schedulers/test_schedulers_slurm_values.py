@@ -132,7 +132,7 @@ def test_a_record_that_is_there_twice_is_not_believed():
 
 
 def test_a_submit_line_of_two_lines_hides_nothing():
-    """25.11 shows SubmitLine, with the line ends of a --wrap; StdErr is empty where it is stdout's file."""
+    """25.11 and 26.05 show SubmitLine, with the line ends of a --wrap; StdErr is empty where it is stdout's file."""
     text = (
         "JobId=7 JobName=wrap\n   UserId=a(1) GroupId=a(1)\n   JobState=FAILED Reason=NonZeroExitCode ExitCode=3:0\n"
         "   SubmitLine=sbatch --wrap srun x\n# maple: repaired (MPL301); record 0011223344556677\n"
@@ -143,7 +143,8 @@ def test_a_submit_line_of_two_lines_hides_nothing():
     assert (found["7"]["ExitCode"], found["7"]["StdOut"]) == ("3:0", "/home/a/slurm-7.out")
     assert (found["7"]["WorkDir"], found["8"]["StdOut"]) == ("/home/a", "/home/a/slurm-8.out")
     row = {"id": "7", "state": "FAILED", "name": "wrap"}
-    assert (job_of(row, found["7"]).stdout, job_of(row, found["7"]).stderr) == ("/home/a/slurm-7.out", None)
+    job = job_of(row, found["7"])
+    assert (job.stdout, job.stderr) == ("/home/a/slurm-7.out", "/home/a/slurm-7.out")
 
 
 def test_details_are_asked_for_once_while_a_job_stays_as_it_is(recorded):
