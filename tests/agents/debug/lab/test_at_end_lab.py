@@ -49,7 +49,8 @@ class EndingLab(Lab):
         self._file("etc/python", PYTHON % (self.directory + "/runs", json.dumps(PATHS)), 0o755)
         self._file("runs", "")
         os.chown(self.directory + "/runs", USER, USER)
-        self._file("etc/diagnose.conf", "PYTHON=%spython\n" % etc)
+        commands = os.path.dirname(shutil.which("scontrol") or "")
+        self._file("etc/diagnose.conf", "PYTHON=%spython\nSLURM_BIN=%s\n" % (etc, commands))
         with open(etc + "slurm.conf", encoding="utf-8") as file:
             bare = file.read()
         self._file("etc/slurm.conf", bare + "\nEpilog=%sepilog_maple\n" % etc)
