@@ -59,10 +59,20 @@ def lost(before: Played, after: Played) -> Tuple[Loss, ...]:
         was, now = _worlds(old), _worlds(new)
         if was == now or _was_unseen(old, new, before, after):
             continue
+        if _has_room_now(old, now, before.allocation, after.allocation):
+            continue
         wanted = _meant(old, new, before, after)
         if not wanted or not all(any(_alike(one, other) for other in now) for one in wanted) or len(now) > len(wanted):
             found.append(Loss(old.line, wanted, now))
     return tuple(found)
+
+
+def _has_room_now(old: Step, now: FrozenSet[World], before: Allocation, after: Allocation) -> bool:
+    """Return whether just what was declared starts, since the job asks for more nodes."""
+    said = frozenset(_declared(group, old) for group in old.groups)
+    if not before.nodes or not after.nodes or after.nodes <= before.nodes or len(now) != len(said):
+        return False
+    return all(any(_alike(one, other) for other in now) for one in said)
 
 
 def sizes(worlds: FrozenSet[World]) -> str:

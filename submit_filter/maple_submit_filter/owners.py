@@ -152,8 +152,9 @@ def _of_modules(words: Sequence[bytes], unknown: bool, others: bool) -> Optional
     if words[:1] == [b"use"]:
         return None if all(word.startswith(_SITES_FOLDERS) for word in words[1:]) else _OTHER_MODULES
     names = [word.lower().lstrip(b"-") for word in words]
+    # A module of the scheduler is the site's own, which is how some sites bring srun; one of another folder is not.
     of = ((MPI,) if unknown or any(map(_is_of_mpi, names)) else ()) + (
-        (SCHEDULER,) if _holds(names, _SCHEDULER_MODULES) else ()
+        (SCHEDULER,) if others and _holds(names, _SCHEDULER_MODULES) else ()
     )
     if of:
         return Reason(of, "a module of another folder may have brought it" if others else _MODULE)

@@ -141,8 +141,9 @@ def _of_finding(
 
 
 def _asks_otherwise(start: State, after: State) -> int:
-    """Return 1 where the job would ask for another number of nodes, which keeps no world as it was meant."""
-    return int(start.plan.allocation.nodes != after.plan.allocation.nodes)
+    """Return 1 where the job would ask for fewer nodes, which keeps no world as it was meant."""
+    had, has = start.plan.allocation.nodes, after.plan.allocation.nodes
+    return int(had is not None and (has is None or has < had))
 
 
 def _keeping_worlds(

@@ -70,7 +70,7 @@ def replaced(site: Site) -> tuple[str, str]:
 
 
 def test_a_replacement_asks_unless_its_template_was_verified_here() -> None:
-    site = sites.load("ncsa-delta")
+    site = sites.load("ncsa-delta")._replace(unsure=())  # as if it were sure that there is no ibrun
     verified = tuple(one._replace(verified=True) for one in site.launch_templates)
     assert replaced(site) == (Safety.ASK, "torchrun-over-srun revision 2")
     assert replaced(site._replace(launch_templates=verified)) == (Safety.SAFE, "torchrun-over-srun revision 2")

@@ -123,11 +123,9 @@ def test_the_helper_answers_in_place_of_what_answers_wrongly(stand: Stand, how: 
         assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
 
 
-@pytest.mark.parametrize("uid, said, heard", [(0, None, True), (NOBODY, None, False), (NOBODY, NOBODY, True)])
-def test_only_root_the_caller_and_the_service_s_own_user_are_heard(
-    stand: Stand, uid: int, said: int | None, heard: bool
-) -> None:
-    """Whoever else has the socket may say what he likes."""
+@pytest.mark.parametrize("uid, said, heard", [(0, None, True), (NOBODY, None, False), (NOBODY, NOBODY, False)])
+def test_root_takes_a_change_from_root_alone(stand: Stand, uid: int, said: int | None, heard: bool) -> None:
+    """Whoever else has the socket may say what he likes; what others take of it, `test_front_service.py` says."""
     with double(lambda one: one.sendall(rightly(one)), uid=uid or None) as path:
         without_helper(stand, path, **({} if said is None else {"service_uid": said}))
         if heard:

@@ -110,11 +110,11 @@ def test_it_opens_no_file_of_a_user_s_and_its_own_are_its_own(shared: Daemon) ->
     assert not [one for one in opened if "bob" in one or "where.sh" in one]
 
 
-def test_a_front_believes_it_where_its_settings_name_that_user(shared: Daemon, tmp_path: Path) -> None:
-    """And submits as written where they do not."""
+def test_root_s_front_takes_no_change_of_it(shared: Daemon, tmp_path: Path) -> None:
+    """Whether its settings name the service's user or not; what others take of it, `test_front_service.py` says."""
     stand = Stand(str(tmp_path), build(), compiled("sbatch", str(tmp_path)))
     stand.write("job.sh", WRONG)
     without_helper(stand, shared.socket)
     assert stand.run(True, ["job.sh"]).script == WRONG
     without_helper(stand, shared.socket, service_uid=SERVICE)
-    assert stand.run(True, ["job.sh"]).script != WRONG
+    assert stand.run(True, ["job.sh"]).script == WRONG

@@ -24,6 +24,7 @@ submissions = st.builds(
     cwd=words,
     uid=st.integers(0, 2**32 - 1),
     environment=st.dictionaries(names, words, max_size=5),
+    whole=st.just(True),  # what the front sends has been submitted
 )
 requests = st.builds(
     Request,

@@ -126,7 +126,8 @@ def test_a_script_submitted_from_an_environment_may_find_that_ones():
     [
         ("conda activate mine", b"srun", False),
         ("module load openmpi", b"srun", False),
-        ("module load slurm/23", b"srun", True),
+        ("module load slurm/23", b"srun", False),
+        ("module use ~/modules; module load slurm/23", b"srun", True),
         ("export PATH=/opt/mine/bin:$PATH", b"srun", True),
         ("export PATH=/opt/mine/bin:$PATH", b"torchrun", False),
         ("export PATH=.:$PATH", b"torchrun", True),

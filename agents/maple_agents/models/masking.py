@@ -19,6 +19,7 @@ from .secret_names import is_harmless, is_password, is_secret, may_be_secret
 MASK = "[masked]"
 _LEAST_LOGIN = 8  # characters of `name:password` in base 64
 _MOST_CREDENTIAL = 300  # characters that are looked at
+_PATH = re.compile(r"(?:/[a-z0-9_.-]+){2,}/?")  # in base 64 capitals would stand among so many letters
 _BLOCK = ("|", ">", "|-", ">-", "|+", ">+")
 
 
@@ -85,6 +86,8 @@ def _is_credential(text: str, at: int) -> bool:
     found = shapes.VALUE.match(text, at, at + _MOST_CREDENTIAL)
     value = found[0] if found is not None else ""
     plain = _unquoted(value[: len(value) - len(_kept(value))]) if value else ""
+    if _PATH.fullmatch(plain):
+        return False
     if shapes.CREDENTIAL.fullmatch(plain):
         return True
     try:

@@ -13,13 +13,14 @@ from ..scene import StepShape
 from ..shell_state import Shell
 
 # Sources: srun(1) 22.05 to 25.11 "INPUT ENVIRONMENT VARIABLES"; TACC's user guides on ibrun; Open MPI 4.1 and PRRTE 3
-# "MCA parameters"; Intel MPI 2021 "Hydra environment variables"; MPICH 4 mpiexec; PALS 1.x mpiexec(1).
+# "MCA parameters"; Intel MPI 2021 "Hydra environment variables"; MPICH 4 mpiexec.
+# PALS_NRANKS, PALS_PPN and PALS_HOSTFILE are read (mpi_layout, mpi_hosts).
 STEERS: Dict[str, Pattern[bytes]] = {
     "srun": re.compile(rb"SLURM_(HOSTFILE|OVERCOMMIT|ARBITRARY\w*|NTASKS_PER_(CORE|SOCKET|GPU|TRES)|SPREAD_JOB)\Z"),
     "ibrun": re.compile(rb"(TACC_TASKS_PER_NODE|TACC_\w*(TASKS|HOST|NODE)\w*|IBRUN_\w+|MY_\w*(SLOTS|TASKS|HOST)\w*)\Z"),
     "mpiexec": re.compile(
         rb"((OMPI|PRTE|PMIX)_MCA_(rmaps|orte|prte|ras|plm)_\w+|I_MPI_(PERHOST|JOB_\w+|PROCESS_\w+|HYDRA_(HOST|RMK)\w*)"
-        rb"|HYDRA_(HOST|RMK)\w*|PALS_(PPN|DEPTH|HOST\w*|RANKS|LINE|NRANKS))\Z"
+        rb"|HYDRA_(HOST|RMK)\w*)\Z"
     ),
 }
 
