@@ -13,7 +13,7 @@ mkdir -p "$made/apt/lists/partial" "$made/apt/archives/partial" "$made/root" "$m
 
 mirror=$(apt-get indextargets --format '$(REPO_URI)' 2>/dev/null | grep -v security | head -n 1)
 key=/usr/share/keyrings/debian-archive-keyring.gpg
-echo "deb [signed-by=$key] ${mirror:-http://deb.debian.org/debian} $suite main" >"$made/apt/sources.list"
+echo "deb [signed-by=$key] ${mirror:?"no archive of Debian is known to apt here"} $suite main" >"$made/apt/sources.list"
 : >"$made/apt/status"
 cat >"$made/apt/apt.conf" <<END
 Dir::Etc::SourceList "$made/apt/sources.list";
