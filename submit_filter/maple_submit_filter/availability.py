@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import FrozenSet, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
-from .edits import Edit, Span, written
+from .edits import Edit, Span, in_order, written
 from .text import Text
 
 BATCH, TASK, IMAGE = "the batch shell", "a task", "a container"
@@ -133,15 +133,11 @@ def _idle(source: bytes, at: int) -> bool:
     return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip()[:1] == b"#"
 
 
-def _in_order(edits: Sequence[Edit]) -> Sequence[Tuple[Span, bytes]]:
-    return sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0])
-
-
 class _Moves:
     """Where bytes of the changed script stood before it was changed."""
 
     def __init__(self, edits: Sequence[Edit], spans: Sequence[Span]) -> None:
-        self.pairs = list(zip((span for span, _ in _in_order(edits)), spans))
+        self.pairs = list(zip((span for span, _ in in_order(edits)), spans))
 
     def back(self, at: int) -> Optional[int]:
         """Return where a byte stood, None for one that was written."""

@@ -49,16 +49,20 @@ class Conflict(ValueError):
     """Two edits want the same bytes."""
 
 
+def in_order(edits: Sequence[Edit]) -> list[tuple[Span, bytes]]:
+    """Return the spans and new bytes of *edits*, each once, as they follow each other in the script."""
+    return sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0])
+
+
 def apply(source: bytes, edits: Sequence[Edit]) -> bytes:
     """Return *source* with *edits* made and every other byte as it was.
 
     Spans count in *source* itself, so the order of *edits* does not matter; an overlap raises `Conflict`.
     Two insertions at one place are made in the order given. The same edit given twice is made once.
     """
-    wanted = sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0])
     out: list[bytes] = []
     at = 0
-    for span, new in wanted:
+    for span, new in in_order(edits):
         if span.start < at or not 0 <= span.start <= span.end <= len(source):
             raise Conflict("edits overlap at byte %d" % span.start)
         out.append(source[at : span.start])
@@ -72,7 +76,7 @@ def written(edits: Sequence[Edit]) -> list[Span]:
     """Return where the new bytes of *edits* stand once `apply` has made them."""
     spans: list[Span] = []
     moved = 0
-    for span, new in sorted(dict.fromkeys((edit.span, edit.new) for edit in edits), key=lambda one: one[0]):
+    for span, new in in_order(edits):
         spans.append(Span(span.start + moved, span.start + moved + len(new)))
         moved += len(new) - (span.end - span.start)
     return spans

@@ -99,8 +99,8 @@ def _alike(meant: World, made: World) -> bool:
 
 def _was_unseen(old: Step, new: Step, before: Played, after: Played) -> bool:
     """Return whether what starts the ranks was not seen before (in a file that is found now), and is no fix's doing."""
-    agent = next((link for link in new.links if link.name in AGENTS), None)
-    if agent is None or any(link.name in AGENTS for link in old.links):
+    agent = _agent(new)
+    if agent is None or _agent(old) is not None:
         return False
     at = agent.name_span
     return at is None or after.source[at.start : at.end] in _line(before.source, line_of(after.source, at.start))
@@ -146,14 +146,14 @@ def _declared(group: Group, step: Step) -> World:
 
 def _with_words_read_now(world: World, old: Step, new: Step, before: Played, after: Played) -> World:
     """Return a world with the counts that the user wrote and that only the repaired line is read to say."""
-    agents = [next((link for link in step.links if link.name in AGENTS), None) for step in (old, new)]
-    if agents[0] is None or agents[1] is None or not new.groups:
+    old_agent, new_agent = _agent(old), _agent(new)
+    if old_agent is None or new_agent is None or not new.groups:
         return world
     nodes, workers = world.nodes, world.workers
     now = _declared(new.groups[0], new)
-    if _is_users_own(NODES, agents[0], agents[1], before, after):
+    if _is_users_own(NODES, old_agent, new_agent, before, after):
         nodes = now.nodes
-    if _is_users_own(WORKERS, agents[0], agents[1], before, after):
+    if _is_users_own(WORKERS, old_agent, new_agent, before, after):
         workers = now.workers
     if (nodes, workers) == (world.nodes, world.workers):
         return world
@@ -167,6 +167,11 @@ def _is_users_own(names: Tuple[str, ...], old: Link, new: Link, before: Played, 
         return False
     said = after.source[option.span[0] : option.span[1]].lstrip(b"-")
     return said in _line(before.source, line_of(after.source, option.span[0]))
+
+
+def _agent(step: Step) -> Optional[Link]:
+    """Return the launcher of a line that starts workers itself."""
+    return next((link for link in step.links if link.name in AGENTS), None)
 
 
 def _line(source: bytes, number: int) -> bytes:
@@ -210,25 +215,23 @@ def pinned(before: Played, after: Played, made: Sequence[Edit]) -> Iterator[Tupl
     yield from ways
 
 
-_DEFAULT = re.compile(rb"\$\{\w+:?[-=]\Z")
-
-
 def _expansion(span: Optional[Span], source: bytes) -> Optional[Span]:
     """Return the place of a value: all of `${NAME:-4}` where it is the 4 in it."""
     if span is None:
         return None
-    head = _DEFAULT.search(source, max(0, span.start - 200), span.start)
+    # Made here: few submissions need it, and all would pay for it.
+    head = re.compile(rb"\$\{\w+:?[-=]\Z").search(source, max(0, span.start - 200), span.start)
     if head is None or source[span.end : span.end + 1] != b"}":
         return span
     return Span(head.start(), span.end + 1)
 
 
 def _pinned(old: Step, new: Step, source: bytes, made: Sequence[Edit]) -> Iterator[Tuple[Edit, ...]]:
-    agents = [next((link for link in step.links if link.name in AGENTS), None) for step in (old, new)]
-    if agents[0] is None or agents[1] is None:
+    old_agent, new_agent = _agent(old), _agent(new)
+    if old_agent is None or new_agent is None:
         return
     for name in (*WORKERS, *NODES):
-        was, now = agents[0].option(name), agents[1].option(name)
+        was, now = old_agent.option(name), new_agent.option(name)
         number_was = number(was.value) if was is not None else None
         if was is None or number_was is None or (now is not None and number(now.value) == number_was):
             continue

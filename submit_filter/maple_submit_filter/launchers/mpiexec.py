@@ -43,8 +43,8 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
         return
     trail = followed(trail, link("mpiexec", argv, reading), reading)
     one = trail.links[-1]
-    refused = _no_number(one)
-    if refused and not foreign(argv[0].raw, trail.around):
+    refused, strange = _no_number(one), foreign(argv[0].raw, trail.around)
+    if refused and not strange:
         _stop(one, refused, trail._replace(links=trail.links[:-1]), scene)
         return
     whose = meant(tuple(takers), argv[reading.program :])
@@ -52,7 +52,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     if steered("mpiexec", shell):
         shape = anywhere(shape)
     scene.shapes[trail.key] = (trail, shape)
-    known = tuple(NAMES) if foreign(argv[0].raw, trail.around) else whose  # an unknown one may set any of them
+    known = tuple(NAMES) if strange else whose  # an unknown one may set any of them
     names = names_of(known) if scene.site.scheduler == "pbs" else UNKNOWN
     run_in(programs, argv[reading.program :], shell, trail, shape, given, names, one)
 

@@ -47,6 +47,7 @@ OF_ITS_MPI = {
         b"PMI_RANK", b"PMI_FD", b"PMI_LOCAL_RANK", b"PMIX_RANK", b"PALS_RANKID", b"PALS_LOCAL_RANKID", b"PALS_NODEID",
     ), True),
 }  # fmt: skip
+OF_A_STEP_AND_ITS_MPI = {**OF_A_STEP, **OF_ITS_MPI}
 _HOST = re.compile(rb"\0host:(\d+)\0")
 
 
@@ -326,7 +327,7 @@ def _announce(child: Shell, place: Place, shape: StepShape, scene: Scene, one: L
     child.set(b"SLURMD_NODENAME", name_text, exported=True)
     if scene.site.gpu_request.style != WHOLE_NODE or not here_unsaid(one) or one.option("gpu-bind"):
         child.set(b"CUDA_VISIBLE_DEVICES", devices(place.gpus) if place.gpus else unknown(b"cvd"), exported=True)
-    child.others = OF_A_STEP if _raw(one, "mpi") == b"none" else {**OF_A_STEP, **OF_ITS_MPI}
+    child.others = OF_A_STEP if _raw(one, "mpi") == b"none" else OF_A_STEP_AND_ITS_MPI
 
 
 def _announce_tasks_per_node(child: Shell, shape: StepShape, one: Link) -> None:

@@ -46,8 +46,12 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     ways = replacements(port, (USUAL,), CODE, job.source)
     safety = Safety.ASK if port.raw else Safety.SAFE
     fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "torch's usual port") for edits in ways)
-    if port.raw.strip(b"0") == b"" and port.raw:
-        says = "port 0 is any free port, which the agents of other nodes do not find"
-        return Finding(CODE, says, pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
-    says = "%s is no port" % port.raw.decode("utf-8", "replace") if port.raw else "the master's port is empty"
-    return Finding(CODE, says, pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
+    return Finding(CODE, _says(port.raw), pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
+
+
+def _says(port: bytes) -> str:
+    if not port:
+        return "the master's port is empty"
+    if not port.strip(b"0"):
+        return "port 0 is any free port, which the agents of other nodes do not find"
+    return "%s is no port" % port.decode("utf-8", "replace")
