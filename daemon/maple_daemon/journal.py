@@ -24,7 +24,8 @@ from .store.protocol import NotKept, Store
 
 MOST = 1 << 20  # bytes of a file, then the next one begins
 MOST_FILES = 16  # that hold something; the oldest goes, and what it held has no second place any more
-SLOW = 0.05  # seconds that a line may take: a disk that lets us wait is left alone for a while
+SLOW = 0.05  # seconds: a line that took longer waited for something, be it only for a processor
+MOST_WAITED = 0.5  # seconds within a PAUSE: a disk that lets us wait for longer is left alone for as long
 PAUSE = 30.0
 BATCH = 64
 
@@ -43,6 +44,7 @@ class Journal:
         self._old = sorted(_numbered(path))  # what another process has left
         self._number = max(self._old, default=0) + 1
         self._file, self._size, self._paused = -1, 0, float("-inf")
+        self._waits: deque[tuple[float, float]] = deque()  # when, and how long, for lines that were slow
         self._where: dict[tuple[str, int], int] = {}  # a record -> the number of its file
         self._left: Counter[int] = Counter()  # records of a file that are in no store yet
         self._done: deque[Sequence[Record]] = deque()
@@ -67,8 +69,9 @@ class Journal:
             self._left[self._number] += 1
         except (OSError, ValueError) as error:
             self._pause(getattr(error, "strerror", "") or type(error).__name__)
-        if self._clock() - began > SLOW:
-            self._pause("a line took %.1f s" % (self._clock() - began))
+        took = self._clock() - began
+        if took > SLOW:
+            self._waited(began, took)
 
     def kept(self, records: Sequence[Record]) -> None:
         """These are in the store, or never will be: from any thread."""
@@ -154,6 +157,16 @@ class Journal:
         elif self._file >= 0:
             os.ftruncate(self._file, 0)
             self._size = 0
+
+    def _waited(self, began: float, took: float) -> None:
+        """Pause where that is a habit: a busy machine costs a moment now and then, and no record for it."""
+        while self._waits and self._waits[0][0] <= began - PAUSE:
+            self._waits.popleft()
+        self._waits.append((began, took))
+        waited = sum(seconds for _, seconds in self._waits)
+        if waited > MOST_WAITED:
+            self._waits.clear()
+            self._pause("lines took %.1f s" % waited)
 
     def _pause(self, why: str) -> None:
         """Do without for a while."""

@@ -134,9 +134,9 @@ def _weighed(job: Job, site: Site) -> Tuple[State, State]:
     state = _played(job, site)
     if not site.unsure or not state.proven():
         return state, state
-    from .certainty import certain, plays_alike, weighed
+    from .certainty import plays_alike, weighed
 
-    sure = certain(site)
+    sure = _certain(site)
     held = _played(job, sure, state.plan if plays_alike(job, site, sure) else None)
     state = state._replace(findings=weighed(state.findings, held.findings, site))
     return state, held._replace(findings=state.proven())
@@ -181,11 +181,7 @@ def _unread(state: State) -> str:
 def _cured(shown: State, state: State, site: Site) -> Decision:
     """Only what is certain of the site may prove a repair, and what is likely may still speak against it."""
     known: Dict[Tuple[bytes, Tuple[bytes, ...]], Optional[State]] = {}  # asking tries again what SAFE fixes have tried
-    sure = site
-    if site.unsure:
-        from .certainty import certain
-
-        sure = certain(site)
+    sure = _certain(site)
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         if (source, argv) not in known:
@@ -238,9 +234,18 @@ def _rewritten(
 
 def _likely(state: State, site: Site) -> State:
     """Return a state that was played by what is certain, as it is by all that the site file says."""
-    from .certainty import certain, plays_alike
+    from .certainty import plays_alike
 
-    return _played(state.job, site, state.plan if plays_alike(state.job, site, certain(site)) else None)
+    return _played(state.job, site, state.plan if plays_alike(state.job, site, _certain(site)) else None)
+
+
+def _certain(site: Site) -> Site:
+    """Return the site as far as its file is sure of it; most submissions need no module for that."""
+    if not site.unsure:
+        return site
+    from .certainty import certain
+
+    return certain(site)
 
 
 def _parses(source: bytes) -> bool:

@@ -46,10 +46,8 @@ def _fixes(step: Step, plan: LaunchPlan, site: Site, source: bytes) -> Iterator[
         return
     if site.scheduler == "pbs":
         line, sure = once_on_each(nodes, site, step.links[0])
-        for edits in (in_front(step.links[0], line, "MPL302"), around_image(step, source, line, "MPL302")):
-            if edits and site.launcher("mpiexec") not in ("absent", "discouraged"):
-                safety = Safety.SAFE if sure else Safety.ASK
-                yield Fix(tuple(edits), safety, "%s starts it on every node" % line.decode())
+        if site.launcher("mpiexec") not in ("absent", "discouraged"):
+            yield from _started(step, source, line, Safety.SAFE if sure else Safety.ASK, line)
         return
     words: List[bytes] = []
     if site.launcher("srun") not in ("absent", "discouraged") and "ibrun" not in _preferred(site):
@@ -59,9 +57,14 @@ def _fixes(step: Step, plan: LaunchPlan, site: Site, source: bytes) -> Iterator[
     if site.launcher("srun") not in ("absent", "discouraged") and not words:
         words.append(srun_words(plan, nodes))
     for one in words:
-        for edits in (in_front(step.links[0], one, "MPL302"), around_image(step, source, one, "MPL302")):
-            if edits:
-                yield Fix(tuple(edits), Safety.SAFE, "%s starts it on every node" % one.split()[0].decode())
+        yield from _started(step, source, one, Safety.SAFE, one.split()[0])
+
+
+def _started(step: Step, source: bytes, words: bytes, safety: str, name: bytes) -> Iterator[Fix]:
+    """Yield the ways to put words in front of a launcher, which may stand in a container."""
+    for edits in (in_front(step.links[0], words, "MPL302"), around_image(step, source, words, "MPL302")):
+        if edits:
+            yield Fix(tuple(edits), safety, "%s starts it on every node" % name.decode())
 
 
 def _preferred(site: Site) -> List[str]:
