@@ -40,5 +40,7 @@ class Installed:
 
     def forget_byte_code(self) -> None:
         """Take the compiled modules away: the next start reads the sources, and leaves byte code again."""
+        for image in (self.prefix / "current/lib").rglob("*.image"):
+            image.unlink()
         for folder in (self.prefix / "current/lib").rglob("__pycache__"):
             shutil.rmtree(folder)

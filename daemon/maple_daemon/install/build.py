@@ -50,8 +50,14 @@ class Build:
         words = ["-IS", "-m", "compileall", "-q", "-s", str(self.release.root), "--invalidation-mode", "unchecked-hash"]
         command = [str(self.python.path), *words, str(self.release.library)]
         done = subprocess.run(command, capture_output=True, text=True, errors="replace", env={}, check=False)
+        done = done if done.returncode else self.write_image()
         if done.returncode:
             raise Refused(f"{self.python.path} cannot compile Maple: {reason(done)}", "name another with --python")
+
+    def write_image(self) -> subprocess.CompletedProcess[str]:
+        """Have the interpreter write what the helper starts from."""
+        command = [str(self.python.path), "-IS", str(self.release.package / "write_helper_image.py")]
+        return subprocess.run(command, capture_output=True, text=True, errors="replace", env={}, check=False)
 
     def make_front(self) -> None:
         """Compile the front, or put the Python entry in its place where there is no compiler."""

@@ -1,0 +1,107 @@
+"""A helper that starts from its image decides as one that imports its modules, and imports next to nothing."""
+
+from __future__ import annotations
+
+import compileall
+import json
+import marshal
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from maple_submit_filter import frames, helper_image, lean_re
+from maple_submit_filter.frames import Reply
+from maple_submit_filter.site import GENERIC_SLURM
+from maple_submit_filter.site_snapshot import write
+
+from tests.bench.scripts import script
+from tests.daemon.serving import request
+
+PACKAGE = Path(helper_image.__file__).parent
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A package with its image, as an installation has it, beside the configuration of a front."""
+    root = tmp_path_factory.mktemp("lib")
+    made = root / "maple_submit_filter"
+    shutil.copytree(PACKAGE, made, ignore=shutil.ignore_patterns("__pycache__"))
+    compileall.compile_dir(
+        str(made), quiet=2, invalidation_mode=compileall.py_compile.PycInvalidationMode.UNCHECKED_HASH
+    )
+    subprocess.run([sys.executable, "-IS", str(made / "write_helper_image.py")], check=True)
+    (root / "site.json").write_text(json.dumps(write(GENERIC_SLURM)))
+    (root / "front.conf").write_text(f"mode=repair\nsnapshot={root}/site.json\n")
+    return made
+
+
+def helped(folder: Path, source: bytes, *before: str) -> tuple[Reply | None, str]:
+    """Return what the helper answers, and what it says on standard error."""
+    words = [sys.executable, "-IS", *before, str(folder / "helper.py"), str(folder.parent / "front.conf")]
+    asked = frames.pack_request(request(source))
+    done = subprocess.run(words, input=asked, capture_output=True, timeout=60, check=True)
+    return frames.unpack_reply(done.stdout), done.stderr.decode()
+
+
+@pytest.fixture
+def without(folder: Path, tmp_path: Path) -> Path:
+    """The same without the image."""
+    other = tmp_path / "maple_submit_filter"
+    shutil.copytree(folder, other)
+    (other / helper_image.NAME).unlink()
+    for name in ("front.conf", "site.json"):
+        shutil.copy(folder.parent / name, tmp_path / name)
+    return other
+
+
+@pytest.mark.parametrize("mistakes", [0, 1, 3])
+def test_it_answers_the_same_with_and_without(folder: Path, without: Path, mistakes: int) -> None:
+    """But for the id of that very submission."""
+
+    def told(one: Path) -> object:
+        reply = helped(one, script(60, mistakes))[0]
+        assert reply is not None
+        return reply.say, re.sub(rb"maple: .*", b"", reply.change.script or b"") if reply.change else None
+
+    assert told(folder) == told(without)
+
+
+@pytest.mark.parametrize("mistakes", [0, 1, 3])
+def test_neither_re_nor_typing_is_loaded(folder: Path, mistakes: int) -> None:
+    """Nor what they load; `lean_re` has every expression that a script of the usual kind needs."""
+    loaded = {
+        line.rpartition("|")[2].strip()
+        for line in helped(folder, script(60, mistakes), "-X", "importtime")[1].splitlines()
+        if "import time" in line
+    }
+    assert "maple_submit_filter.decide" in loaded
+    assert not loaded & {"re", "enum", "typing", "re._compiler", "sre_compile", "dataclasses", "pathlib"}
+
+
+def test_every_expression_is_the_one_that_re_makes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two expressions are equal where their code is."""
+    _, modules, expressions = marshal.loads((folder / helper_image.NAME).read_bytes())
+    assert len(expressions) > 100 and "maple_submit_filter.rules.mpl301_fan_out" in modules
+    monkeypatch.setattr(lean_re, "_known", expressions)
+    for pattern, flags in expressions:
+        assert lean_re.compile(pattern, flags) == re.compile(pattern, flags)
+
+
+@pytest.mark.parametrize(
+    "content", [b"", b"noise", marshal.dumps((("another release",), {}, {}), 2), marshal.dumps(7, 2)]
+)
+def test_an_image_of_another_python_is_left_alone(folder: Path, without: Path, content: bytes) -> None:
+    """And one that is cut off; modules come from their files then."""
+    (without / helper_image.NAME).write_bytes(content)
+    reply, said = helped(without, script(60, 1))
+    assert reply is not None and reply.change is not None and said == ""
+
+
+def test_two_of_the_same_sources_are_equal(folder: Path, tmp_path: Path) -> None:
+    """A release can be told by its files."""
+    first = (folder / helper_image.NAME).read_bytes()
+    subprocess.run([sys.executable, "-IS", str(folder / "write_helper_image.py")], check=True)
+    assert (folder / helper_image.NAME).read_bytes() == first
