@@ -51,7 +51,7 @@ HOME = {
 }
 SLOW = {"argparse", "pathlib", "subprocess", "dataclasses", "tomllib", "enum", "asyncio", "logging", "inspect"}
 NO_NAMES = {"utils", "util", "helpers", "common", "manager", "misc", "tools"}
-PAGES = ROOT / "packaging" / "man"
+PAGES = ROOT / "packaging/man/man1"
 
 
 def files() -> list[Path]:
@@ -211,7 +211,7 @@ def unroffed(text: str) -> str:
 
 
 def test_every_environment_variable_for_users_stands_in_the_man_page():
-    text = (PAGES / "maple.7").read_text(encoding="utf-8")
+    text = (PAGES.parent / "man7/maple.7").read_text(encoding="utf-8")
     assert not [name for name in ("MAPLE", "MAPLE_ASK", "MAPLE_ETC", "NO_COLOR") if f"\\fB{name}\\fR" not in text]
 
 
@@ -241,7 +241,9 @@ def pages_in(path: Path) -> list[str]:
     return [page.code for page in pages_of(path.read_bytes())]
 
 
-@pytest.mark.parametrize(("shell", "filename"), [("bash", "maple.bash"), ("zsh", "_maple"), ("fish", "maple.fish")])
+@pytest.mark.parametrize(
+    ("shell", "filename"), [("bash", "bash/maple"), ("zsh", "zsh/_maple"), ("fish", "fish/maple.fish")]
+)
 def test_each_shell_has_its_completion(shell, filename):
     text = (ROOT / "packaging/completion" / filename).read_text(encoding="utf-8")
     assert f"_MAPLE_COMPLETE={shell}_complete" in text
@@ -250,7 +252,7 @@ def test_each_shell_has_its_completion(shell, filename):
 def test_bash_completes_a_command():
     """The shipped file, in a real bash: `maple ch<TAB>` gives check."""
     script = (
-        f"source {ROOT}/packaging/completion/maple.bash\n"
+        f"source {ROOT}/packaging/completion/bash/maple\n"
         "COMP_WORDS=(maple ch) COMP_CWORD=1\n_maple_completion maple ch maple\necho ${COMPREPLY[@]}"
     )
     environ = {**os.environ, "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}

@@ -16,23 +16,26 @@ from maple_daemon.cli.daemon import main as service
 from maple_daemon.settings import Settings, Table
 
 HERE = Path(__file__).parent
+PAGES = HERE / "man1"
 ALONE = ("fix",)  # commands that are called by a name of their own too
-COMPLETIONS = {"bash": "%s.bash", "zsh": "_%s", "fish": "%s.fish"}
+COMPLETIONS = {"bash": "%s", "zsh": "_%s", "fish": "%s.fish"}  # as each shell looks for them
 
 
 def main() -> None:
-    """Write every page and every completion beside this file."""
+    """Write every page and every completion."""
     context = root()
     for name in maple.list_commands(context):
         command = maple.get_command(context, name)
         assert command is not None
         path = f"maple-{name}" if name in ALONE else f"maple {name}"
-        (HERE / f"maple-{name}.1").write_text(page(command, path, context), encoding="utf-8")
-    (HERE / "maple-daemon.1").write_text(page(service, "maple-daemon", None, more=settings()), encoding="utf-8")
-    (HERE / "maple.1").write_text(page(maple, "maple", None, flat=True), encoding="utf-8")
+        (PAGES / f"maple-{name}.1").write_text(page(command, path, context), encoding="utf-8")
+    (PAGES / "maple-daemon.1").write_text(page(service, "maple-daemon", None, more=settings()), encoding="utf-8")
+    (PAGES / "maple.1").write_text(page(maple, "maple", None, flat=True), encoding="utf-8")
     for shell, filename in COMPLETIONS.items():
         for name, command in (("maple", maple), ("maple-fix", fix), ("maple-daemon", service)):
-            (HERE.parent / "completion" / (filename % name)).write_text(completion(shell, name, command), "utf-8")
+            (HERE.parent / "completion" / shell / (filename % name)).write_text(
+                completion(shell, name, command), "utf-8"
+            )
 
 
 def root() -> click.Context:

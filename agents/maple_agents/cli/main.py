@@ -48,7 +48,12 @@ class Commands(click.Group):
         try:
             loaded = plugin.load()
         except (ImportError, AttributeError) as error:
-            raise Complaint(f"maple {cmd_name} is not installed here: {error}", "install all of maple-hpc") from error
+            from ..extras import remedy
+
+            todo = remedy(error) if isinstance(error, ImportError) else ""
+            raise Complaint(
+                f"maple {cmd_name} is not installed here: {error}", todo or "install all of maple-hpc"
+            ) from error
         return loaded if isinstance(loaded, click.Command) else None
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -123,6 +128,8 @@ def _run(words: Sequence[str], command: click.Command, name: str) -> int:
         return error.exit_code
     except OSError as error:
         return _unheard() if _is_broken_pipe(error) else _failed(error)
+    except ImportError as error:
+        return _lacking(error)
     except Exception as error:
         return _failed(error)
 
@@ -136,6 +143,17 @@ def _told(error: click.ClickException) -> None:
         _say(f"{said}; see {error.ctx.command_path if error.ctx else 'maple'} --help")
     else:
         _say(error.format_message())
+
+
+def _lacking(error: ImportError) -> int:
+    """A library of an extra that nobody installed is no mistake of Maple's own."""
+    from ..extras import remedy
+
+    todo = remedy(error)
+    if not todo:
+        return _failed(error)
+    _say(f"{error.name} is not installed; {todo}")
+    return 2
 
 
 def _failed(error: Exception) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -18,6 +18,7 @@ from .documents import docs
 from .memory_admin import COMMANDS
 
 if TYPE_CHECKING:
+    from ..install.receipt import Placed
     from ..install.service_files import Service
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -114,14 +115,16 @@ def install(folder: str, **options: Any) -> None:
     XDG_RUNTIME_DIR.
     """
     from ..install import command, installation
+    from ..install.tools import left_out
     from ..install.wishes import wish
 
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
     done = installation.install(made)
     click.echo(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
     for one in done.placed:
-        form = "a link to" if one.kind == "link" else "a copy of"
-        click.echo(f"{one.path} is {form} the front; real: {made.real[Path(one.path).name]}")
+        _tell_of_command(one, made.real)
+    for name, why in left_out(made.folder, done.placed).items():
+        click.echo(f"{name} is not placed for all users: {why}", err=True)
     for real in made.real.values():
         if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
             click.echo(
@@ -130,6 +133,17 @@ def install(folder: str, **options: Any) -> None:
             )
     if made.service.files:
         _tell_of_service(made.service, done.new)
+
+
+def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
+    """Print what was put on PATH."""
+    from ..install.tools import KIND
+
+    if one.kind == KIND:
+        click.echo(f"{one.path} is a link to {one.what}")
+        return
+    form = "a link to" if one.kind == "link" else "a copy of"
+    click.echo(f"{one.path} is {form} the front; real: {real[Path(one.path).name]}")
 
 
 def _tell_of_service(service: Service, new: bool) -> None:

@@ -42,6 +42,14 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
         for line in str(error).splitlines():
             click.echo("maple-daemon: %s" % line, err=True)
         sys.exit(2)
+    except ImportError as error:
+        from maple_agents.extras import remedy
+
+        todo = remedy(error)
+        if not todo:
+            raise
+        click.echo("maple-daemon: %s is not installed; %s" % (error.name, todo), err=True)
+        sys.exit(2)
 
 
 def _changed(told: Settings, foreground: bool, roles: tuple[str, ...], socket: str | None) -> Settings:

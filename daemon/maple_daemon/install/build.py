@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -45,7 +46,11 @@ class Build:
         """Copy the helper's package and the templates, and compile the package with the interpreter to be used."""
         copy_tree(self.sources.package, self.release.package)
         if self.sources.templates:
-            copy_tree(self.sources.templates, self.release.root / "share" / "maple" / "templates")
+            copy_tree(self.sources.templates, self.release.share / "maple" / "templates")
+        for path, place in self.sources.documents:
+            target = self.release.share / place
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copyfile(path, target)
         # unchecked: the byte code holds whatever the file times become on the way to another file system
         words = ["-IS", "-m", "compileall", "-q", "-s", str(self.release.root), "--invalidation-mode", "unchecked-hash"]
         command = [str(self.python.path), *words, str(self.release.library)]

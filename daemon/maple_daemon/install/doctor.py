@@ -8,10 +8,10 @@ from pathlib import Path
 
 import click
 
-from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, service, settings
+from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, service, settings, tools
 from .check import Check
 from .layout import Layout, Release, layout
-from .receipt import Receipt
+from .receipt import Placed, Receipt
 from .refusals import Refused, ancestors, who_else_writes
 
 
@@ -194,6 +194,9 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
     """Do the commands stand where they were put, and does a shell find them first?"""
     for one in told.placed:
         path = Path(one.path)
+        if one.kind == tools.KIND:
+            yield from tool(one)
+            continue
         if not place.is_ours(path, where, one):
             yield Check("command", "wrong", f"{path} is not what was put there", "install again")
             continue
@@ -209,6 +212,14 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
             yield Check("PATH", "ok", f"{path.parent} comes first")
         else:
             yield Check("PATH", "wrong", f"a shell finds {original} first", command.advice(path.parent))
+
+
+def tool(one: Placed) -> Iterator[Check]:
+    """Does a command for people still lead to a program that is fit for all?"""
+    why = tools.unfit(Path(one.what)) if tools.is_ours(one) else "is not what was put there"
+    says = f"{one.path}, {one.what} {why}" if why and tools.is_ours(one) else f"{one.path} {why}"
+    name = os.path.basename(one.path)
+    yield Check(name, "wrong", says, "install again") if why else Check(name, "ok", f"{one.path}, a link to {one.what}")
 
 
 def runnable_front(where: Layout) -> bool:

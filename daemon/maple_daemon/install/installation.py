@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, command, place, reading_child, receipt, releases, settings, written
+from . import atomic, command, place, reading_child, receipt, releases, settings, tools, written
 from .build import Build
 from .interpreter import Interpreter
 from .layout import Layout, Release, layout
@@ -38,6 +38,7 @@ class Wish(NamedTuple):
     more: tuple[tuple[str, str], ...] = ()  # further keys of front.conf
     service: Service = Service()
     reader: Interpreter | None = None
+    tools: tuple[Placed, ...] = ()  # commands for people
 
 
 class Outcome(NamedTuple):
@@ -83,6 +84,8 @@ class Steps:
             self.note(former, name, made)
             self.switch(name, before)
             placed = tuple(self.put(name, former) for name in self.wish.real)
+            placed += self.put_tools(former)
+            self.put_share()
             self.refuse_chain()
             files = tuple(written.write(one, former.written, self.undo) for one in self.wish.service.files)
             gone = [one for one in former.placed if one.path not in {now.path for now in placed}]
@@ -193,6 +196,7 @@ class Steps:
         planned = tuple(self.planned(command) for command in self.wish.real)
         others = tuple(one for one in former.placed if one.path not in {now.path for now in planned})
         known = tuple(one for one in former.placed if one.path in {now.path for now in planned})
+        others += tuple(one for one in self.wish.tools if not os.path.lexists(one.path) and one not in others)
         old_files = {one.path for one in former.written}
         files = tuple(one for one in map(written.placed, self.wish.service.files) if one.path not in old_files)
         folders = tuple(dict.fromkeys((*former.made, *made)))
@@ -226,6 +230,26 @@ class Steps:
             target = os.readlink(path)
             self.undo.append(lambda: atomic.link(path, target))
         return place.place(path, self.where, self.wish.kind, known)
+
+    def put_tools(self, former: Receipt) -> tuple[Placed, ...]:
+        """Put the commands for people beside the front; a name that is taken is left to whom it is."""
+        return tuple(one for one in self.wish.tools if self.put_tool(one, former))
+
+    def put_tool(self, one: Placed, former: Receipt) -> bool:
+        """Put a link to a command."""
+        path = Path(one.path)
+        if path.is_symlink():
+            target = os.readlink(path)
+            self.undo.append(lambda: atomic.link(path, target))
+        elif not os.path.lexists(path):
+            self.undo.append(lambda: path.unlink(missing_ok=True))
+        return tools.place(one, former.placed)
+
+    def put_share(self) -> None:
+        """Let shells and `man` find what they look for beside the commands, unless the prefix has a share already."""
+        if not os.path.lexists(self.where.share):
+            self.undo.append(lambda: self.where.share.unlink(missing_ok=True))
+            atomic.link(self.where.share, str(Release(self.where.current).share))
 
     def settle(
         self, former: Receipt, name: str, made: list[str], placed: tuple[Placed, ...], files: tuple[Placed, ...]

@@ -36,6 +36,11 @@ class Layout(NamedTuple):
         """Where each user's audit lines are gathered, unless --audit named another folder."""
         return self.prefix / "audit"
 
+    @property
+    def share(self) -> Path:
+        """The link to the pages and completions of the release in force, where shells and `man` look beside `bin`."""
+        return self.prefix / "share"
+
     def own(self) -> tuple[Path, ...]:
         """Return all that an installation makes directly below the prefix."""
         return (self.releases, self.current, self.receipt, self.policy, self.audit)
@@ -80,6 +85,11 @@ class Release(NamedTuple):
     def snapshot(self) -> Path:
         """The site's facts, as the helper reads them."""
         return self.root / "etc" / "site.json"
+
+    @property
+    def share(self) -> Path:
+        """Templates, man pages, completions."""
+        return self.root / "share"
 
     @property
     def manifest(self) -> Path:

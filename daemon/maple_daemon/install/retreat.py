@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 from pathlib import Path
 from typing import NamedTuple
@@ -36,6 +37,11 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
     return name, now
 
 
+def is_own_link(where: Layout) -> bool:
+    """Return whether `share` is the link that an installation makes."""
+    return where.share.is_symlink() and os.readlink(where.share) == str(Release(where.current).share)
+
+
 class Leftover(NamedTuple):
     """Something uninstall did not remove, and why."""
 
@@ -52,6 +58,8 @@ def uninstall(prefix: Path) -> list[Leftover]:
         left += [
             Leftover(one.path, "was changed since it was written") for one in told.written if not written.remove(one)
         ]
+        if is_own_link(where):
+            where.share.unlink()
         where.current.unlink(missing_ok=True)  # first: whoever starts a link now finds the real command
         releases.sweep(where)
         for own in where.own():

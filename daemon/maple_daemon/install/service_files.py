@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import maple_submit_filter
+from maple_agents.extras import install, lacking
 from maple_submit_filter import places
 
 from ..store.mounts import on_network
@@ -91,7 +92,9 @@ def program() -> Path:
     beside = Path(sys.executable).with_name("maple-daemon")
     found = str(beside) if os.access(beside, os.X_OK) else shutil.which("maple-daemon")
     if not found:
-        raise Refused("--daemon: there is no maple-daemon here", "pip install 'maple-hpc[daemon]'")
+        raise Refused("--daemon: there is no maple-daemon here", install("daemon"))
+    if found == str(beside) and (missing := lacking("daemon")):
+        raise Refused(f"--daemon: {', '.join(missing)}, which the service needs, not installed", install("daemon"))
     return Path(found)
 
 

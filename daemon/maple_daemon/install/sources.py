@@ -7,6 +7,7 @@ import hashlib
 import json
 import os
 import shutil
+import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -17,6 +18,13 @@ from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from .refusals import Refused
 
 GENERIC = {site.id: site for site in (GENERIC_SLURM, GENERIC_PBS)}
+DOCUMENTS = {
+    "man/man1": "man/man1",
+    "man/man7": "man/man7",
+    "completion/bash": "bash-completion/completions",
+    "completion/zsh": "zsh/site-functions",
+    "completion/fish": "fish/vendor_completions.d",
+}  # folders below packaging/ -> below share/, as pyproject.toml has them in the wheel
 LEFT_OUT = ("__pycache__", "build", "README.md")
 
 
@@ -33,13 +41,15 @@ class Sources(NamedTuple):
     compiler: str
     site: dict[str, Any]
     reader: tuple[Path, ...] = ()
+    documents: tuple[tuple[Path, str], ...] = ()  # pages and completions, and where in `share` they are looked for
 
     def digest(self, *more: str) -> str:
         """Return a hash of all that goes into a release; *more* is what the installation adds."""
         total = hashlib.sha256()
-        for root in filter(None, (self.package, self.front, self.templates, *self.reader)):
-            for path in files(root):
-                total.update(b"%s\0%s\0" % (os.fsencode(path.relative_to(root)), path.read_bytes()))
+        parts = filter(None, (self.package, self.front, self.templates, *self.reader))
+        found = [(path, str(path.relative_to(root))) for root in parts for path in files(root)]
+        for path, place in (*found, *self.documents):
+            total.update(b"%s\0%s\0" % (os.fsencode(place), path.read_bytes()))
         for word in (self.compiler, json.dumps(self.site, sort_keys=True), *more):
             total.update(word.encode("utf-8", "surrogateescape") + b"\0")
         return total.hexdigest()[:12]
@@ -56,7 +66,17 @@ def sources(site_id: str, compiler: str | None = None) -> Sources:
         templates=Path(templates[0]) if templates else None,
         compiler=find_compiler() if compiler is None else compiler,
         site=site_snapshot.write(site(site_id)),
+        documents=documents(package),
     )
+
+
+def documents(package: Path) -> tuple[tuple[Path, str], ...]:
+    """Return man pages and completions: those of a checkout, else those that came with the wheel, among others'."""
+    checkout, installed = package.parents[1] / "packaging", Path(sys.prefix) / "share"
+    here = (checkout / "man").is_dir()
+    folders = ((checkout / folder if here else installed / place, place) for folder, place in DOCUMENTS.items())
+    found = ((path, place) for folder, place in folders for path in sorted(folder.glob("*maple*")))
+    return tuple((path, f"{place}/{path.name}") for path, place in found)
 
 
 def site(site_id: str) -> Site:

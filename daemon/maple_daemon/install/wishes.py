@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import reading_child, receipt, releases, service_files, settings
+from . import reading_child, receipt, releases, service_files, settings, tools
 from .command import find_real, is_front
 from .installation import Wish
 from .interpreter import pin
@@ -56,7 +56,10 @@ def wish(
     }
     kind, reader = "copy" if copy else "link", reading_child.python_for(interpreter) if service.socket else None
     parts = parts._replace(reader=reading_child.packages() if reader else ())
-    return Wish(home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service, reader)
+    return Wish(
+        home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service, reader,
+        tools.found(place),
+    )  # fmt: skip
 
 
 def now(where: Layout) -> service_files.Service:
