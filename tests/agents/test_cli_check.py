@@ -252,7 +252,7 @@ def test_a_pbs_site_is_asked_as_qsub(maple, decided, job):
         (("check", "job.sh", "--site", "../x"), "--site ../x: there is no such site"),
         (("check", "job.sh", "--nodes=2"), "No such option"),
         (("check",), "see maple check --help"),
-        (("chek", "job.sh"), "No such command"),
+        (("chek", "job.sh"), "chek: there is no such command; did you mean check?"),
     ],
 )
 def test_what_cannot_be_asked_is_said_in_one_line(maple, job, words, says):

@@ -80,7 +80,7 @@ def test_all_jobs_are_listed_in_one_line_each(maple: Call) -> None:
     assert line.startswith("job.sh ") and "3 versions  4 submissions" in line and "/job.sh" in line
 
 
-@pytest.mark.parametrize("name", ["job.sh", "/job.sh"])
+@pytest.mark.parametrize("name", ["job.sh", "/job.sh", "job", "last"])
 def test_a_job_is_found_by_its_name_and_by_its_path(maple: Call, name: str) -> None:
     """What changed is shown with what became of each submission."""
     said = maple("history", name)
@@ -96,7 +96,8 @@ def test_a_job_is_found_by_its_name_and_by_its_path(maple: Call, name: str) -> N
 
 
 @pytest.mark.parametrize(
-    ("wanted", "found"), [("run.sh", 2), ("train", 1), ("/a/run.sh", 1), ("a/run.sh", 0), ("un.sh", 0)]
+    ("wanted", "found"),
+    [("run.sh", 2), ("train", 1), ("/a/run.sh", 1), ("a/run.sh", 0), ("un.sh", 0), ("run", 2), ("other", 1), ("ru", 0)],
 )
 def test_a_job_is_found_by_its_script_from_any_folder(
     monkeypatch: pytest.MonkeyPatch, tmp_path: os.PathLike[str], wanted: str, found: int
@@ -213,9 +214,12 @@ def test_ids_of_pbs_are_taken_as_users_type_them(
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("history", "nothing"), "nothing: no job of this name or path is remembered; maple history lists them"),
-        (("show", "1"), "1: no such submission of yours is remembered; maple history lists your jobs"),
-        (("show", "\x1b[3m"), "\\x1b[3m: no such submission of yours is remembered; maple history lists your jobs"),
+        (("history", "nothing"), "nothing: you have no job of this name or path; maple history lists your jobs"),
+        (("history", "jbo.sh"), "jbo.sh: you have no job of this name or path; did you mean job.sh? "
+         "maple history lists your jobs"),
+        (("show", "1"), "1: you have no submission of this id; maple history lists your jobs"),
+        (("show", "lsat"), "lsat: you have no submission of this id; did you mean last? maple history lists your jobs"),
+        (("show", "\x1b[3m"), "\\x1b[3m: you have no submission of this id; maple history lists your jobs"),
     ],
 )  # fmt: skip
 def test_what_is_not_remembered_is_said_in_one_line(maple: Call, words: tuple[str, ...], said: str) -> None:

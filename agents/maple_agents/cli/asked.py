@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import stat
 import sys
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
@@ -144,8 +143,8 @@ def _first(error: ValueError) -> str:
 
 
 def _no_such_site(wanted: str, known: Sequence[str]) -> Complaint:
-    near = get_close_matches(wanted, known, 1, 0.4)
-    meant = f"did you mean {near[0]}? " if near else ""
-    return Complaint(
-        f"--site {wanted}: there is no such site", f"{meant}known are {', '.join(sorted({*known, *GENERIC}))}"
-    )
+    from maple_agents.near import meant
+
+    every = sorted({*known, *GENERIC})
+    near = meant(wanted, every)
+    return Complaint(f"--site {wanted}: there is no such site", f"{near} known are {', '.join(every)}".strip())

@@ -13,6 +13,7 @@ from maple_submit_filter.modes import in_force, policy_of
 from maple_submit_filter.report import printable, report, summary
 from maple_submit_filter.written_for import CODE
 
+from . import completing
 from .asked import Answer, answer
 from .difference import unified
 
@@ -24,7 +25,13 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
 @click.command()
 @click.argument("script", metavar="SCRIPT|-")
 @click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
-@click.option("--site", "site_id", metavar="ID", help="Check for this site, not for the one we are on.")
+@click.option(
+    "--site",
+    "site_id",
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="Check for this site, not for the one we are on.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
     """Say what is wrong with a batch script, and what would be submitted in its place. Nothing is submitted.

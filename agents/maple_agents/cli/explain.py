@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import json
-from difflib import get_close_matches
 from typing import Optional
 
 import click
 
+from ..near import meant
+from . import completing
 from .complaint import Complaint
 from .rule_pages import Page, pages
 
 
 @click.command()
-@click.argument("code", required=False, metavar="[CODE]")
+@click.argument("code", required=False, metavar="[CODE]", shell_complete=completing.rules)
 @click.option("--json", "as_json", is_flag=True, help="Print code, title and text as JSON.")
 def explain(code: Optional[str], as_json: bool) -> None:
     """Show a rule's page: what is wrong, what is right, and why. Without CODE, list all rules.
@@ -37,7 +38,6 @@ def _page(code: str, known: tuple[Page, ...]) -> Page:
     wanted = code.upper() if code.upper().startswith("MPL") else f"MPL{code}"
     found = next((page for page in known if page.code == wanted), None)
     if found is None:
-        near = get_close_matches(wanted, [page.code for page in known], 1, 0.7)
-        meant = f"did you mean {near[0]}? " if near else ""
-        raise Complaint(f"{code}: there is no such rule", f"{meant}maple explain lists them all")
+        near = meant(wanted, [page.code for page in known])
+        raise Complaint(f"{code}: there is no such rule", f"{near} maple explain lists them all".strip())
     return found

@@ -10,6 +10,7 @@ try:
     from maple_submit_filter.job_records import STATES
 
     from ..debug.causes import CLASSES
+    from . import completing
     from .complaint import Complaint
 except KeyboardInterrupt:  # half of the start is spent here, and nothing was begun yet
     raise SystemExit(130) from None
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("job", metavar="[JOBID]", required=False)
+@click.argument("job", metavar="[JOBID|last]", required=False, shell_complete=completing.failed)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
 @click.option(
     "--log",
@@ -31,7 +32,9 @@ if TYPE_CHECKING:
     help="Read this log, or the logs in this folder; may be said several times.",
 )
 @click.option("--script", metavar="FILE", help="The batch script that was submitted.")
-@click.option("--site", "site_id", metavar="ID", help="The site it ran on, if not this one.")
+@click.option(
+    "--site", "site_id", metavar="ID", shell_complete=completing.sites, help="The site it ran on, if not this one."
+)
 @click.option("--state", type=click.Choice(STATES), help="How it ended, where no scheduler can be asked.")
 @click.option(
     "--exit-code", type=click.IntRange(-99, 511), metavar="N", help="Its exit code, likewise; also as PBS tells it."
@@ -70,7 +73,8 @@ def fix(
 ) -> int:
     """Say why a job failed: the first cause, the line of the log that proves it, and what would cure it.
 
-    Without JOBID, on a terminal: your last job that failed. Of an array 4711_3 is a task, and 4711 the one that failed.
+    "last" is your last job that failed; on a terminal that is also what maple-fix alone means. Of an array, 4711_3 is
+    one task, and 4711 the task that failed.
 
     Nothing is written without --apply, and nothing submitted without --submit. WORDS stand before the script on the
     command line of sbatch or qsub. `maple fix` is the same command.
@@ -78,6 +82,7 @@ def fix(
     \b
     Examples:
       maple-fix                                     why did my last job fail?
+      maple-fix last                                the same, also in a script
       maple-fix 4711                                why did this one fail?
       maple-fix 4711_3 --apply                      write the fixed copy, train.maple.sh, beside train.sh
       maple-fix 4711 --submit                       write it and submit it
@@ -96,14 +101,14 @@ def fix(
     Exit code: 0 the cause is known, or the job succeeded; 1 it is not known; 2 usage, or nothing can be read; 130
     interrupted.
     """
+    from .fix_named import named
     from .fix_stopped import interruptible, printing, spoken
 
     with interruptible():
         spoken()
         if shape:
             return _schema()
-        if job is not None and script is None and _is_file(job):
-            logs, job = (job, *logs), None
+        job, logs, script = named(job, logs, script)
         job = _job(job, words, files=bool(logs or script is not None), acts=bool(write or submit or rounds or was))
         asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
         if job is not None and not asked and not anew:
@@ -134,19 +139,12 @@ def _schema() -> int:
     return 0
 
 
-def _is_file(name: str) -> bool:
-    """Return whether a log was named in place of a job: no job's id has a letter before its first dot or bracket."""
-    import os
-
-    return not name[:1].isdigit() and os.path.isfile(name)
-
-
 def _job(job: Optional[str], words: Tuple[str, ...], files: bool, acts: bool) -> Optional[str]:
     """Return the job that is asked about, None where only *files* are. Raises `Complaint`."""
-    if job is None and not files:
+    if job == "last" or (job is None and not files):
         from .fix_last import last_failed
 
-        return last_failed(acts)
+        return last_failed(acts, asked_for=job is not None)
     if job is not None and not job.strip():
         raise Complaint("the job id is empty", "is the variable set that it stands in? maple-fix JOBID")
     if job is not None and words and not files:

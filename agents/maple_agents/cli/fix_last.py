@@ -14,26 +14,26 @@ _taken: List[str] = []  # by this call: the line that it ends with need not tell
 FILES = "or name files: maple-fix --log FILE --script FILE --site ID"
 
 
-def last_failed(acts: bool) -> str:
+def last_failed(acts: bool, asked_for: bool = False) -> str:
     """Return the id of the job of one's own that failed last, and say on stderr which it is. Raises `Complaint`.
 
-    Only on a terminal: a program names the job that it means. *acts*: something is to be submitted or remembered; for
-    that the job is named, because another may have failed since the user looked.
+    Only on a terminal, or where it was *asked_for*: a program names the job that it means. *acts*: something is to be
+    submitted or remembered; for that the job is named, because another may have failed since the user looked.
     """
-    if not _is_seen():
-        raise Complaint("name a job, or files", "maple-fix JOBID, or maple-fix --log FILE --script FILE --site ID")
+    if not asked_for and not _is_seen():
+        raise Complaint("name a job, or files", "maple-fix JOBID, maple-fix last, or maple-fix --log FILE")
     from ..debug.finding.last import last_failed as found_last
 
     found = found_last()
     if found is None:
-        raise Complaint("no job of yours that failed is known", "name one: maple-fix JOBID, " + FILES)
+        raise Complaint("none of your jobs is known to have failed", "name one: maple-fix JOBID, " + FILES)
     name = " (%s)" % found.name if found.name else ""
-    said = "job %s%s, %s%s" % (found.job, name, found.state, _when(found.ended, time.time()))
+    said = "%s%s, %s%s" % (found.job, name, found.state, _when(found.ended, time.time()))
     if acts:
-        raise Complaint("name the job that is meant", "the last of yours that failed is %s" % said)
+        raise Complaint("name the job, so that no other is changed", "your last failed job is %s" % said)
     from .fix_safe import safe
 
-    click.echo(safe("maple: %s, is the last of yours that failed" % said), err=True)
+    click.echo(safe("maple: your last failed job: %s" % said), err=True)
     _taken.append(found.job)
     return found.job
 

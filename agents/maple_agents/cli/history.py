@@ -8,14 +8,17 @@ from typing import TYPE_CHECKING, Optional
 
 import click
 
+from . import completing
 from .unanswered import asked_of_service
 
 if TYPE_CHECKING:
+    from maple_submit_filter.job_records import Record
+
     from maple_agents.memory.remembered import Job
 
 
 @click.command()
-@click.argument("job", metavar="[NAME|PATH]", default="")
+@click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completing.job_names)
 @click.option("--why", is_flag=True, help="Say what of each version was read again, and what was known.")
 @click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
               help="Versions of a job, or jobs where none is named.")  # fmt: skip
@@ -23,8 +26,9 @@ if TYPE_CHECKING:
 def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     """Show the versions of a job: when, what changed, what Maple changed, the job's id, and how it ended.
 
-    NAME is the job's name or its script's, PATH its script; the beginning of a version's id, or a scheduler's JOBID,
-    will do too. Without it all of your jobs are listed. Nobody else's are shown, and secrets in scripts are masked.
+    NAME is the job's name or its script's, with or without .sh; PATH is its script. A scheduler's JOBID, the beginning
+    of a version's id, and "last" for your last submission work too. Without NAME all of your jobs are listed. You see
+    your own jobs only, and secrets in scripts are masked.
 
     \b
     Examples:
@@ -56,16 +60,23 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
 
 def _found(job: str, limit: int, wide: bool) -> "list[Job]":
     """Return the jobs that are meant; with their scripts where differences are shown."""
-    from maple_agents.memory.named_jobs import submission
     from maple_agents.memory.remembered import jobs, with_scripts
 
     found = jobs(job, _absolute(job) or "")
-    became = submission(job) if job and not found else None  # a job's id, as the scheduler gave it out
+    became = _submission(job) if job and not found else None
     if became is not None and became.version:
         found = jobs(became.version, "")
     if not job:
         found = found[:limit]
     return [with_scripts(one) for one in found[:5]] + found[5:] if wide else found
+
+
+def _submission(job: str) -> "Optional[Record]":
+    """Return the submission that became a job, by the id that the scheduler gave it; of "last" one's last."""
+    from maple_agents.memory.named_jobs import submission
+    from maple_agents.memory.remembered import records
+
+    return next(iter(records(limit=1)), None) if job == "last" else submission(job)
 
 
 def _absolute(path: str) -> Optional[str]:
@@ -76,7 +87,13 @@ def _absolute(path: str) -> Optional[str]:
 
 
 def _nothing(job: str) -> None:
+    from maple_agents.memory.remembered import names
+    from maple_agents.near import meant
+
     from .fix_safe import safe  # a token may have been typed in place of a name
 
-    what = "%s: no job of this name or path is remembered; maple history lists them" % safe(job)
-    click.echo("maple: %s" % (what if job else "no job of yours is remembered yet"), err=True)
+    with asked_of_service():
+        hint = meant(job, names()) if job else ""
+    what = "%s: you have no job of this name or path; %s" % (safe(job), safe(hint + " " if hint else ""))
+    what += "maple history lists your jobs"
+    click.echo("maple: %s" % (what if job else "none of your jobs is known yet"), err=True)

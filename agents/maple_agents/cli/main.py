@@ -13,6 +13,7 @@ from maple_submit_filter import __version__
 from maple_submit_filter.report import printable
 
 from .complaint import Complaint
+from .groups import Group
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -31,7 +32,7 @@ OWN = {
 PLUGINS = "maple.commands"  # the entry-point group by which other packages join
 
 
-class Commands(click.Group):
+class Commands(Group):
     """Commands of this package by name, those of others by entry point; one that cannot load leaves the rest alone."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Optional, Tuple, Union
 
 import click
 
-from . import asking, new_output, new_shown
+from . import asking, completing, new_output, new_shown
 from .complaint import Complaint
 from .new_asked import Wanted, wanted
 
@@ -25,8 +25,21 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
 @click.command()
 @click.argument("words", metavar="[REQUEST]", nargs=-1)
 @click.option("--from", "from_", metavar="SCRIPT|-", help="Carry this script, of any cluster, to the site.")
-@click.option("--site", "site_id", metavar="ID", help="Write for this site, not for the one we are on.")
-@click.option("--set", "sets", metavar="SLOT=VALUE", multiple=True, help="Say one slot; it wins over the request.")
+@click.option(
+    "--site",
+    "site_id",
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="Write for this site, not for the one we are on.",
+)
+@click.option(
+    "--set",
+    "sets",
+    metavar="SLOT=VALUE",
+    multiple=True,
+    shell_complete=completing.slots,
+    help="Say one slot; it wins over the request.",
+)
 @click.option("-o", "--output", metavar="FILE", help="Write the script to a new file; nothing is overwritten.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 @click.option("--verify", "verified", is_flag=True, help="Run it with mini-apps first; hand it over if that passed.")

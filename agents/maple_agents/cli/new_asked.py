@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
 
 from maple_agents.slots import INTEGERS, NAMES, By, Name, Origin, Slot, Slots
 
+from ..near import meant
 from .complaint import Complaint
 
 if TYPE_CHECKING:
@@ -33,8 +34,9 @@ def option(words: str) -> Slot:
     """Return the slot of `--set SLOT=VALUE`."""
     name, equals, value = words.partition("=")
     if not equals or name not in NAMES:
-        near = ", ".join(NAMES)
-        raise Complaint("--set %s: is not SLOT=VALUE" % words, "slots are %s" % near)
+        hint = meant(name, NAMES) if equals else ""
+        wrong = "there is no slot of this name" if equals else "is not SLOT=VALUE"
+        raise Complaint("--set %s: %s" % (words, wrong), ("%s slots are %s" % (hint, ", ".join(NAMES))).strip())
     return slot(name, value, "option", "--set %s" % words)
 
 

@@ -7,6 +7,7 @@ from typing import Optional, Tuple
 
 import click
 
+from . import completing
 from .asked import answer
 from .branches import branches
 from .complaint import Complaint
@@ -15,7 +16,13 @@ from .complaint import Complaint
 @click.command()
 @click.argument("script", metavar="SCRIPT|-")
 @click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
-@click.option("--site", "site_id", metavar="ID", help="Plan for this site, not for the one we are on.")
+@click.option(
+    "--site",
+    "site_id",
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="Plan for this site, not for the one we are on.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON, with every process.")
 def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
     """Draw which processes a batch script would start: nodes, ranks, worlds, masters and GPUs.

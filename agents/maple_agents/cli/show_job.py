@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import click
 
+from . import completing
 from .unanswered import asked_of_service
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ Object = dict[str, Any]
 
 
 @click.command()
-@click.argument("job", metavar="JOBID|last")
+@click.argument("job", metavar="JOBID|last", shell_complete=completing.submissions)
 @click.option("--script", is_flag=True, help="Print only the script that was submitted; secrets are masked.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def show(job: str, script: bool, as_json: bool) -> int:
@@ -40,11 +41,14 @@ def show(job: str, script: bool, as_json: bool) -> int:
         version = _version(record) if record else None
         decided = decision(record.decision) if record else None
     if record is None:
+        from maple_agents.near import meant
+
         from .fix_safe import safe  # a token may have been typed in place of a number
 
-        last = "no submission of yours is remembered yet"
-        click.echo("maple: %s" % (last if job == "last" else "%s: no such submission of yours is remembered; "
-                                  "maple history lists your jobs" % safe(job)), err=True)  # fmt: skip
+        last = "none of your submissions is known yet"
+        hint = meant(job, ("last",))
+        wrong = "%s: you have no submission of this id; %smaple history lists your jobs"
+        click.echo("maple: %s" % (last if job == "last" else wrong % (safe(job), hint + " " if hint else "")), err=True)
         return 1
     if script:
         return _printed(record, version, decided)
@@ -82,9 +86,9 @@ def submitted(record: "Record", version: "Optional[Version]", decided: Optional[
     """Return script and words that were handed over, secrets masked; b"" for a script that is not kept."""
     if version is None:
         return b"", []
-    new = (decided or {}).get(
-        {"repaired": "repaired", "accepted": "offered", "known-good": "offered"}.get(record.verdict, "")
-    )
+    from maple_agents.memory.remembered import HANDED_OVER
+
+    new = (decided or {}).get(HANDED_OVER.get(record.verdict, ""))
     if new:
         return new["script"].encode("utf-8", "surrogateescape"), list(new["argv"])
     return version.script, list(version.argv)

@@ -43,7 +43,7 @@ def page(name: str, site_id: str | None) -> Page:
     family = _family(name)
     if family is not None:
         return Page(_data("models", name, family), _family_tree(family))
-    raise ValueError("there is no part %r%s" % (name, _meant(name, launches)))
+    raise ValueError("there is no part %r%s" % (name, _meant(name)))
 
 
 def draw(made: Page) -> None:
@@ -65,11 +65,14 @@ def _data(kind: str, name: str, part: BaseModel) -> dict[str, Any]:
     return {"kind": kind, "name": name, **part.model_dump(mode="json", exclude_defaults=True)}
 
 
-def _meant(name: str, launches: dict[str, LaunchFile]) -> str:
+def names() -> list[str]:
+    """Return every name that has a page: paradigms, launch templates, environments of sites, models."""
     members = [one.name for family in model_facts.load() for one in family.members]
-    return nearest(name, [*paradigms.names(), *launches, *environments.names(), *members]) or (
-        "; maple templates list names them all"
-    )
+    return [*paradigms.names(), *(one.name for one in templates.load()), *environments.names(), *members]
+
+
+def _meant(name: str) -> str:
+    return nearest(name, names()) or "; maple templates list names them all"
 
 
 def _family(name: str) -> Family | None:

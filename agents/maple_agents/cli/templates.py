@@ -10,13 +10,17 @@ from typing import Any, Optional
 import click
 from maple_submit_filter.report import printable
 
+from . import completing
 from .complaint import Complaint
+from .groups import Group
 
-_SITE = click.option("--site", "site_id", metavar="ID", help="What there is for this site.")
+_SITE = click.option(
+    "--site", "site_id", metavar="ID", shell_complete=completing.sites, help="What there is for this site."
+)
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON; its shape is stable.")
 
 
-@click.group("templates")
+@click.group("templates", cls=Group)
 def templates() -> None:
     """See what batch scripts are made of: paradigms, launch templates, environments of sites, models.
 
@@ -66,7 +70,7 @@ def list_(site_id: Optional[str], as_json: bool) -> None:
 
 
 @templates.command()
-@click.argument("name")
+@click.argument("name", shell_complete=completing.parts)
 @_SITE
 @_JSON
 @_clear

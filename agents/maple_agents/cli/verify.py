@@ -12,6 +12,7 @@ import click
 from maple_submit_filter.report import printable
 from maple_submit_filter.site import Site
 
+from . import completing
 from .asked import answer
 from .complaint import Complaint
 from .verify_of_site import Case, Found, Layout, cases
@@ -35,8 +36,14 @@ class NotVerified(Complaint):
 @click.command()
 @click.argument("script", metavar="[SCRIPT|-]", required=False)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
-@click.option("--site", "site_id", metavar="ID", help="The site we are on, where Maple does not find out by itself.")
-@click.option("--template", "name", metavar="NAME",
+@click.option(
+    "--site",
+    "site_id",
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="The site we are on, where Maple does not find out by itself.",
+)
+@click.option("--template", "name", metavar="NAME", shell_complete=completing.launches,
               help="Verify this launch template, or this paradigm (ddp, zero3 ...), not a script.")  # fmt: skip
 @click.option("--stale", is_flag=True, help="Of the site's templates and paradigms only those whose record is missing "
               "or holds no more.")  # fmt: skip

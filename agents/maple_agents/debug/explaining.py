@@ -27,9 +27,11 @@ def case_of(
 ) -> Case:
     """Return what is to be explained, by job id or from files. Raises `Complaint` where nothing can be found."""
     from .finding import by_files, by_job
+    from .finding.log_of_job import with_submitted
 
     if job is None:
-        return by_files(logs, script, site_id, words, state, exit_code)
+        case = by_files(logs, script, site_id, words, state, exit_code)
+        return case if script is not None else with_submitted(case, logs, site_id)
     return by_job(job, logs=logs, script=script, site_id=site_id, words=words)
 
 

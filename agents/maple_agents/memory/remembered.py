@@ -9,6 +9,8 @@ from maple_submit_filter.job_records import Outcome, Part, Record, Value, Versio
 
 from .asking import ask
 
+# By the verdict of a submission: which of the changes that were decided on went to the scheduler.
+HANDED_OVER = {"repaired": "repaired", "accepted": "offered", "known-good": "offered"}
 MOST = 500  # versions and submissions that are looked through
 MOST_SCRIPTS = 50  # that come in one answer
 
@@ -31,10 +33,13 @@ class Job(NamedTuple):
 def jobs(wanted: str, path: str) -> list[Job]:
     """Return the jobs that are called *wanted*, as their script is, lie at *path*, or whose version's id begins so.
 
-    All for "". The one that was submitted last comes first. Raises as `ask` does.
+    All for "". A script may be named without its ending, where nothing has that very name. The one that was submitted
+    last comes first. Raises as `ask` does.
     """
     versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
     lineages = dict.fromkeys(one.lineage for one in versions if not wanted or _is(one, wanted, path))
+    if not lineages:  # as people say it: without the ending of its file
+        lineages = dict.fromkeys(one.lineage for one in versions if wanted in _stems(one))
     by_version: dict[str, list[Record]] = {}
     for one in records():
         by_version.setdefault(one.version, []).append(one)
@@ -90,6 +95,16 @@ def _is(one: Version, wanted: str, path: str) -> bool:
     begins = len(wanted) >= 6 and (one.id.startswith(wanted) or one.lineage.startswith(wanted))
     called = wanted in (one.name, os.path.basename(one.path))  # from any folder: a name is no path
     return called or bool(one.path) and one.path == path or begins
+
+
+def names() -> list[str]:
+    """Return what one's own jobs are called, each once, the newest first. Raises as `ask` does."""
+    versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
+    return list(dict.fromkeys(name for one in versions for name in (os.path.basename(one.path), one.name) if name))
+
+
+def _stems(one: Version) -> set[str]:
+    return {os.path.splitext(name)[0] for name in (one.name, os.path.basename(one.path))}
 
 
 def _last(job: Job) -> float:

@@ -28,7 +28,11 @@ def path(site_id: str) -> str:
     """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
     found = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
     if found is None:
-        raise ValueError("no site %r; known: %s" % (site_id, ", ".join(ids()) or "none"))
+        from ..near import meant  # only where somebody mistyped
+
+        hint = meant(site_id, ids())
+        hint = hint + " " if hint else ""
+        raise ValueError("no site %r; %sknown: %s" % (site_id, hint, ", ".join(ids()) or "none"))
     return found
 
 

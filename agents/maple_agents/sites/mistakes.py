@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 from collections.abc import Iterable, Sequence
 from types import UnionType
 from typing import Any, Union, get_args, get_origin
 
 from pydantic import BaseModel, ValidationError
 
+from ..near import meant
 from .model import SiteFile
 
 Path = Sequence[str | int]
@@ -29,9 +29,9 @@ def dotted(path: Path) -> str:
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
-    """Return "; did you mean 'x'?" for the nearest known word, "" when none is near."""
-    close = difflib.get_close_matches(word, list(known), n=1)
-    return "; did you mean %r?" % close[0] if close else ""
+    """Return "; did you mean x?" for the nearest known word, "" when none is near."""
+    hint = meant(word, known)
+    return "; " + hint if hint else ""
 
 
 def of_shape(error: ValidationError) -> list[str]:

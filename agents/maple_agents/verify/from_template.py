@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from maple_submit_filter.site import Site
 
+from ..near import meant
 from ..repository import environments
 from ..repository.catalogue import launch_words
 from ..templates import LaunchFile, filled, load
@@ -31,7 +32,8 @@ def template(name: str, site: Site) -> LaunchFile:
     """Return the launch template of that name. Raises `CannotVerify` where there is none, or not for this site."""
     found = {one.name: one for one in load()}
     if name not in found:
-        raise CannotVerify(f"there is no launch template {name}", "there are: " + ", ".join(sorted(found)))
+        every = "there are: " + ", ".join(sorted(found))
+        raise CannotVerify(f"there is no launch template {name}", f"{meant(name, found)} {every}".strip())
     if name not in {one.name for one in site.launch_templates}:
         raise CannotVerify(
             f"{name} is not for {site.id}: it has no {found[name].when.over}, or another scheduler",

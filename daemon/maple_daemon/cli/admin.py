@@ -10,7 +10,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
+from maple_agents.cli import completing
 from maple_agents.cli.complaint import Complaint
+from maple_agents.cli.groups import Group
 
 from ..install.refusals import Refused, absolute
 from .corrections import corrections
@@ -47,7 +49,7 @@ prefix_option = click.option(
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 def admin() -> None:
     """Install, watch, change and remove Maple on a cluster.
 
@@ -75,7 +77,14 @@ admin.add_command(docs)
 @admin.command()
 @prefix_option
 @click.option("--bin", "folder", required=True, metavar="DIR", help="Folder on PATH where sbatch, or qsub, is placed.")
-@click.option("--site", "site_id", required=True, metavar="ID", help="Site whose facts hold; maple site list.")
+@click.option(
+    "--site",
+    "site_id",
+    required=True,
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="Site whose facts hold; maple site list.",
+)
 @click.option(
     "--mode", default="", metavar="M", help="off, observe, warn or repair.  [default: as before, else the site's]"
 )
@@ -180,7 +189,13 @@ def uninstall(prefix: str) -> None:
 
 @admin.command()
 @prefix_option
-@click.option("--to", default="", metavar="VERSION", help="Version or name of the release.  [default: the one before]")
+@click.option(
+    "--to",
+    default="",
+    metavar="VERSION",
+    shell_complete=completing.releases,
+    help="Version or name of the release.  [default: the one before]",
+)
 @click.option("--list", "only_list", is_flag=True, help="Show the releases, newest in force last; change nothing.")
 @plainly
 def rollback(prefix: str, to: str, only_list: bool) -> None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 from maple_agents.cli.complaint import Complaint
+from maple_agents.cli.groups import Group
 
 from .memory_admin import config_option, memory, settings_of
 
@@ -18,7 +19,7 @@ if TYPE_CHECKING:
     from ..store.protocol import Candidate
 
 
-@click.group()
+@click.group(cls=Group)
 def corrections() -> None:
     """See how jobs ended that Maple changed, over all users, and approve templates that did well.
 

@@ -10,6 +10,7 @@ from typing import Tuple
 import click
 from maple_agents.cli.complaint import Complaint
 from maple_agents.cli.fix_safe import safe
+from maple_agents.cli.groups import Group
 
 SHOWN = 200  # characters of a passage that was found
 everybody_option = click.option(
@@ -18,7 +19,7 @@ everybody_option = click.option(
 )  # fmt: skip
 
 
-@click.group()
+@click.group(cls=Group)
 def docs() -> None:
     """Keep documents that `maple-fix` searches: it shows the passage that speaks of a failure, with its place.
 

@@ -9,6 +9,8 @@ from pathlib import Path
 
 import click
 from maple_agents import sites
+from maple_agents.cli import completing
+from maple_agents.cli.groups import Group
 from maple_agents.sites.mistakes import Mistakes
 from maple_agents.sites.model import SiteFile
 from maple_submit_filter import places
@@ -19,20 +21,20 @@ from ..sites import snapshot
 from ..sites.compare import differences
 from ..sites.show import page
 
-_SITE = click.argument("site", metavar="ID|FILE")
+_SITE = click.argument("site", metavar="ID|FILE", shell_complete=completing.site_or_file)
 _TARGET = (
     click.option("--to", type=click.Path(path_type=Path), help="The snapshot file, in place of the installed one."),
     click.option("--prefix", type=click.Path(path_type=Path), help="The prefix of an installation."),
 )
 
 
-@click.group("site", epilog="Example: maple site lint site_configs/ncsa-delta.toml")
+@click.group("site", cls=Group, epilog="Example: maple site lint site_configs/ncsa-delta.toml")
 def site() -> None:
     """Curate what is known of a cluster: site files, and the snapshot that submitting reads."""
 
 
 @site.command(epilog="Example: maple site lint my-cluster.toml")
-@click.argument("names", metavar="[ID|FILE]...", nargs=-1)
+@click.argument("names", metavar="[ID|FILE]...", nargs=-1, shell_complete=completing.site_or_file)
 def lint(names: Sequence[str]) -> None:
     """Check site files, all known ones if none is named, and tell every mistake in each. Exit 1 if there is one."""
     wrong = False
@@ -92,7 +94,7 @@ def show(site: str, as_json: bool) -> None:
 
 @site.command(epilog="Example: maple site diff ncsa-delta.toml  (what `apply` would change)")
 @_SITE
-@click.argument("other", metavar="[ID|FILE]", required=False)
+@click.argument("other", metavar="[ID|FILE]", required=False, shell_complete=completing.site_or_file)
 @_TARGET[0]
 @_TARGET[1]
 def diff(site: str, other: str | None, to: Path | None, prefix: Path | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import hashlib
 import json
 import os
@@ -85,9 +84,11 @@ def site(site_id: str) -> Site:
 
     known = sorted({*sites.ids(), *GENERIC})
     if site_id not in known:
-        near = difflib.get_close_matches(site_id, known, n=1, cutoff=0.5)
-        hint = f"did you mean {near[0]}? " if near else ""
-        raise Refused(f"--site: there is no site {site_id}", f"{hint}known: {', '.join(known)}")
+        from maple_agents.near import meant
+
+        raise Refused(
+            f"--site: there is no site {site_id}", f"{meant(site_id, known)} known: {', '.join(known)}".strip()
+        )
     try:
         return sites.load(site_id) if site_id in sites.ids() else GENERIC[site_id]
     except ValueError as error:

@@ -270,8 +270,8 @@ def test_without_a_job_the_last_that_failed_is_taken(
     """It is said which; what submits or remembers wants it named."""
     monkeypatch.setattr(last, "last_failed", lambda: last.Last("4711", "tra\x1bin", "timeout", None))
     assert fix_last.last_failed(acts=False) == "4711"
-    assert capsys.readouterr().err == "maple: job 4711 (tra\\x1bin), timeout, is the last of yours that failed\n"
-    with pytest.raises(Complaint, match="name the job that is meant; .* job 4711"):
+    assert capsys.readouterr().err == "maple: your last failed job: 4711 (tra\\x1bin), timeout\n"
+    with pytest.raises(Complaint, match="name the job, so that no other is changed; .* job is 4711"):
         fix_last.last_failed(acts=True)
 
 
@@ -291,7 +291,7 @@ def test_the_line_of_news_does_not_tell_of_it_again(terminal: None, monkeypatch:
 def test_without_a_job_that_failed_it_is_one_line(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """Nobody knows of one."""
     monkeypatch.setattr(last, "last_failed", lambda: None)
-    with pytest.raises(Complaint, match="no job of yours that failed is known; name one"):
+    with pytest.raises(Complaint, match="none of your jobs is known to have failed; name one"):
         fix_last.last_failed(acts=False)
 
 
@@ -302,6 +302,19 @@ def test_a_program_names_the_job(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(Complaint, match="name a job, or files"):
         fix_last.last_failed(acts=False)
     assert called == []
+
+
+def test_last_is_the_last_that_failed_also_for_a_program(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The word says which is meant, so no terminal is needed, and a file of that name is not taken for it."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "last").write_text("no log")
+    monkeypatch.setattr(last, "last_failed", lambda: last.Last("4711", "train", "failed", None))
+    assert run(["last"], command, "maple-fix") == 2
+    assert capsys.readouterr().err.startswith("maple: your last failed job: 4711 (train), failed\nmaple: job 4711: ")
+    assert run(["last", "--apply"], command, "maple-fix") == 2
+    assert "your last failed job is 4711" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize("job", ["", "  "])

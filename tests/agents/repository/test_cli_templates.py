@@ -52,7 +52,7 @@ def test_show_gives_the_part_as_json(maple) -> None:  # type: ignore[no-untyped-
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (("show", "zerro3"), "maple: there is no part 'zerro3'; did you mean 'zero3'?\n"),
+        (("show", "zerro3"), "maple: there is no part 'zerro3'; did you mean zero3?\n"),
         (("show", "qqqq"), "maple: there is no part 'qqqq'; maple templates list names them all\n"),
         (("list", "--site", "nowhere"), "maple: no site 'nowhere'; known: "),
     ],

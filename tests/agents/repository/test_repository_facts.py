@@ -21,9 +21,9 @@ def test_a_path_leads_through_tables_and_lists() -> None:
 @pytest.mark.parametrize(
     ("path", "said"),
     [
-        ("modules.pytroch.0", "alcf-polaris.modules has no 'pytroch'; did you mean 'pytorch'?"),
+        ("modules.pytroch.0", "alcf-polaris.modules has no 'pytroch'; did you mean pytorch?"),
         ("modules.pytorch.7", "alcf-polaris.modules.pytorch has no '7'; there are 0 to 0"),
-        ("queue.debgu", "alcf-polaris.queue has no 'debgu'; did you mean 'debug'?"),
+        ("queue.debgu", "alcf-polaris.queue has no 'debgu'; did you mean debug?"),
         ("name.first", "alcf-polaris.name has no 'first'; nothing is below it"),
         ("submit_output", "alcf-polaris says nothing of it"),
         ("modules.__class__", "alcf-polaris.modules has no '__class__'"),

@@ -36,7 +36,7 @@ def edited(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):  # type: ignore[no-
 
 DELTA, DELTAAI, AURORA = (f"environment/{name}.toml" for name in ("ncsa-delta", "ncsa-deltaai", "alcf-aurora"))
 CASES = {
-    "a key path with a slip": (DELTA, "modules.pytorch.0", "modules.pytroch.0", "did you mean 'pytorch'?"),
+    "a key path with a slip": (DELTA, "modules.pytorch.0", "modules.pytroch.0", "did you mean pytorch?"),
     "a fact of another kind": (DELTA, '"modules.pytorch.0"', '"modules.other.0"', "modules.other.0 is no Load"),
     "a variable to be left alone": (
         DELTAAI, "network.variables.3", "network.variables.0", "network.variables.0 is avoid, not recommended"),
@@ -45,7 +45,7 @@ CASES = {
     "a way to the internet": (DELTA, '"direct"', '"yes"', "internet: 'yes' is none of direct, proxy, none"),
     "a proxy that nobody named": (DELTA, '"direct"', '"proxy"', "internet: the site file names no proxy"),
     "an option with dashes": (DELTA, 'option = "mem"', 'option = "--mem"', "'--mem' is written without dashes"),
-    "a launcher of another site": (AURORA, '"mpiexec"\nlauncher', '"mpiexce"\nlauncher', "did you mean 'mpiexec'?"),
+    "a launcher of another site": (AURORA, '"mpiexec"\nlauncher', '"mpiexce"\nlauncher', "did you mean mpiexec?"),
     "a slot of nobody": (
         "environment/olcf-frontier.toml", "{site.gpus_per_node}", "{gpus}", "options.srun: no such slot {gpus}; there"),
     "a key of nobody": (DELTA, "internet", "intrenet", "environment/ncsa-delta.toml: intrenet: extra"),
@@ -69,7 +69,7 @@ def test_a_mistake_is_told_with_its_place(case: str, edited) -> None:  # type: i
 
 def test_a_part_of_a_site_that_does_not_exist_is_told(edited) -> None:  # type: ignore[no-untyped-def]
     (found,) = edited(DELTA, "revision = 1", "revision = 1", "environment/ncsa-detla.toml")
-    assert found == "environment/ncsa-detla.toml: there is no such site; did you mean 'ncsa-delta'?"
+    assert found == "environment/ncsa-detla.toml: there is no such site; did you mean ncsa-delta?"
 
 
 def test_a_directive_that_the_site_refuses_is_told(edited) -> None:  # type: ignore[no-untyped-def]

@@ -9,7 +9,7 @@ from maple_submit_filter.job_records import Outcome, Record, Version
 
 from ...memory.asking import NoService, Refused, ask
 from ...memory.named_jobs import is_meant, submission
-from ...memory.remembered import decision, version
+from ...memory.remembered import HANDED_OVER, decision, version
 from .signs import NO_INDEX
 from .told import Told
 
@@ -65,8 +65,8 @@ def _submitted(
     """Return script and words that were handed over, secrets masked."""
     if made is None:
         return b"", None
-    if record.verdict == "repaired" and decided and decided.get("repaired"):
-        new = decided["repaired"]
+    new = (decided or {}).get(HANDED_OVER.get(record.verdict, ""))
+    if new:
         return new["script"].encode("utf-8", "surrogateescape"), _bytes(new["argv"])
     return made.script, _bytes(made.argv)
 
