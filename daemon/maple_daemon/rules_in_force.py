@@ -28,9 +28,8 @@ class InForce(NamedTuple):
 def read(conf_path: str) -> InForce:
     """Return what is in force by that `front.conf`. Raises `OSError` and `ValueError` as `settled` does."""
     conf = settled.read_conf(conf_path)
-    snapshot = conf.get("snapshot", "")
-    facts = facts_of(snapshot)
-    return InForce(settled.site(conf), settled.policy(conf), facts, snapshot, conf.get("child", ""))
+    snapshot, site = settled.in_force(conf)
+    return InForce(site, settled.policy(conf), facts_of(snapshot), snapshot, conf.get("child", ""))
 
 
 def facts_of(snapshot: str, package: str = "") -> bytes:

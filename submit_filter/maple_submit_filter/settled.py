@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import Mapping
+from typing import Mapping, Tuple
 
 from .modes import Policy, policy_of
 from .site import GENERIC_SLURM, Site, from_snapshot
@@ -20,10 +20,26 @@ def read_conf(path: str) -> Mapping[str, str]:
 
 
 def site(conf: Mapping[str, str]) -> Site:
-    """Return the site of the snapshot; without one, the cluster nobody has described yet."""
-    path = conf.get("snapshot", "")
-    if not path:
-        return GENERIC_SLURM
+    """Return the site of the facts in force; without any, the cluster nobody has described yet."""
+    return in_force(conf)[1]
+
+
+def in_force(conf: Mapping[str, str]) -> Tuple[str, Site]:
+    """Return the path of the facts in force, and the site: what was applied, else what the release brought.
+
+    What an administrator applied lies beside the releases and outlives them. A release that cannot read it, an older
+    one perhaps, goes by its own. ("", a cluster that nobody has described) without either.
+    """
+    applied, brought = conf.get("facts", ""), conf.get("snapshot", "")
+    if applied:
+        try:
+            return applied, _read(applied)
+        except (OSError, ValueError):
+            pass
+    return (brought, _read(brought)) if brought else ("", GENERIC_SLURM)
+
+
+def _read(path: str) -> Site:
     with open(path, "rb") as file:
         return from_snapshot(json.load(file))
 

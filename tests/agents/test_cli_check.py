@@ -88,6 +88,7 @@ def test_the_json_has_the_stable_shape(maple, decided, job):
     rewritten = answer.pop("repaired")
     assert answer == {
         "site": "generic-slurm",
+        "site_known_by": "--site",
         "scheduler": "slurm",
         "mode": "repair",
         "verdict": "repaired",
@@ -153,7 +154,7 @@ def test_people_read_finding_tree_difference_and_a_sum(maple, decided, job):
     assert "help: srun --ntasks=2, applied when submitted. More: maple explain MPL301\n" in said.out
     assert "world of 8, master <node 0>:29500\n" in said.out
     assert "\n-srun torchrun train.py # \\udce9\n+srun --ntasks=2 torchrun train.py # \\udce9\n" in said.out
-    assert said.out.endswith("job.sh: 2 findings, cured as shown\n")
+    assert "job.sh: 2 findings, cured as shown\nsite: generic-slurm (not described yet" in said.out
     assert said.err == ""
 
 
@@ -229,7 +230,7 @@ def test_standard_input_takes_no_words_behind_it(maple, monkeypatch):
 def test_a_dash_reads_standard_input(maple, decided, monkeypatch):
     asked = decided(Decision("clean"))
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(WRONG)))
-    assert maple("check", "-", "--", "-N2").out == "stdin: nothing found\n"
+    assert maple("check", "-", "--", "-N2").out.startswith("stdin: nothing found\nsite: ")
     assert asked[0][0].argv == (b"sbatch", b"-N2")
     assert (asked[0][0].script, asked[0][0].came, asked[0][0].path) == (WRONG, "stdin", b"")
 

@@ -199,7 +199,7 @@ def test_the_json_names_every_process(maple, decided, job):
         )
     )
     answer = json.loads(maple("plan", job, "--json", "--site", "generic-slurm").out)
-    assert sorted(answer) == ["allocation", "scheduler", "site", "steps", "unread"]
+    assert sorted(answer) == ["allocation", "scheduler", "site", "site_known_by", "steps", "unread"]
     assert answer["unread"] == [{"line": 9, "says": "not read"}]
     assert answer["steps"][0]["groups"][0]["processes"][3] == {
         "node": 1,

@@ -67,18 +67,19 @@ def test_apply_of_a_wrong_file_changes_nothing(mine: Path, tmp_path: Path) -> No
 def test_apply_finds_the_installation_or_the_folder_of_the_site(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """By --prefix, else where the site's own files lie."""
+    """By --prefix, which has to be of one, else where the site's own files lie."""
     monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "own"))
-    assert maple_site("apply", "ncsa-delta", "--prefix", tmp_path / "opt").exit_code == 0
+    result = maple_site("apply", "ncsa-delta", "--prefix", tmp_path / "opt")
+    assert result.exit_code == 2 and "no Maple is installed below" in result.output
     assert maple_site("apply", "ncsa-delta").exit_code == 0
-    assert (tmp_path / "opt" / "current" / "etc" / "site.json").is_file() and (tmp_path / "own" / "site.json").is_file()
+    assert (tmp_path / "own" / "site.json").is_file()
 
 
 def test_apply_where_one_may_not_write_is_one_line(tmp_path: Path) -> None:
     """A file in the way of the folder, say."""
     (tmp_path / "etc").write_text("")
     result = maple_site("apply", "ncsa-delta", "--to", tmp_path / "etc" / "site.json")
-    assert result.exit_code == 1 and result.output.startswith("Error: ") and result.output.count("\n") == 1
+    assert result.exit_code == 2 and result.output.startswith("Error: ") and result.output.count("\n") == 1
 
 
 def test_diff_tells_what_apply_would_change(mine: Path, tmp_path: Path) -> None:
@@ -111,8 +112,9 @@ def test_show_tells_what_a_rule_knows() -> None:
 def test_list_marks_the_site_we_are_on(monkeypatch: pytest.MonkeyPatch) -> None:
     """By the environment here."""
     monkeypatch.setenv("NERSC_HOST", "perlmutter")
-    assert "* nersc-perlmutter\n" in maple_site("list").output
-    assert json.loads(maple_site("list", "--json").output) == {"here": "nersc-perlmutter", "sites": sites.ids()}
+    assert "* nersc-perlmutter  (detected by " in maple_site("list").output
+    told = json.loads(maple_site("list", "--json").output)
+    assert (told["here"], told["sites"]) == ("nersc-perlmutter", sites.ids()) and "detected" in told["known_by"]
 
 
 @pytest.mark.parametrize("command", ["lint", "list", "show", "diff", "apply", "schema"])

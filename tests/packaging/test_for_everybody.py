@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_daemon.install import sources, tools
+from maple_daemon.install import sources, user_commands
 
 LACKING = """
 import importlib.abc, sys
@@ -59,14 +59,14 @@ def test_a_service_is_not_installed_where_it_could_not_start(cluster, monkeypatc
 @pytest.fixture
 def fit(monkeypatch):
     """The environment of these tests is one for all users."""
-    monkeypatch.setattr(tools, "unfit", lambda program: "" if os.access(program, os.X_OK) else "is not there")
+    monkeypatch.setattr(user_commands, "unfit", lambda program: "" if os.access(program, os.X_OK) else "is not there")
 
 
 def test_maple_is_on_the_path_of_whoever_finds_the_front(cluster, fit):
     """Its pages and completions are where `man` and bash look beside a command: ../share."""
     assert cluster.install().exit_code == 0
     environment = {"PATH": f"{cluster.path}", "HOME": str(cluster.root)}
-    for name in tools.NAMES:
+    for name in user_commands.NAMES:
         done = subprocess.run([name, "--help"], env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "Usage:" in done.stdout
     share = cluster.bin.parent / "share"
@@ -97,7 +97,7 @@ def test_a_prefix_with_a_share_of_its_own_keeps_it(cluster, fit):
 
 def test_a_command_that_others_could_change_is_not_placed(cluster, monkeypatch):
     """It would run in every user's name."""
-    monkeypatch.setattr(tools, "who_else_writes", lambda path: "is writable by everybody")
+    monkeypatch.setattr(user_commands, "who_else_writes", lambda path: "is writable by everybody")
     done = cluster.install()
     assert done.exit_code == 0 and "maple-fix is not placed for all users" in done.output
     assert os.listdir(cluster.bin) == ["sbatch"]

@@ -22,6 +22,7 @@ def checked(answer: Answer, mode: str) -> Object:
     decision, source = answer.decision, answer.submission.script or b""
     return {
         "site": answer.site.id,
+        "site_known_by": answer.known_by,
         "scheduler": answer.submission.scheduler,
         "mode": mode,
         "verdict": decision.verdict,
@@ -38,6 +39,7 @@ def planned(answer: Answer) -> Object:
     plan = answer.decision.plan
     return {
         "site": answer.site.id,
+        "site_known_by": answer.known_by,
         "scheduler": answer.submission.scheduler,
         "allocation": _allocation(plan.allocation) if plan else None,
         "steps": [_step_with_processes(one) for one in plan.steps] if plan else [],

@@ -7,6 +7,7 @@ import stat
 import sys
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
+from maple_submit_filter.report import printable
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission, travels
 
@@ -14,6 +15,8 @@ from .complaint import Complaint
 
 if TYPE_CHECKING:
     from maple_submit_filter.decide import Decision
+
+    from ..sites.here import Here
 
 MOST = 64 * 1024 * 1024  # bytes; far beyond what any scheduler takes for a script
 GENERIC = {site.id: site for site in (GENERIC_SLURM, GENERIC_PBS)}
@@ -27,6 +30,17 @@ class Answer(NamedTuple):
     submission: Submission
     site: Site
     decision: "Decision"
+    known_by: str = ""  # from where it is known which site this is, as a phrase
+
+    @property
+    def on_site(self) -> str:
+        """The line that says for which site the answer holds."""
+        return on_site(self.site.id, self.known_by)
+
+
+def on_site(site_id: str, known_by: str) -> str:
+    """Return the line that says for which site an answer holds, and from where that is known."""
+    return printable(f"site: {site_id} ({known_by})")
 
 
 def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
@@ -38,7 +52,8 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     from maple_submit_filter.decide import decide
 
     source = source_of(script)
-    site = site_of(site_id, source)
+    where = here_of(site_id, source)
+    site = loaded(where)
     if words and not words[0].startswith("-"):
         example = "-- -l select=2" if site.scheduler == "pbs" else "-- --nodes=2"
         command = COMMANDS[site.scheduler].decode()
@@ -46,7 +61,7 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     if script == "-" and split(words)[1]:
         raise Complaint("- takes no words behind it", "name a file: only a script in a file is given arguments")
     asked = submission(script, source, words, site.scheduler)
-    return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site))
+    return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site), where.why)
 
 
 def submission(script: str, source: bytes, words: Sequence[str], scheduler: str) -> Submission:
@@ -114,9 +129,23 @@ def site_of(site_id: Optional[str], source: bytes = b"") -> Site:
     That one has the scheduler whose command is here; where both or none are, the one that the directives of *source*
     speak to.
     """
+    return loaded(here_of(site_id, source))
+
+
+def here_of(site_id: Optional[str], source: bytes = b"") -> "Here":
+    """Return which site a command is about, and from where that is known."""
+    from maple_agents.sites.here import here
+
+    return here(site_id, _unknown_cluster(source))
+
+
+def loaded(where: "Here") -> Site:
+    """Return its facts: those that the front of an installation goes by, else the site file's. Raises `Complaint`."""
     from maple_agents import sites
 
-    wanted = site_id or sites.detect(os.environ, os.uname().nodename) or _unknown_cluster(source)
+    wanted = where.id
+    if where.site is not None:
+        return sites.as_verified(where.site)
     try:
         return sites.load(wanted)
     except ValueError as error:

@@ -95,6 +95,7 @@ def show(asked: Answer, mode: str) -> None:
         click.echo(printable(held))
     why = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else None
     click.echo(f"{printable(asked.name)}: {summary(decision.verdict, len(decision.findings), why)}")
+    click.echo(asked.on_site)
     if _waits_for_arguments(asked):
         click.echo("help: more goes by the words behind the script, which are not known: say them behind a second --")
 

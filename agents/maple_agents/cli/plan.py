@@ -51,4 +51,5 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
     from .drawing import draw
 
     draw(branches(asked.decision.plan, asked.name, asked.decision.findings))
+    click.echo(asked.on_site)
     return 0

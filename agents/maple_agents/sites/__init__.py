@@ -50,15 +50,15 @@ def load(site_id: str) -> Site:
         with open(kept, "rb") as file:
             cached = json.load(file)
         if cached["of"] == key:
-            return _as_verified(from_snapshot(cached["site"]))
+            return as_verified(from_snapshot(cached["site"]))
     except (OSError, ValueError, LookupError, TypeError):
         pass  # not there yet, or not ours: check the file
     site = read(source, filename)
     _keep({"of": key, "site": write(site)}, kept)
-    return _as_verified(site)
+    return as_verified(site)
 
 
-def _as_verified(site: Site) -> Site:
+def as_verified(site: Site) -> Site:
     """A verification says of a launch template that it works here; it comes and goes without the site file."""
     from ..verify.records import with_records
 

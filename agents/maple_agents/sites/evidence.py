@@ -17,12 +17,16 @@ def detect_among(
     """
     kinds: list[set[str]] = [
         {site for site, table in tables.items() if _variable_says(table, environ)},
-        {site for site, table in tables.items() if cluster_name and table.get("cluster_name") == cluster_name},
+        {site for site, table in tables.items() if cluster_name and _is_named(table, cluster_name)},
         {site for site, table in tables.items() if _host_says(table, hostname)},
     ]
     told = [sites for sites in kinds if sites]
     agreed = set.intersection(*told) if told else set()
     return agreed.pop() if len(agreed) == 1 else None
+
+
+def _is_named(table: Mapping[str, Any], cluster_name: str) -> bool:
+    return str(table.get("cluster_name", "")).lower() == cluster_name.lower()  # Slurm keeps it in small letters
 
 
 def _variable_says(table: Mapping[str, Any], environ: Mapping[str, str]) -> bool:

@@ -2,45 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import json
 import os
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 import click
 from maple_agents.cli import completing
-from maple_agents.cli.complaint import Complaint
 from maple_agents.cli.groups import Group
 
 from ..install.refusals import Refused, absolute
 from .corrections import corrections
 from .documents import docs
 from .memory_admin import COMMANDS
+from .plainly import plainly
 
 if TYPE_CHECKING:
     from ..install.receipt import Placed
     from ..install.service_files import Service
 
-Command = TypeVar("Command", bound=Callable[..., Any])
 PREFIX = "MAPLE_PREFIX"
-
-
-def plainly(command: Command) -> Command:
-    """Turn a refusal, and what the system denies, into one line that says what to do."""
-
-    @functools.wraps(command)
-    def run(*words: Any, **options: Any) -> Any:
-        try:
-            return command(*words, **options)
-        except Refused as refused:
-            raise Complaint(refused.says, refused.help) from None
-        except OSError as error:
-            what = error.strerror or str(error)
-            raise Complaint(f"{error.filename or 'the system'}: {what}", "nothing was changed") from None
-
-    return run  # type: ignore[return-value]
 
 
 prefix_option = click.option(
@@ -124,7 +106,7 @@ def install(folder: str, **options: Any) -> None:
     XDG_RUNTIME_DIR.
     """
     from ..install import command, installation
-    from ..install.tools import left_out
+    from ..install.user_commands import left_out
     from ..install.wishes import wish
 
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
@@ -146,7 +128,7 @@ def install(folder: str, **options: Any) -> None:
 
 def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
     """Print what was put on PATH."""
-    from ..install.tools import KIND
+    from ..install.user_commands import KIND
 
     if one.kind == KIND:
         click.echo(f"{one.path} is a link to {one.what}")

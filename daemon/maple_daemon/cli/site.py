@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import time
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -11,20 +12,30 @@ import click
 from maple_agents import sites
 from maple_agents.cli import completing
 from maple_agents.cli.groups import Group
+from maple_agents.sites.installed import prefix_of_front
 from maple_agents.sites.mistakes import Mistakes
 from maple_agents.sites.model import SiteFile
-from maple_submit_filter import places
+from maple_submit_filter import places, settled
 from maple_submit_filter.site import Site
 from maple_submit_filter.site_snapshot import write
 
+from ..install import receipt, releases, reloading, revisions, settings
+from ..install.layout import Layout, Release, layout
+from ..install.refusals import Refused, absolute
 from ..sites import snapshot
 from ..sites.compare import differences
 from ..sites.show import page
+from .plainly import plainly
 
 _SITE = click.argument("site", metavar="ID|FILE", shell_complete=completing.site_or_file)
 _TARGET = (
     click.option("--to", type=click.Path(path_type=Path), help="The snapshot file, in place of the installed one."),
-    click.option("--prefix", type=click.Path(path_type=Path), help="The prefix of an installation."),
+    click.option(
+        "--prefix",
+        type=click.Path(path_type=Path),
+        metavar="P",
+        help="Folder of an installation.  [default: the one whose front is on PATH]",
+    ),  # fmt: skip
 )
 
 
@@ -54,12 +65,15 @@ def lint(names: Sequence[str]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool) -> None:
     """List the known sites. The one that we seem to be on is marked."""
-    here = sites.detect(os.environ, os.uname().nodename)
+    from maple_agents.sites.here import GENERIC, here
+
+    now = here(None, "")
+    known = None if now.how == GENERIC else now.id
     if as_json:
-        click.echo(json.dumps({"here": here, "sites": sites.ids()}))
+        click.echo(json.dumps({"here": known, "known_by": now.why, "sites": sites.ids()}))
         return
     for one in sites.ids():
-        click.echo("%s %s" % ("*" if one == here else " ", one))
+        click.echo("%s %s%s" % (("*", one, "  (%s)" % now.why) if one == known else (" ", one, "")))
 
 
 @site.command(epilog="Example: maple site init --id my-cluster -o my-cluster.toml")
@@ -108,19 +122,98 @@ def diff(site: str, other: str | None, to: Path | None, prefix: Path | None) -> 
         raise SystemExit(1)
 
 
-@site.command(epilog="Example: maple site apply ncsa-delta")
+@site.command(epilog="Example: maple site apply ncsa-delta.toml --prefix /opt/maple")
 @_SITE
 @_TARGET[0]
 @_TARGET[1]
+@plainly
 def apply(site: str, to: Path | None, prefix: Path | None) -> None:
-    """Check a site file and make it the snapshot that submitting reads. The one before is kept beside it (.last)."""
-    found, target = _found(site), _target(to, prefix)
-    try:
+    """Check a site file, and have submitting go by it from now on.
+
+    In an installation (--prefix, or the one whose front is on PATH) each apply is a revision beside the releases: an
+    update of Maple keeps it, and `maple site rollback` goes back. A service that runs there reads it at once.
+
+    With --to FILE it becomes that snapshot, and the one before is kept beside it (.last).
+    """
+    found, where = _found(site), None if to else _installation(prefix)
+    if where is None:
+        target = _target(to, prefix)
         changed = snapshot.save(found, target)
-    except OSError as error:
-        raise click.ClickException("%s: %s" % (target, error.strerror)) from None
-    what = "now %s, revision %s" if changed else "already %s, revision %s"
-    click.echo("%s: %s" % (target, what % (found.id, found.revision[:12])))
+        what = "now %s, revision %s" if changed else "already %s, revision %s"
+        click.echo("%s: %s" % (target, what % (found.id, found.revision[:12])))
+        return
+    made = revisions.apply(_revisions(where, found.id), found, _named(site))
+    click.echo("%s: revision %d of %s is in force, %s" % (where.prefix, made.number, found.id, made.revision[:12]))
+    _reloaded(where)
+
+
+@site.command("revisions", epilog="Example: maple site revisions --prefix /opt/maple")
+@_TARGET[1]
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@plainly
+def revisions_(prefix: Path | None, as_json: bool) -> None:
+    """List what was applied to an installation, the newest last; the one in force is marked."""
+    where = _must(prefix)
+    found, now = revisions.known(_revisions(where))
+    if as_json:
+        click.echo(json.dumps({"in_force": now, "revisions": [one._asdict() for one in found]}))
+        return
+    click.echo("%s %4d  as the release brought them" % ("*" if not now else " ", 0))
+    for one in found:
+        at = time.strftime("%Y-%m-%d %H:%M", time.localtime(one.at))
+        mark = "*" if one.number == now else " "
+        click.echo("%s %4d  %s  %s  %s" % (mark, one.number, at, one.revision[:12], one.source))
+
+
+@site.command(epilog="Example: maple site rollback --prefix /opt/maple")
+@_TARGET[1]
+@click.option("--to", type=click.IntRange(min=0), metavar="N", help="Revision; 0: as the release brought them.")
+@plainly
+def rollback(prefix: Path | None, to: int | None) -> None:
+    """Go back to the facts that were applied before, or to those that the release brought."""
+    where = _must(prefix)
+    made = revisions.rollback(_revisions(where), to)
+    what = "the facts of the release are" if made is None else "revision %d, %s, is" % (made.number, made.revision[:12])
+    click.echo("%s: %s in force" % (where.prefix, what))
+    _reloaded(where)
+
+
+def _installation(prefix: Path | None) -> Layout | None:
+    """Return the installation at a prefix, or the one whose front is on PATH; None where there is none."""
+    told = prefix or os.environ.get("MAPLE_PREFIX") or prefix_of_front()
+    where = layout(absolute(str(told), "--prefix")) if told else None
+    if where is not None and receipt.read(where) is None:
+        raise Refused(f"no Maple is installed below {where.prefix}", "name the prefix that install was given, or --to")
+    return where
+
+
+def _must(prefix: Path | None) -> Layout:
+    where = _installation(prefix)
+    if where is None:
+        raise Refused("no installation is named, and none is on PATH", "name its folder with --prefix")
+    return where
+
+
+def _revisions(where: Layout, site_id: str = "") -> revisions.Revisions:
+    """Return those of the installed site; refuse where *site_id* is another."""
+    here = str(releases.manifest(Release(where.releases / releases.in_force(where))).get("site", ""))
+    if site_id and site_id != here:
+        raise Refused(
+            f"{where.prefix} is installed for {here}, and this file is {site_id}'s",
+            f"maple admin install --site {site_id} makes it that cluster's",
+        )
+    return revisions.of(where.facts, here)
+
+
+def _reloaded(where: Layout) -> None:
+    says = reloading.reload(where.current)
+    if says:
+        click.echo(says)
+
+
+def _named(site: str) -> str:
+    """Return the path of the file that was meant."""
+    return os.path.abspath(site) if site.endswith(".toml") or os.sep in site else sites.path(site)
 
 
 @site.command()
@@ -139,7 +232,10 @@ def _target(to: Path | None, prefix: Path | None) -> Path:
     """Return where the snapshot lies: as told, in an installation, or in the folder of the site's own files."""
     if to is not None:
         return to
-    return prefix / "current" / "etc" / "site.json" if prefix else Path(places.etc()) / "site.json"
+    where = _installation(prefix)
+    if where is None:
+        return Path(places.etc()) / "site.json"
+    return Path(settled.in_force(settings.values(Release(where.current)))[0])
 
 
 def _load(name: str) -> Site:

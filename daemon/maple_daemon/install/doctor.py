@@ -7,8 +7,9 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+from maple_submit_filter import settled
 
-from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, service, settings, tools
+from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, service, settings, user_commands
 from .check import Check
 from .layout import Layout, Release, layout
 from .receipt import Placed, Receipt
@@ -146,24 +147,36 @@ def real(where: Layout, release: Release) -> Iterator[Check]:
 
 def snapshot(where: Layout, release: Release) -> Iterator[Check]:
     """Can the site's facts be read, and are they those of the site file?"""
-    from maple_submit_filter.site import from_snapshot
+    from .sources import site
 
-    from .sources import read_json, site
-
+    values = settings.values(release)
     try:
-        held = from_snapshot(read_json(release.snapshot))
+        path, held = settled.in_force(values)
     except (OSError, ValueError) as error:
         yield Check("site", "wrong", f"{release.snapshot}: {error}", "install again")
         return
+    applied, again = Path(values.get("facts", "")), "install again to take it over"
+    if applied.is_file():
+        again = "maple site apply takes it over"
+        yield from facts(applied, path)
     try:
         fresh = site(held.id)
     except Refused as refused:
         yield Check("site", "note", f"{held.id}: {refused.says}", refused.help)
         return
     if fresh.revision != held.revision:
-        yield Check("site", "wrong", f"{held.id} was changed since it was installed", "install again to take it over")
+        yield Check("site", "wrong", f"{held.id} was changed since it was installed", again)
     else:
-        yield Check("site", "ok", f"{held.id}, revision {held.revision[:12]}")
+        yield Check("site", "ok", f"{held.id}, revision {held.revision[:12]}, of {path}")
+
+
+def facts(applied: Path, path: str) -> Iterator[Check]:
+    """Is what was applied in force, and nobody else's to change?"""
+    if str(applied) != path:
+        yield Check("facts", "wrong", f"{applied} cannot be read by this release", "maple site apply writes it anew")
+    wrong = [(one, why) for one in ancestors(applied) if (why := who_else_writes(one))]
+    for one, why in wrong[:20]:
+        yield Check("facts", "wrong", f"{one} {why}", f"chmod go-w {one}, and see that root or you own it")
 
 
 def policy(where: Layout, release: Release) -> Iterator[Check]:
@@ -194,7 +207,7 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
     """Do the commands stand where they were put, and does a shell find them first?"""
     for one in told.placed:
         path = Path(one.path)
-        if one.kind == tools.KIND:
+        if one.kind == user_commands.KIND:
             yield from tool(one)
             continue
         if not place.is_ours(path, where, one):
@@ -216,8 +229,8 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
 
 def tool(one: Placed) -> Iterator[Check]:
     """Does a command for people still lead to a program that is fit for all?"""
-    why = tools.unfit(Path(one.what)) if tools.is_ours(one) else "is not what was put there"
-    says = f"{one.path}, {one.what} {why}" if why and tools.is_ours(one) else f"{one.path} {why}"
+    why = user_commands.unfit(Path(one.what)) if user_commands.is_ours(one) else "is not what was put there"
+    says = f"{one.path}, {one.what} {why}" if why and user_commands.is_ours(one) else f"{one.path} {why}"
     name = os.path.basename(one.path)
     yield Check(name, "wrong", says, "install again") if why else Check(name, "ok", f"{one.path}, a link to {one.what}")
 

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, command, place, reading_child, receipt, releases, settings, tools, written
+from . import atomic, command, place, reading_child, receipt, releases, revisions, settings, user_commands, written
 from .build import Build
 from .interpreter import Interpreter
 from .layout import Layout, Release, layout
@@ -170,6 +170,7 @@ class Steps:
             "python": str(self.wish.python.path),
             "helper": str(settings.helper_of(home)),
             "snapshot": str(home.snapshot),
+            "facts": str(revisions.of(self.where.facts, str(self.wish.sources.site["id"])).in_force),
         }
         reader = reading_child.keys(home, self.wish.reader) if self.wish.reader is not None else {}
         return {**real, **fixed, **reader, "mode": self.mode(before), **dict(self.wish.more)}
@@ -243,7 +244,7 @@ class Steps:
             self.undo.append(lambda: atomic.link(path, target))
         elif not os.path.lexists(path):
             self.undo.append(lambda: path.unlink(missing_ok=True))
-        return tools.place(one, former.placed)
+        return user_commands.place(one, former.placed)
 
     def put_share(self) -> None:
         """Let shells and `man` find what they look for beside the commands, unless the prefix has a share already."""

@@ -37,13 +37,18 @@ class Layout(NamedTuple):
         return self.prefix / "audit"
 
     @property
+    def facts(self) -> Path:
+        """What administrators found out about their cluster and applied: a folder for each site."""
+        return self.prefix / "facts"
+
+    @property
     def share(self) -> Path:
         """The link to the pages and completions of the release in force, where shells and `man` look beside `bin`."""
         return self.prefix / "share"
 
     def own(self) -> tuple[Path, ...]:
         """Return all that an installation makes directly below the prefix."""
-        return (self.releases, self.current, self.receipt, self.policy, self.audit)
+        return (self.releases, self.current, self.receipt, self.policy, self.audit, self.facts)
 
 
 class Release(NamedTuple):

@@ -7,7 +7,7 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import atomic, tools
+from . import atomic, user_commands
 from .command import is_front
 from .layout import Layout, Release
 from .receipt import Placed
@@ -36,8 +36,8 @@ def refuse_foreign(command: Path, where: Layout, former: Placed | None) -> None:
 
 def is_ours(command: Path, where: Layout, former: Placed | None) -> bool:
     """Return whether what stands at *command* was put there by the installation below this prefix."""
-    if former is not None and former.kind == tools.KIND:
-        return tools.is_ours(former)
+    if former is not None and former.kind == user_commands.KIND:
+        return user_commands.is_ours(former)
     if command.is_symlink():
         return os.readlink(command) == str(Release(where.current).front)
     return former is not None and former.kind == "copy" and command.is_file() and atomic.sha256(command) == former.what

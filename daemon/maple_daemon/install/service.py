@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
+from maple_submit_filter import settled
+
 from .. import about, rules_in_force
 from . import settings, written
 from .check import Check
@@ -54,7 +56,7 @@ def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: 
 
 def revision(service: about.About, release: Release) -> Check:
     """Does the service decide by the same rules and facts as the release in force?"""
-    installed = rules_in_force.facts_of(str(release.snapshot), str(release.package)).hex()
+    installed = facts_in_force(release)
     if service.facts == installed:
         return Check("revision", "ok", f"the service decides as the release does: {service.site}, {installed[:12]}")
     says = f"the service decides by {service.site}, {service.facts[:12]}; installed is {installed[:12]}"
@@ -63,6 +65,12 @@ def revision(service: about.About, release: Release) -> Check:
         "installation, and that its Maple is of this version"
     )
     return Check("revision", "wrong", says, todo)
+
+
+def facts_in_force(release: Release) -> str:
+    """Return the hash of the rules and facts that the front of a release goes by, in hexadecimal."""
+    path, _ = settled.in_force(settings.values(release))
+    return rules_in_force.facts_of(path, str(release.package)).hex()
 
 
 def _start(told: Receipt, uid: str) -> str:

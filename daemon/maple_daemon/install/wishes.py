@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import reading_child, receipt, releases, service_files, settings, tools
+from . import reading_child, receipt, releases, service_files, settings, user_commands
 from .command import find_real, is_front
 from .installation import Wish
 from .interpreter import pin
@@ -58,7 +58,7 @@ def wish(
     parts = parts._replace(reader=reading_child.packages() if reader else ())
     return Wish(
         home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service, reader,
-        tools.found(place),
+        user_commands.found(place),
     )  # fmt: skip
 
 

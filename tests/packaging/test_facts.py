@@ -1,0 +1,133 @@
+"""Facts that an administrator applies lie beside the releases: each is a revision, and no release is damaged by it."""
+
+from __future__ import annotations
+
+import json
+import os
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+from maple_agents import sites
+from maple_daemon.cli.site import site
+from maple_submit_filter import settled
+
+
+def maple_site(*words: object) -> Result:
+    return CliRunner().invoke(site, [str(word) for word in words])
+
+
+@pytest.fixture
+def mine(tmp_path: Path) -> Path:
+    """A site file to correct."""
+    path = tmp_path / "ncsa-delta.toml"
+    path.write_bytes(Path(sites.path("ncsa-delta")).read_bytes())
+    return path
+
+
+def corrected(mine: Path, name: str) -> Path:
+    """Another name of the centre is another revision."""
+    text = mine.read_text()
+    mine.write_text(
+        "\n".join('name = "%s"' % name if line.startswith("name = ") else line for line in text.split("\n"))
+    )
+    return mine
+
+
+def in_force(cluster) -> str:
+    """The revision that the front goes by, as doctor says it."""
+    said = json.loads(cluster.admin("doctor", "--json").output)
+    return next(one["says"] for one in said if one["name"] == "site")
+
+
+def front_goes_by(cluster) -> str:
+    """The path of the facts, and their revision."""
+    path, found = settled.in_force(settled.read_conf(str(cluster.release / "etc/front.conf")))
+    return f"{path} {found.revision[:12]}"
+
+
+def wrong(cluster) -> list[str]:
+    said = json.loads(cluster.admin("doctor", "--json").output)
+    return [one["name"] for one in said if one["state"] == "wrong"]
+
+
+@pytest.fixture
+def served(cluster, monkeypatch):
+    """An installation, in a shell that finds its front."""
+    assert cluster.install().exit_code == 0
+    monkeypatch.setenv("PATH", cluster.path)
+    return cluster
+
+
+def test_an_apply_damages_no_release(served, mine):
+    """Doctor goes on, and going back to an earlier release works."""
+    assert served.install(version="0.2.0").exit_code == 0
+    done = maple_site("apply", corrected(mine, "Delta of ours"), "--prefix", served.prefix)
+    assert done.exit_code == 0 and "revision 1 of ncsa-delta is in force" in done.output
+    assert wrong(served) == ["site"]  # our file differs from the one that comes with Maple: that is said
+    assert "facts/ncsa-delta" in served.release.joinpath("etc/front.conf").read_text()
+    assert served.admin("rollback").exit_code == 0
+    assert served.admin("rollback", "--to", "0.2.0").exit_code == 0
+
+
+def test_an_update_keeps_it_and_each_apply_goes_back_on_its_own(served, mine):
+    """Release and facts are two things."""
+    of_release = sites.load("ncsa-delta").revision[:12]
+    revisions = []
+    for name in ("one", "two"):
+        maple_site("apply", corrected(mine, name), "--prefix", served.prefix)
+        revisions.append(json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output))
+    first, second = (one["revision"][:12] for one in revisions[1]["revisions"])
+    assert revisions[1]["in_force"] == 2 and len({first, second, of_release}) == 3
+    assert served.install(version="0.2.0").exit_code == 0
+
+    assert "facts/ncsa-delta/in-force.json" in front_goes_by(served) and second in front_goes_by(served)
+    assert "revision 1" in maple_site("rollback", "--prefix", served.prefix).output
+    assert first in front_goes_by(served)
+    assert "facts of the release" in maple_site("rollback", "--prefix", served.prefix).output
+    assert of_release in in_force(served) and wrong(served) == []
+    assert "revision 2" in maple_site("rollback", "--prefix", served.prefix, "--to", "2").output
+
+
+def test_without_a_prefix_it_is_the_installation_on_path(served, mine):
+    """Whoever types `maple site apply` means the one that submits."""
+    done = maple_site("apply", corrected(mine, "ours"))
+    assert done.exit_code == 0 and str(served.prefix) in done.output
+    assert maple_site("apply", mine).output == done.output  # the same again is the same revision
+
+
+def test_facts_of_another_site_are_refused(served):
+    """They would be held against jobs of this one."""
+    done = maple_site("apply", "tacc-vista", "--prefix", served.prefix)
+    assert done.exit_code == 2 and "is installed for ncsa-delta" in done.output
+    assert not os.path.exists(served.prefix / "facts")
+
+
+def test_facts_that_others_could_change_are_found(served, mine):
+    """They decide for every user."""
+    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    (served.prefix / "facts/ncsa-delta").chmod(0o777)
+    assert "facts" in wrong(served)
+
+
+def test_facts_that_cannot_be_read_leave_those_of_the_release_in_force(served, mine):
+    """And doctor says so."""
+    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    (served.prefix / "facts/ncsa-delta/in-force.json").write_text('{"cut')
+    assert "facts" in wrong(served) and "etc/site.json" in in_force(served)
+    assert served.sbatch("--version").returncode == 0
+
+
+def test_a_rollback_to_none_or_of_nothing_is_one_line(served, mine):
+    """With what there is."""
+    assert "nothing was applied" in maple_site("rollback", "--prefix", served.prefix).output
+    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    done = maple_site("rollback", "--prefix", served.prefix, "--to", "7")
+    assert done.exit_code == 2 and "there are 1; 0: those of the release" in done.output
+
+
+def test_uninstall_takes_them_away(served, mine):
+    """No trace is left."""
+    maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
+    assert served.admin("uninstall").exit_code == 0
+    assert not served.prefix.exists()
