@@ -1,12 +1,10 @@
 /* A service whose account is not root's and not the caller's may lie. What it would submit is believed only where it
  * looks like a repair: the same lines, few of them changed, and in those no word that is neither the line's own nor one
  * that repairs are made of; then the closing comment of this very script. Root believes no such service at all. */
-#define _GNU_SOURCE
-#include <ctype.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "front.h"
+
+#include <ctype.h>
+
 #include "service_words.h"
 
 enum { MAX_CHANGED = 64, MAX_LINE = 1024, MAX_CLOSING = 1024 };
@@ -14,73 +12,67 @@ static const char SOFT[] = " \t=,:\"'${}()|";
 
 static bool in_word(unsigned char byte) { return isalnum(byte) || (byte != 0 && strchr("_-./~%@+", byte) != NULL); }
 
-static size_t word_at(const struct slice *line, size_t at) {
-    size_t size = 0;
-    while (at + size < line->size && in_word(line->at[at + size])) size++;
-    return size;
+static bool same(const struct slice *one, const struct slice *other) {
+    return one->size == other->size && memcmp(one->at, other->at, one->size) == 0;
 }
 
-static bool has_word(const struct slice *line, const unsigned char *word, size_t size) {
-    for (size_t at = 0, here; at < line->size; at += here > 0 ? here : 1)
-        if ((here = word_at(line, at)) == size && memcmp(line->at + at, word, size) == 0) return true;
+static bool is_listed(struct slice word) {
+    while (begins(&word, "-")) word = after(&word, 1);
+    for (size_t i = 0; i < sizeof SERVICE_WORDS / sizeof *SERVICE_WORDS; i++)
+        if (same_text(&word, SERVICE_WORDS[i])) return true;
     return false;
 }
 
-/* A number with at most one letter before and one behind (`-N2`, `16G`), a letter, or one of the table. */
-static bool is_harmless(const unsigned char *word, size_t size) {
-    size_t at = 0, end = size;
-    while (at < size && word[at] == '-') at++;
-    for (size_t i = 0; i < sizeof SERVICE_WORDS / sizeof *SERVICE_WORDS; i++)
-        if (strlen(SERVICE_WORDS[i]) == size - at && memcmp(SERVICE_WORDS[i], word + at, size - at) == 0) return true;
-    if (at < end && isalpha(word[at])) at++;
-    if (at < end && isalpha(word[end - 1])) end--;
-    while (at < end && isdigit(word[at])) at++;
-    return at == end;
+/* A number with at most one letter before and one behind (`-N2`, `16G`), or a letter. */
+static bool is_number(struct slice word) {
+    while (begins(&word, "-")) word = after(&word, 1);
+    if (word.size > 0 && isalpha(word.at[0])) word = after(&word, 1);
+    if (word.size > 0 && isalpha(word.at[word.size - 1])) word.size--;
+    while (word.size > 0 && isdigit(word.at[0])) word = after(&word, 1);
+    return word.size == 0;
 }
 
-static size_t count(const struct slice *line, unsigned char byte) {
-    size_t found = 0;
-    for (size_t i = 0; i < line->size; i++) found += line->at[i] == byte;
-    return found;
+/* Take the next word or sign; no bytes: there is none. */
+static struct slice next_token(struct slice *line) {
+    size_t size = 0;
+    while (size < line->size && in_word(line->at[size])) size++;
+    const struct slice token = {line->at, size > 0 || line->size == 0 ? size : 1};
+    *line = after(line, token.size);
+    return token;
 }
 
-static bool begins(const struct slice *line, const char *with) {
-    return line->size >= strlen(with) && memcmp(line->at, with, strlen(with)) == 0;
+/* The next that is the line's own: no word of repairs, no sign that means little. In a directive no sign means anything. */
+static struct slice next_own(struct slice *line, bool directive) {
+    for (;;) {
+        struct slice token = next_token(line);
+        if (token.size == 0) return token;
+        bool sign = !in_word(token.at[0]), soft = token.at[0] != 0 && strchr(SOFT, token.at[0]) != NULL;
+        if (sign ? !directive && !soft : !is_listed(token) && !is_number(token)) return token;
+    }
 }
 
 static bool is_directive(const struct slice *line) { return begins(line, "#SBATCH ") || begins(line, "#PBS "); }
 
-/* Has the one line every sign of the other that is no part of a word and not harmless, as often? */
-static bool has_signs(const struct slice *line, const struct slice *of) {
-    for (size_t i = 0; i < of->size; i++)
-        if (!in_word(of->at[i]) && (of->at[i] == 0 || strchr(SOFT, of->at[i]) == NULL) &&
-            count(line, of->at[i]) != count(of, of->at[i]))
-            return false;
-    return true;
+/* Whether a word of repairs stands in the line: what starts no job (`rm -rf $A $B`) loses no word. */
+static bool may_lose(struct slice line) {
+    for (struct slice token; (token = next_token(&line)).size > 0;)
+        if (is_listed(token)) return true;
+    return false;
 }
 
-static bool line_is_bounded(const struct slice *was, const struct slice *changed) {
+/* What is the line's own stays in its order, every sign of it, and every word that it may not lose. */
+static bool line_is_bounded(struct slice was, struct slice is) {
     static const char working[] = "cd \"$PBS_O_WORKDIR\" && ";
-    struct slice rest = *changed, *is = &rest;
-    bool both = is_directive(was) && is_directive(is); /* signs mean nothing there */
-    if (is_directive(was) && begins(is, "##")) return true;
-    if (begins(is, working)) rest = (struct slice){is->at + sizeof working - 1, is->size - (sizeof working - 1)};
-    if (was->size > MAX_LINE || is->size > MAX_LINE) return false;
-    if (!both && (!has_signs(was, is) || !has_signs(is, was))) return false;
-    for (size_t at = 0, size; at < is->size; at += size > 0 ? size : 1) {
-        size = word_at(is, at);
-        if (size > 0 && !is_harmless(is->at + at, size) && !has_word(was, is->at + at, size)) return false;
+    bool directive = is_directive(&was) && is_directive(&is), loses = directive || may_lose(was);
+    if (is_directive(&was) && begins(&is, "##")) return true;
+    if (begins(&is, working)) is = after(&is, sizeof working - 1);
+    if (was.size > MAX_LINE || is.size > MAX_LINE) return false;
+    for (;;) {
+        struct slice one = next_own(&was, directive), other = next_own(&is, directive);
+        while (loses && one.size > 0 && in_word(one.at[0]) && !same(&one, &other)) one = next_own(&was, directive);
+        if (!same(&one, &other)) return false;
+        if (other.size == 0) return true;
     }
-    return true;
-}
-
-static struct slice next_line(struct slice *text) {
-    const unsigned char *end = text->size > 0 ? memchr(text->at, '\n', text->size) : NULL;
-    struct slice line = {text->at, end != NULL ? (size_t)(end - text->at) : text->size};
-    size_t passed = line.size + (end != NULL);
-    text->at += passed;
-    text->size -= passed;
-    return line;
 }
 
 static bool is_closing(const struct slice *rest, const unsigned char hash[HASH_SIZE]) {
@@ -97,8 +89,7 @@ static bool script_is_bounded(const struct buffer *script, const struct slice *c
     for (int differing = 0; was.size > 0;) {
         if (is.size == 0) return false;
         struct slice one = next_line(&was), other = next_line(&is);
-        bool same = one.size == other.size && memcmp(one.at, other.at, one.size) == 0;
-        if (!same && (++differing > MAX_CHANGED || !line_is_bounded(&one, &other))) return false;
+        if (!same(&one, &other) && (++differing > MAX_CHANGED || !line_is_bounded(one, other))) return false;
     }
     return is.size == 0 || is_closing(&is, hash);
 }
@@ -109,15 +100,17 @@ static bool words_are_bounded(char *const *was, char *const *is) {
         struct slice word = {(const unsigned char *)is[i], strlen(is[i])};
         size_t j = 0;
         while (was[j] != NULL && strcmp(was[j], is[i]) != 0) j++;
-        if (was[j] == NULL && !line_is_bounded(&nothing, &word)) return false;
+        if (was[j] == NULL && !line_is_bounded(nothing, word)) return false;
     }
     return true;
 }
 
-bool is_bounded(const struct reply *reply, const struct source *source, char *const *argv,
-                const unsigned char hash[HASH_SIZE]) {
+static bool change_is_bounded(const struct change *change, const struct submission *of) {
+    return words_are_bounded(of->argv, change->argv) &&
+           (change->script.size == 0 || script_is_bounded(&of->source.script, &change->script, of->hash));
+}
+
+bool is_bounded(const struct reply *reply, const struct submission *of) {
     if (!reply->rewrite && !reply->offer) return true;
-    return getuid() != 0 && words_are_bounded(argv, reply->argv) && words_are_bounded(argv, reply->offer_argv) &&
-           (!reply->has_script || script_is_bounded(&source->script, &reply->script, hash)) &&
-           (!reply->offer_has_script || script_is_bounded(&source->script, &reply->offer_script, hash));
+    return getuid() != 0 && change_is_bounded(&reply->unasked, of) && change_is_bounded(&reply->offered, of);
 }

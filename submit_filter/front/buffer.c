@@ -1,10 +1,15 @@
 /* Bytes, clock and SHA-256. */
-#define _GNU_SOURCE
-#include <stdlib.h>
-#include <string.h>
+#include "front.h"
+
 #include <time.h>
 
-#include "front.h"
+void put_number(unsigned char to[4], unsigned number) {
+    for (unsigned i = 0; i < 4; i++) to[i] = (unsigned char)(number >> (24 - 8 * i));
+}
+
+unsigned number_at(const unsigned char *at) {
+    return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | (unsigned)at[3];
+}
 
 void add(struct buffer *to, const void *bytes, size_t size) {
     if (to->broken || size > MAX_REPLY || to->size > 2 * MAX_REPLY) {
@@ -26,24 +31,49 @@ void add(struct buffer *to, const void *bytes, size_t size) {
     to->at[to->size] = 0;
 }
 
-static void add_number(struct buffer *to, unsigned number) {
-    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                                    (unsigned char)(number >> 8), (unsigned char)number};
-    add(to, bytes, sizeof bytes);
-}
-
 void add_field(struct buffer *to, unsigned tag, const void *bytes, size_t size) {
+    unsigned char head[8];
     if (size > MAX_REPLY) {
         to->broken = true;
         return;
     }
-    add_number(to, tag);
-    add_number(to, (unsigned)size);
+    put_number(head, tag);
+    put_number(head + 4, (unsigned)size);
+    add(to, head, sizeof head);
     add(to, bytes, size);
 }
 
-bool contains(const struct buffer *text, const char *word) {
-    return text->size > 0 && memmem(text->at, text->size, word, strlen(word)) != NULL;
+bool same_text(const struct slice *bytes, const char *text) {
+    return bytes->size == strlen(text) && memcmp(bytes->at, text, bytes->size) == 0;
+}
+
+bool begins(const struct slice *bytes, const char *with) {
+    return bytes->size >= strlen(with) && memcmp(bytes->at, with, strlen(with)) == 0;
+}
+
+struct slice after(const struct slice *bytes, size_t size) {
+    return (struct slice){bytes->at + size, bytes->size - size};
+}
+
+struct slice next_line(struct slice *text) {
+    const unsigned char *end = text->size > 0 ? memchr(text->at, '\n', text->size) : NULL;
+    struct slice line = {text->at, end != NULL ? (size_t)(end - text->at) : text->size};
+    *text = after(text, line.size + (end != NULL));
+    return line;
+}
+
+bool next_part(const char **list, char separator, struct slice *part) {
+    if (*list == NULL) return false;
+    const char *at = *list, *end = strchr(at, separator);
+    *part = (struct slice){(const unsigned char *)at, end != NULL ? (size_t)(end - at) : strlen(at)};
+    *list = end != NULL ? end + 1 : NULL;
+    return true;
+}
+
+bool join(char path[PATH_MAX], const struct slice *folder, const char *name) {
+    int size = folder->size < PATH_MAX ? (int)folder->size : PATH_MAX;
+    int wrote = snprintf(path, PATH_MAX, "%.*s/%s", size, (const char *)folder->at, name);
+    return wrote > 0 && wrote < PATH_MAX;
 }
 
 int64_t now_ms(void) {
@@ -76,9 +106,7 @@ static uint32_t turn(uint32_t x, unsigned by) { return (x >> by) | (x << (32 - b
 
 static void mix(uint32_t h[8], const unsigned char *block) {
     uint32_t w[64], v[8];
-    for (size_t i = 0; i < 16; i++)
-        w[i] = (uint32_t)block[4 * i] << 24 | (uint32_t)block[4 * i + 1] << 16 | (uint32_t)block[4 * i + 2] << 8 |
-               (uint32_t)block[4 * i + 3];
+    for (size_t i = 0; i < 16; i++) w[i] = number_at(block + 4 * i);
     for (size_t i = 16; i < 64; i++)
         w[i] = w[i - 16] + w[i - 7] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ (w[i - 15] >> 3)) +
                (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ (w[i - 2] >> 10));
@@ -103,8 +131,8 @@ void sha256(const void *bytes, size_t size, unsigned char hash[HASH_SIZE]) {
     for (size_t i = 0; i < whole; i += 64) mix(h, from + i);
     if (rest > 0) memcpy(last, from + whole, rest);
     last[rest] = 0x80;
-    for (size_t i = 0; i < 8; i++) last[tail - 1 - i] = (unsigned char)((uint64_t)size * 8 >> (8 * i));
+    put_number(last + tail - 8, (unsigned)(size >> 29)); /* in bits */
+    put_number(last + tail - 4, (unsigned)(size << 3));
     for (size_t i = 0; i < tail; i += 64) mix(h, last + i);
-    for (size_t i = 0; i < 8; i++)
-        for (size_t j = 0; j < 4; j++) hash[4 * i + j] = (unsigned char)(h[i] >> (24 - 8 * j));
+    for (size_t i = 0; i < 8; i++) put_number(hash + 4 * i, h[i]);
 }

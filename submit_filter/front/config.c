@@ -1,17 +1,8 @@
 /* Where the configuration lies, and which command is the real one. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/auxv.h>
-#include <sys/mman.h>
-#include <sys/prctl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "front.h"
+
+#include <sys/auxv.h>
+#include <sys/prctl.h>
 
 enum { MAX_CONFIG = 16384, MAX_FRONTS = 5, SLACK = 40, NANOSECONDS = 1000 };
 
@@ -94,18 +85,17 @@ void read_config(struct config *config, const char *command) {
 #endif
 }
 
-static bool same_bytes(const char *path, off_t size) {
-    bool same = false;
-    int one = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK), two = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
-    if (one >= 0 && two >= 0 && size > 0) {
-        void *a = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, one, 0);
-        void *b = mmap(NULL, (size_t)size, PROT_READ, MAP_PRIVATE, two, 0);
-        same = a != MAP_FAILED && b != MAP_FAILED && memcmp(a, b, (size_t)size) == 0;
-        if (a != MAP_FAILED) munmap(a, (size_t)size);
-        if (b != MAP_FAILED) munmap(b, (size_t)size);
-    }
-    if (one >= 0) close(one);
-    if (two >= 0) close(two);
+bool same_file(const char *path, const struct stat *other) {
+    struct stat file;
+    return stat(path, &file) == 0 && file.st_dev == other->st_dev && file.st_ino == other->st_ino;
+}
+
+static bool same_bytes(const char *path, const char *other) {
+    struct buffer one = {NULL, 0, 0, false}, two = {NULL, 0, 0, false};
+    bool same = read_regular(path, &one) && read_regular(other, &two) && one.size == two.size && one.size > 0 &&
+                memcmp(one.at, two.at, one.size) == 0;
+    free(one.at);
+    free(two.at);
     return same;
 }
 
@@ -115,13 +105,7 @@ static bool is_self(const char *path) {
     const char *executed = (const char *)(uintptr_t)getauxval(AT_EXECFN);
     if (stat(path, &file) != 0) return false;
     if (stat("/proc/self/exe", &own) != 0 && (executed == NULL || stat(executed, &own) != 0)) return true;
-    if (file.st_dev == own.st_dev && file.st_ino == own.st_ino) return true;
-    return S_ISREG(file.st_mode) && file.st_size == own.st_size && same_bytes(path, own.st_size);
-}
-
-static bool same_file(const char *path, const struct stat *other) {
-    struct stat file;
-    return stat(path, &file) == 0 && file.st_dev == other->st_dev && file.st_ino == other->st_ino;
+    return same_file(path, &own) || (file.st_size == own.st_size && same_bytes(path, "/proc/self/exe"));
 }
 
 /* How many fronts this command has passed. What is taken for the real command may be a wrapper that looks for the next
@@ -145,25 +129,23 @@ static void count_front(void) {
 /* The next command of that name in PATH, behind this one, and not *avoid*: two fronts that find each other so still come
  * to an end. */
 static bool next_in_path(const char *command, const struct stat *avoid, char found[PATH_MAX]) {
-    const char *at = getenv("PATH");
+    const char *list = getenv("PATH");
+    struct slice part;
+    bool passed = false;
     found[0] = '\0';
-    if (at == NULL || at[0] == '\0') at = "/usr/local/bin:/usr/bin:/bin";
-    for (bool passed = false;; at++) {
+    if (list == NULL || list[0] == '\0') list = "/usr/local/bin:/usr/bin:/bin";
+    while (next_part(&list, ':', &part)) {
         char path[PATH_MAX];
         struct stat file;
-        size_t size = strcspn(at, ":");
-        int wrote = snprintf(path, sizeof path, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX), at, command);
-        if (size > 0 && wrote > 0 && (size_t)wrote < sizeof path && stat(path, &file) == 0) {
-            if (is_self(path)) {
-                if (!passed) found[0] = '\0';
-                passed = true;
-            } else if (found[0] == '\0' && S_ISREG(file.st_mode) && (avoid == NULL || !same_file(path, avoid)) && access(path, X_OK) == 0) {
-                memcpy(found, path, (size_t)wrote + 1);
-            }
+        if (part.size == 0 || !join(path, &part, command) || stat(path, &file) != 0) continue;
+        if (is_self(path)) {
+            if (!passed) found[0] = '\0';
+            passed = true;
+        } else if (found[0] == '\0' && S_ISREG(file.st_mode) && (avoid == NULL || !same_file(path, avoid)) && access(path, X_OK) == 0) {
+            memcpy(found, path, strlen(path) + 1);
         }
-        at += size;
-        if (*at == '\0') return found[0] != '\0';
     }
+    return found[0] != '\0';
 }
 
 int try_real(const struct config *config, const char *command, char **argv, char **environment) {

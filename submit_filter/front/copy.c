@@ -5,21 +5,12 @@
  *
  * Copies unused for a week are swept. Sweeper and writer hold a lock on `submit`, and a copy in use has a fresh time, so
  * no copy vanishes between its use and the moment the real command has read it. */
-#define _GNU_SOURCE
+#include "front.h"
+
 #include <dirent.h>
-#include <errno.h>
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <sys/file.h>
 #include <sys/random.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
 #include <time.h>
-#include <unistd.h>
-
-#include "front.h"
 
 enum { MAX_LOOK = 256, MAX_SWEEP = 16, MAX_FILES = 16, WEEK = 7 * 24 * 3600 };
 
@@ -43,23 +34,22 @@ static bool append(char path[PATH_MAX], const char *name) {
 }
 
 /* May nobody but the user and root change what lies in this folder? In a sticky one others only add to it. */
-static bool is_guarded(int fd) {
-    struct stat folder;
-    return fstat(fd, &folder) == 0 && S_ISDIR(folder.st_mode) && (folder.st_uid == 0 || folder.st_uid == geteuid()) &&
-           ((folder.st_mode & (S_IWGRP | S_IWOTH)) == 0 || (folder.st_mode & S_ISVTX) != 0);
+static bool is_guarded(const struct stat *folder) {
+    return S_ISDIR(folder->st_mode) && (folder->st_uid == 0 || folder->st_uid == geteuid()) &&
+           ((folder->st_mode & (S_IWGRP | S_IWOTH)) == 0 || (folder->st_mode & S_ISVTX) != 0);
 }
 
-/* Open the folder from the root on, no step of the way a link or a folder that others can change; -1 if there is one. */
-static int open_guarded(const char *path) {
+int open_stepwise(const char *path, bool (*fits)(const struct stat *step)) {
     char rest[PATH_MAX], *at = rest, *name;
-    int fd = open("/", O_PATH | O_DIRECTORY | O_CLOEXEC);
+    struct stat step;
+    int fd = open("/", O_PATH | O_CLOEXEC);
     memcpy(rest, path, strlen(path) + 1);
-    while (fd >= 0 && is_guarded(fd) && (name = strsep(&at, "/")) != NULL) {
-        int next = openat(fd, name[0] != '\0' ? name : ".", O_PATH | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+    while (fd >= 0 && fstat(fd, &step) == 0 && fits(&step)) {
+        if ((name = strsep(&at, "/")) == NULL) return fd;
+        int next = openat(fd, name[0] != '\0' ? name : ".", O_PATH | O_NOFOLLOW | O_CLOEXEC);
         close(fd);
         fd = next;
     }
-    if (fd >= 0 && is_guarded(fd)) return fd;
     if (fd >= 0) close(fd);
     return -1;
 }
@@ -85,7 +75,7 @@ static int open_maple(char path[PATH_MAX], const char *name, bool guarded) {
     char real[PATH_MAX];
     if (realpath(path, real) == NULL) return -1;
     memcpy(path, real, strlen(real) + 1);
-    int parent = guarded || geteuid() == 0 ? open_guarded(path) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
+    int parent = guarded || geteuid() == 0 ? open_stepwise(path, is_guarded) : open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
     if (parent < 0) return -1;
     int fd = append(strcmp(path, "/") == 0 ? memset(path, 0, 1) : path, name) ? open_private(parent, name) : -1;
     close(parent);
@@ -114,25 +104,16 @@ static int open_for_copies(char path[PATH_MAX]) {
 }
 
 static bool holds(int folder, const char *name, const struct slice *script) {
-    unsigned char chunk[16384];
+    struct buffer there = {NULL, 0, 0, false};
     struct stat file;
-    size_t at = 0;
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return false;
     bool same = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
-                (size_t)file.st_size == script->size;
-    while (same && at < script->size) {
-        ssize_t got = read(fd, chunk, sizeof chunk);
-        same = got > 0 && (size_t)got <= script->size - at && memcmp(chunk, script->at + at, (size_t)got) == 0;
-        at += got > 0 ? (size_t)got : 0;
-    }
+                (size_t)file.st_size == script->size && read_file(fd, 0, &there) && there.size == script->size &&
+                memcmp(there.at, script->at, script->size) == 0;
+    free(there.at);
     close(fd);
     return same;
-}
-
-static bool fits_limit(size_t size) {
-    struct rlimit limit;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > size);
 }
 
 /* Write under a passing name, then rename: a reader sees the whole script or none. */
@@ -142,51 +123,47 @@ static bool write_new(int folder, const char *name, const struct slice *script) 
     if (!fits_limit(script->size)) return false;
     int fd = openat(folder, passing, O_WRONLY | O_CREAT | O_EXCL | O_NOFOLLOW | O_CLOEXEC, 0600);
     if (fd < 0) return false;
-    bool done = fchmod(fd, 0600) == 0;
-    for (size_t at = 0; done && at < script->size;) {
-        ssize_t wrote = write(fd, script->at + at, script->size - at);
-        done = wrote > 0 || (wrote < 0 && errno == EINTR);
-        at += wrote > 0 ? (size_t)wrote : 0;
-    }
+    bool done = fchmod(fd, 0600) == 0 && write_all(fd, script->at, script->size);
     done = close(fd) == 0 && done && renameat(folder, passing, folder, name) == 0;
     if (!done) (void)unlinkat(folder, passing, 0);
     return done;
 }
 
-static void remove_copy(int submit, const char *name) {
-    int fd = openat(submit, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+static DIR *open_listing(int parent, const char *name) {
+    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
     DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
+    if (folder == NULL && fd >= 0) close(fd);
+    return folder;
+}
+
+static void remove_copy(int submit, const char *name) {
+    DIR *folder = open_listing(submit, name);
     struct dirent *entry;
-    if (folder == NULL) {
-        if (fd >= 0) close(fd);
-        return;
-    }
+    if (folder == NULL) return;
     for (int count = 0; count < MAX_FILES && (entry = readdir(folder)) != NULL; count++)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0) (void)unlinkat(fd, entry->d_name, 0);
+        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
+            (void)unlinkat(dirfd(folder), entry->d_name, 0);
     closedir(folder);
     (void)unlinkat(submit, name, AT_REMOVEDIR);
 }
 
+static bool is_old(int submit, const char *name, time_t now) {
+    struct stat copy;
+    return name[0] != '.' && fstatat(submit, name, &copy, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(copy.st_mode) &&
+           copy.st_mtim.tv_sec < now - WEEK;
+}
+
 /* Remove copies not used for a week; a bounded number, and none while anybody else is at work here. */
 static void sweep(int submit) {
-    struct timespec now;
-    struct stat old;
+    time_t now = time(NULL);
     struct dirent *entry;
-    int fd = openat(submit, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (folder == NULL) {
-        if (fd >= 0) close(fd);
-        return;
-    }
-    if (clock_gettime(CLOCK_REALTIME, &now) == 0 && flock(submit, LOCK_EX | LOCK_NB) == 0) {
-        int swept = 0;
-        for (int count = 0; count < MAX_LOOK && swept < MAX_SWEEP && (entry = readdir(folder)) != NULL; count++)
-            if (entry->d_name[0] != '.' && fstatat(submit, entry->d_name, &old, AT_SYMLINK_NOFOLLOW) == 0 &&
-                S_ISDIR(old.st_mode) && old.st_mtim.tv_sec < now.tv_sec - WEEK) {
-                remove_copy(submit, entry->d_name);
-                swept++;
-            }
-    }
+    DIR *folder = flock(submit, LOCK_EX | LOCK_NB) == 0 ? open_listing(submit, ".") : NULL;
+    if (folder == NULL) return;
+    for (int count = 0, swept = 0; count < MAX_LOOK && swept < MAX_SWEEP && (entry = readdir(folder)) != NULL; count++)
+        if (is_old(submit, entry->d_name, now)) {
+            remove_copy(submit, entry->d_name);
+            swept++;
+        }
     closedir(folder);
 }
 

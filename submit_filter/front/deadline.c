@@ -1,19 +1,27 @@
 /* What may hang (a file system on another host) is done by a process of ours, in the front's own memory. At the deadline
  * it is given up, like whoever answers late. Even one that cannot be ended holds nothing of the caller's: no pipe that
  * somebody reads to its end. */
-#define _GNU_SOURCE
-#include <fcntl.h>
+#include "front.h"
+
 #include <poll.h>
 #include <sched.h>
 #include <signal.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
-#include <unistd.h>
-
-#include "front.h"
 
 enum { STACK = 512 * 1024 };
+
+bool ready(int fd, short events, int64_t deadline) {
+    for (;;) {
+        int64_t left = deadline - now_ms();
+        struct pollfd one = {fd, events, 0};
+        if (left <= 0) return false;
+        int count = poll(&one, 1, (int)left);
+        if (count > 0) return true;
+        if (count == 0 || errno != EINTR) return false;
+    }
+}
 
 struct task {
     bool (*work)(void *of);

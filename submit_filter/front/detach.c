@@ -1,52 +1,29 @@
 /* The process that reads the user's files for the daemon, which opens none itself: values that stand in a program's own
  * defaults and configs. It is nobody's child, has nothing of the caller's but uid, working directory and groups, and is
  * bounded in time, memory and what it may do. The submission waits for a fork and no more; whatever fails is silence. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <signal.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
 #include "front.h"
 
+#include <sched.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+
 enum { SECONDS = 30, CPU_SECONDS = 2, NICER = 10, DESCRIPTORS = 64, IDLE_CLASS = 3 << 13, WHO_PROCESS = 1 };
-#define MEMORY ((rlim_t)64 << 20) /* of address space: python3 with Maple takes 25, a program of 117 kB 31 */
-
-/* A process of ours; without an exit signal, so that a caller who blocks, ignores or handles SIGCHLD sees none. */
-static pid_t divide(void) { return (pid_t)syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); }
-
-static void bound(int resource, rlim_t most) {
-    struct rlimit limit;
-    if (getrlimit(resource, &limit) != 0) _exit(127);
-    if (limit.rlim_max == RLIM_INFINITY || limit.rlim_max > most) limit.rlim_max = most;
-    limit.rlim_cur = limit.rlim_max;
-    if (setrlimit(resource, &limit) != 0) _exit(127);
-}
+#define MEMORY (64UL << 20) /* of address space: python3 with Maple takes 25, a program of 117 kB 31 */
 
 /* It yields to everybody, the submission before all, and is ended where it hangs. */
 static void yield(void) {
-    sigset_t empty;
     if (nice(NICER) < 0) errno = 0; /* what it returns may be below 0 without any failure */
     (void)syscall(SYS_ioprio_set, WHO_PROCESS, 0, IDLE_CLASS);
-    sigemptyset(&empty);
-    (void)signal(SIGALRM, SIG_DFL);
-    (void)sigprocmask(SIG_SETMASK, &empty, NULL);
+    begin_anew();
     (void)alarm(SECONDS);
 }
 
-/* It starts nothing, writes nothing and gains no privilege; no signal is left ignored. */
+/* It starts nothing, writes nothing and gains no privilege. */
 static void restrain(void) {
-    for (int number = 1; number < _NSIG; number++) (void)signal(number, SIG_DFL);
     (void)prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
-    (void)umask(077);
     bound(RLIMIT_CPU, CPU_SECONDS);
     bound(RLIMIT_NOFILE, DESCRIPTORS);
     bound(RLIMIT_NPROC, 0);
@@ -62,40 +39,32 @@ static bool all_hold(const struct reading *reading) {
     return reading->count > 0;
 }
 
-/* Whether nobody but root and *owner* may change what this is. What is one's own may be of one's own group, which many a
- * distribution makes for each user; in a folder like /tmp others may add, and replace nothing of ours. */
-static bool unshared(const struct stat *file, uid_t owner) {
+/* Whether nobody but root and the front's owner, for root only root, may change what this is. What is one's own may be of
+ * one's own group, which many a distribution makes for each user; in a folder like /tmp others may add, and replace
+ * nothing of ours. */
+static bool unshared(const struct stat *file) {
+    struct stat self;
+    if (stat("/proc/self/exe", &self) != 0) return false;
+    uid_t owner = getuid() == 0 ? 0 : self.st_uid;
     bool private = owner != 0 && file->st_uid == getuid() && file->st_gid == getgid();
     bool shared = (file->st_mode & S_IWOTH) != 0 || ((file->st_mode & S_IWGRP) != 0 && file->st_gid != 0 && !private);
     if (file->st_uid != 0 && file->st_uid != owner) return false;
     return !shared || (S_ISDIR(file->st_mode) && (file->st_mode & S_ISVTX) != 0);
 }
 
-/* Whether only root and the front's owner, for root only root, may change what lies at *path*: it, and every folder above
- * it, links followed. *real*: where that is. */
+/* Whether that is so of what lies at *path* and of every folder above it, links followed. *real*: where that is. What is
+ * opened for it ends with us. */
 static bool only_ours(const char *path, char real[PATH_MAX]) {
-    char step[PATH_MAX];
-    struct stat file, self;
-    if (stat("/proc/self/exe", &self) != 0 || realpath(path, real) == NULL) return false;
-    memcpy(step, real, sizeof step);
-    for (;;) {
-        if (stat(step, &file) != 0 || !unshared(&file, getuid() == 0 ? 0 : self.st_uid)) return false;
-        char *slash = strrchr(step, '/');
-        if (slash == NULL || step[1] == '\0') return slash != NULL;
-        slash[slash == step] = '\0';
-    }
+    return realpath(path, real) != NULL && open_stepwise(real, unshared) >= 0;
 }
 
 static _Noreturn void become_child(const struct config *config, const struct reading *reading) {
-    static char *const environment[] = {"PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8", NULL};
     const char *python = config->child_python[0] != '\0' ? config->child_python : config->python;
-    char flags[] = "-BIS", program[PATH_MAX], interpreter[PATH_MAX];
-    char *const argv[] = {interpreter, flags, program, (char *)(uintptr_t)config->path, (char *)(uintptr_t)reading->record, NULL};
+    char program[PATH_MAX], interpreter[PATH_MAX];
     yield();
     if (all_hold(reading) || !only_ours(config->child, program) || !only_ours(python, interpreter)) _exit(0);
     restrain();
-    execve(interpreter, argv, environment);
-    _exit(127);
+    become_python(interpreter, "-BIS", program, config->path, reading->record);
 }
 
 struct wish {

@@ -1,12 +1,5 @@
 /* The request and the reply: "MPQ1" or "MPR1", the size of the rest, then fields of tag, size and bytes, all numbers of
  * four bytes, big end first. Fields that are not known are skipped. maple_submit_filter/frames.py has the other half. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "front.h"
 
 enum { FACTS_SIZE = 160, MAX_TRAVELLERS = 4096 };
@@ -19,16 +12,14 @@ enum {
     R_READ = 14, R_READ_UNLESS = 15, R_EARLIER = 16
 };
 
+const char *const WAYS[] = {"none", "file", "stdin", "wrap", "fd"};
+
 static void add_text(struct buffer *to, unsigned tag, const char *text) { add_field(to, tag, text, strlen(text)); }
 
 static void add_number(struct buffer *to, unsigned tag, unsigned number) {
-    const unsigned char bytes[4] = {(unsigned char)(number >> 24), (unsigned char)(number >> 16),
-                                    (unsigned char)(number >> 8), (unsigned char)number};
+    unsigned char bytes[4];
+    put_number(bytes, number);
     add_field(to, tag, bytes, sizeof bytes);
-}
-
-static unsigned number_at(const unsigned char *at) {
-    return (unsigned)at[0] << 24 | (unsigned)at[1] << 16 | (unsigned)at[2] << 8 | (unsigned)at[3];
 }
 
 /* Write the size of a frame where it belongs. */
@@ -37,36 +28,31 @@ static void close_frame(struct buffer *to) {
         to->broken = true;
         return;
     }
-    unsigned size = (unsigned)to->size - 8;
-    for (unsigned i = 0; i < 4; i++) to->at[4 + i] = (unsigned char)(size >> (24 - 8 * i));
+    put_number(to->at + 4, (unsigned)to->size - 8);
 }
 
-void build_request(struct buffer *to, const char *scheduler, const struct arguments *arguments,
-                   const struct source *source, char *const *argv, char *const *environment,
-                   const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE], unsigned flags,
-                   int deadline) {
-    static const char *const ways[] = {"none", "file", "stdin", "wrap", "fd"};
+void build_request(struct buffer *to, const struct submission *of, unsigned flags) {
     char cwd[PATH_MAX];
     add(to, "MPQ1\0\0\0\0", 8);
-    add_field(to, Q_NONCE, nonce, NONCE_SIZE);
-    add_field(to, Q_HASH, hash, HASH_SIZE);
-    add_text(to, Q_SCHEDULER, scheduler);
-    for (size_t i = 0; argv[i] != NULL; i++) add_text(to, Q_ARGV, argv[i]);
+    add_field(to, Q_NONCE, of->nonce, NONCE_SIZE);
+    add_field(to, Q_HASH, of->hash, HASH_SIZE);
+    add_text(to, Q_SCHEDULER, of->command->scheduler);
+    for (size_t i = 0; of->argv[i] != NULL; i++) add_text(to, Q_ARGV, of->argv[i]);
     add_text(to, Q_CWD, getcwd(cwd, sizeof cwd) != NULL ? cwd : "");
     add_number(to, Q_UID, getuid());
-    note_script(&source->script);
-    for (size_t i = 0, count = 0; environment[i] != NULL && !to->broken; i++) {
-        int goes = travels(environment[i], &source->script);
-        if (goes == 1) add_text(to, Q_ENVIRONMENT, environment[i]);
+    note_script(&of->source.script);
+    for (size_t i = 0, count = 0; of->environment[i] != NULL && !to->broken; i++) {
+        int goes = travels(of->environment[i], &of->source.script);
+        if (goes == 1) add_text(to, Q_ENVIRONMENT, of->environment[i]);
         if (goes < 0 || (count += goes == 1) > MAX_TRAVELLERS) to->broken = true; /* part of them would mislead */
     }
-    add_field(to, Q_SCRIPT, source->script.at, source->script.size);
-    add_text(to, Q_CAME, ways[source->came]);
-    add_text(to, Q_PATH, source->path);
+    add_field(to, Q_SCRIPT, of->source.script.at, of->source.script.size);
+    add_text(to, Q_CAME, WAYS[of->source.came]);
+    add_text(to, Q_PATH, of->source.path);
     add_number(to, Q_FLAGS, flags);
-    add_number(to, Q_WORD, (unsigned)arguments->word);
-    add_number(to, Q_OFFSET, (unsigned)arguments->offset);
-    add_number(to, Q_DEADLINE, (unsigned)deadline);
+    add_number(to, Q_WORD, (unsigned)of->arguments.word);
+    add_number(to, Q_OFFSET, (unsigned)of->arguments.offset);
+    add_number(to, Q_DEADLINE, (unsigned)of->config->socket_ms);
     close_frame(to);
 }
 
@@ -101,19 +87,20 @@ bool still_holds(const struct slice *field) {
     return size == strlen(facts) && memcmp(end + 1, facts, size) == 0;
 }
 
-/* Append the field as one word of the list. A word holds no NUL: execve would cut it. */
-static bool add_word(char ***words, size_t *count, const struct slice *field) {
-    if (*count >= MAX_WORDS || memchr(field->at, 0, field->size) != NULL) return false;
-    char **list = realloc(*words, (*count + 2) * sizeof **words);
+/* Append the field as one word of the new argv. A word holds no NUL: execve would cut it. */
+static bool add_word(struct change *to, const struct slice *field) {
+    if (to->words >= MAX_WORDS || memchr(field->at, 0, field->size) != NULL) return false;
+    char **list = realloc(to->argv, (to->words + 2) * sizeof *list);
     if (list == NULL) return false;
-    *words = list;
-    list[*count] = list[*count + 1] = NULL;
-    char *word = malloc(field->size + 1);
-    if (word == NULL) return false;
-    if (field->size > 0) memcpy(word, field->at, field->size);
-    word[field->size] = '\0';
-    list[(*count)++] = word;
-    return true;
+    to->argv = list;
+    list[to->words] = list[to->words + 1] = NULL;
+    list[to->words] = strndup((const char *)field->at, field->size);
+    return list[to->words++] != NULL;
+}
+
+static bool take_script(struct change *to, const struct slice *field) {
+    to->script = *field;
+    return field->size > 0 && field->size <= MAX_SCRIPT;
 }
 
 /* A record's id, which becomes a word of another program's; anything else is none. */
@@ -134,59 +121,62 @@ static void take_unless(struct reading *reading, const struct slice *field) {
 
 struct seen {
     bool nonce, hash, verdict;
-    size_t words, offered;
 };
 
 static bool take(struct reply *reply, struct seen *seen, unsigned tag, const struct slice *field,
-                 const unsigned char *nonce, const unsigned char *hash) {
+                 const struct submission *of) {
+    bool ours = seen->nonce && seen->hash; /* what is used of a reply that is refused later */
     switch (tag) {
-    case R_NONCE: return seen->nonce = field->size == NONCE_SIZE && memcmp(field->at, nonce, NONCE_SIZE) == 0;
-    case R_HASH: return seen->hash = field->size == HASH_SIZE && memcmp(field->at, hash, HASH_SIZE) == 0;
+    case R_NONCE: return seen->nonce = field->size == NONCE_SIZE && memcmp(field->at, of->nonce, NONCE_SIZE) == 0;
+    case R_HASH: return seen->hash = field->size == HASH_SIZE && memcmp(field->at, of->hash, HASH_SIZE) == 0;
     case R_VERDICT:
         reply->rewrite = field->size == 1 && (field->at[0] == 1 || field->at[0] == 3);
         reply->ask_helper = field->size == 1 && field->at[0] == 4;
         return seen->verdict = field->size == 1 && field->at[0] <= 4;
-    case R_SCRIPT: reply->script = *field; return reply->has_script = field->size > 0 && field->size <= MAX_SCRIPT;
-    case R_ARGV: return add_word(&reply->argv, &seen->words, field);
+    case R_SCRIPT: return take_script(&reply->unasked, field);
+    case R_ARGV: return add_word(&reply->unasked, field);
     case R_SAY: reply->say = *field; return true;
-    case R_AUDIT: reply->audit = *field; return true;
+    case R_AUDIT: reply->unasked.audit = *field; return true;
     case R_QUESTION: reply->question = *field; return reply->offer = field->size > 0;
-    case R_OFFER_SCRIPT:
-        reply->offer_script = *field;
-        return reply->offer_has_script = field->size > 0 && field->size <= MAX_SCRIPT;
-    case R_OFFER_ARGV: return add_word(&reply->offer_argv, &seen->offered, field);
-    case R_OFFER_AUDIT: reply->offer_audit = *field; return true;
+    case R_OFFER_SCRIPT: return take_script(&reply->offered, field);
+    case R_OFFER_ARGV: return add_word(&reply->offered, field);
+    case R_OFFER_AUDIT: reply->offered.audit = *field; return true;
     case R_CONDITION: reply->conditions++; return true;
     case R_LEARNT: reply->learnt = *field; return true;
-    case R_READ: if (seen->nonce && seen->hash) take_record(&reply->reading, field); return true;
+    case R_READ: if (ours) take_record(&reply->reading, field); return true;
     case R_READ_UNLESS: take_unless(&reply->reading, field); return true;
-    case R_EARLIER: if (seen->nonce && seen->hash && field->size <= MAX_EARLIER) reply->earlier = *field; return true;
+    case R_EARLIER: if (ours && field->size <= MAX_EARLIER) reply->earlier = *field; return true;
     default: return true;
     }
 }
 
-bool read_reply(struct reply *reply, const unsigned char nonce[NONCE_SIZE], const unsigned char hash[HASH_SIZE]) {
+/* The field at *at*, which moves behind it; false at the end of the frame, and where a field is cut off. */
+static bool next_field(const struct buffer *frame, size_t *at, unsigned *tag, struct slice *field) {
+    if (frame->size - *at < 8) return false;
+    *tag = number_at(frame->at + *at);
+    *field = (struct slice){frame->at + *at + 8, number_at(frame->at + *at + 4)};
+    if (field->size > frame->size - *at - 8) return false;
+    *at += 8 + field->size;
+    return true;
+}
+
+bool read_reply(struct reply *reply, const struct submission *of) {
     const struct buffer *frame = &reply->frame;
-    struct seen seen = {false, false, false, 0, 0};
+    struct seen seen = {false, false, false};
+    struct slice field;
+    unsigned tag;
+    size_t at = 8;
     if (frame->size < 8 || memcmp(frame->at, "MPR1", 4) != 0 || number_at(frame->at + 4) != frame->size - 8) return false;
-    for (size_t at = 8; at < frame->size;) {
-        if (frame->size - at < 8) return false;
-        unsigned tag = number_at(frame->at + at);
-        struct slice field = {frame->at + at + 8, number_at(frame->at + at + 4)};
-        if (field.size > frame->size - at - 8) return false;
-        if (!take(reply, &seen, tag, &field, nonce, hash)) return false;
-        at += 8 + field.size;
-    }
-    return seen.nonce && seen.hash && seen.verdict;
+    while (next_field(frame, &at, &tag, &field))
+        if (!take(reply, &seen, tag, &field, of)) return false;
+    return at == frame->size && seen.nonce && seen.hash && seen.verdict;
 }
 
 bool files_are_as_they_were(const struct reply *reply) {
-    const struct buffer *frame = &reply->frame;
-    size_t size;
-    for (size_t at = 8; at < frame->size; at += 8 + size) {
-        size = number_at(frame->at + at + 4);
-        const struct slice field = {frame->at + at + 8, size};
-        if (number_at(frame->at + at) == R_CONDITION && !still_holds(&field)) return false;
-    }
+    struct slice field;
+    unsigned tag;
+    size_t at = 8;
+    while (next_field(&reply->frame, &at, &tag, &field))
+        if (tag == R_CONDITION && !still_holds(&field)) return false;
     return true;
 }

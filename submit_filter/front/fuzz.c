@@ -1,16 +1,11 @@
 /* Feeds bytes to the parsers of frames and argv, under sanitizers. With clang and -DLIBFUZZER it is a libFuzzer target;
  * else `fuzz SEED SECONDS` mutates sound inputs by itself, the same way for the same seed. `fuzz words COMMAND` reads
  * command lines (words end with a NUL, lines with a newline behind it) and prints how each one's script comes. */
-#define _GNU_SOURCE
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
 #include "front.h"
 
 enum { INPUT_SIZE = 4096, MAX_ARGV = 64 };
-static const unsigned char NONCE[NONCE_SIZE], HASH[HASH_SIZE];
+static struct config CONFIG = {.socket_ms = 50};
+static const struct submission ANY = {.config = &CONFIG};
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static void check(bool holds, const char *what) {
@@ -35,13 +30,13 @@ static void try_reply(const uint8_t *data, size_t size, bool whole) {
     add(&reply.frame, data, size);
     if (whole && size >= 8) {
         memcpy(reply.frame.at, "MPR1", 4);
-        for (unsigned i = 0; i < 4; i++) reply.frame.at[4 + i] = (unsigned char)((size - 8) >> (24 - 8 * i));
+        put_number(reply.frame.at + 4, (unsigned)size - 8);
     }
-    if (read_reply(&reply, NONCE, HASH)) {
-        check(inside(&reply.script, &reply.frame) && inside(&reply.say, &reply.frame), "a slice outside the frame");
-        check(inside(&reply.audit, &reply.frame) && inside(&reply.question, &reply.frame), "a slice outside the frame");
-        check(!reply.has_script || reply.script.size > 0, "a script of no bytes");
-        check(reply.argv == NULL || reply.argv[0] != NULL, "an argv of no words");
+    if (read_reply(&reply, &ANY)) {
+        check(inside(&reply.unasked.script, &reply.frame) && inside(&reply.say, &reply.frame), "a slice outside the frame");
+        check(inside(&reply.unasked.audit, &reply.frame) && inside(&reply.question, &reply.frame), "a slice outside the frame");
+        check(inside(&reply.offered.script, &reply.frame), "a slice outside the frame");
+        check(reply.unasked.argv == NULL || reply.unasked.argv[0] != NULL, "an argv of no words");
     }
     for (size_t i = 0; i < reply.reading.count; i++) {
         check(inside(&reply.reading.unless[i], &reply.frame), "a file outside the frame");
@@ -49,8 +44,8 @@ static void try_reply(const uint8_t *data, size_t size, bool whole) {
     }
     check(inside(&reply.earlier, &reply.frame) && reply.earlier.size <= MAX_EARLIER, "words of earlier jobs outside");
     check(strspn(reply.reading.record, "0123456789abcdef") == strlen(reply.reading.record), "a record that is no id");
-    free_words(reply.argv);
-    free_words(reply.offer_argv);
+    free_words(reply.unasked.argv);
+    free_words(reply.offered.argv);
     free(reply.frame.at);
 }
 
@@ -74,7 +69,6 @@ static void judge_qsub(int count, char **argv, const struct arguments *seen) {
 static void try_argv(const struct command *command, const uint8_t *data, size_t size) {
     char text[INPUT_SIZE + 1], name[8], *argv[MAX_ARGV + 2] = {strcpy(name, command->name)}, *rest = text, *word;
     struct buffer request = {NULL, 0, 0, false};
-    struct source source = {BY_WRAP, "", -1, -1, {NULL, 0, 0, false}};
     char *environment[] = {"SLURM_X=1", "OTHER=1", NULL};
     int count = 1;
     size = size < INPUT_SIZE ? size : INPUT_SIZE;
@@ -87,7 +81,8 @@ static void try_argv(const struct command *command, const uint8_t *data, size_t 
     check(seen.word >= 0 && seen.word < count, "a word that is not there");
     if (seen.came == BY_FILE) check(seen.word > 0 && argv[seen.word][0] != '\0', "a script without a name");
     if (seen.came == BY_WRAP) check(seen.word > 0 && seen.offset < strlen(argv[seen.word]), "a command that is not there");
-    build_request(&request, command->scheduler, &seen, &source, argv, environment, NONCE, HASH, 0, 50);
+    const struct submission call = {&CONFIG, command, argv, environment, 0, seen, {.came = BY_WRAP, .path = ""}, {0}, {0}};
+    build_request(&request, &call, 0);
     check(!request.broken && memcmp(request.at, "MPQ1", 4) == 0, "a request that cannot be built");
     free(request.at);
 }
@@ -114,8 +109,8 @@ static size_t sound_reply(unsigned char *to) {
     static const unsigned char yes = 1;
     struct buffer frame = {NULL, 0, 0, false};
     add(&frame, "\1MPR1\0\0\0\0", 9);
-    add_field(&frame, 1, NONCE, NONCE_SIZE);
-    add_field(&frame, 2, HASH, HASH_SIZE);
+    add_field(&frame, 1, ANY.nonce, NONCE_SIZE);
+    add_field(&frame, 2, ANY.hash, HASH_SIZE);
     add_field(&frame, 3, &yes, 1);
     for (unsigned i = 0; i < draw(70); i++) add_field(&frame, 15, "/dev/null\0" "1 2 3", draw(16));
     if (draw(2) == 0) add_field(&frame, 14, "0123456789abcdef", draw(17));

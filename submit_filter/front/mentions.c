@@ -1,9 +1,7 @@
 /* Which of the caller's variables travel. Sixty thousand of them and a long script: each is looked for in the script
  * only where the script has all that it is made of, four letters at a time. */
-#define _GNU_SOURCE
-#include <string.h>
-
 #include "front.h"
+
 #include "watched.h"
 
 enum { GRAM = 4, GRAMS = 1 << 18 };

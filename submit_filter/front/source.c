@@ -1,22 +1,12 @@
 /* The script, read just as the real command will read it: found the same way, and still there for it when we are done. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <fcntl.h>
-#include <sched.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
+#include "front.h"
+
 #include <sys/mman.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
-#include <sys/syscall.h>
-#include <unistd.h>
-
-#include "front.h"
 
 enum { CHUNK = 65536 };
 
-static bool write_all(int fd, const unsigned char *bytes, size_t size) {
+bool write_all(int fd, const unsigned char *bytes, size_t size) {
     while (size > 0) {
         ssize_t wrote = write(fd, bytes, size);
         if (wrote < 0 && errno == EINTR) continue;
@@ -27,12 +17,13 @@ static bool write_all(int fd, const unsigned char *bytes, size_t size) {
     return true;
 }
 
-/* Memory that reads like a file. -1 where the kernel or a limit on file sizes (which would end us) forbids it. */
-static int memory_file(void) {
+bool fits_limit(size_t size) {
     struct rlimit limit;
-    if (getrlimit(RLIMIT_FSIZE, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY) return -1;
-    return memfd_create("maple", MFD_CLOEXEC);
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && (limit.rlim_cur == RLIM_INFINITY || limit.rlim_cur > size);
 }
+
+/* Memory that reads like a file. -1 where the kernel or a limit on file sizes forbids it. */
+static int memory_file(void) { return fits_limit(SIZE_MAX) ? memfd_create("maple", MFD_CLOEXEC) : -1; }
 
 /* Make *fd* what *target* names. A copy made by dup2 stays open when the real command starts. */
 static bool put(int fd, int target) {
@@ -44,28 +35,35 @@ static bool put(int fd, int target) {
 bool give_bytes(int target, const void *bytes, size_t size) {
     int fd = memory_file();
     if (fd < 0) return false;
-    if (!write_all(fd, bytes, size)) {
-        close(fd);
-        return false;
-    }
-    return put(fd, target);
+    if (write_all(fd, bytes, size)) return put(fd, target);
+    close(fd);
+    return false;
+}
+
+/* Read what is there, though a signal comes between. */
+static ssize_t read_some(int fd, unsigned char *chunk) {
+    ssize_t got;
+    while ((got = read(fd, chunk, CHUNK)) < 0 && errno == EINTR) continue;
+    return got;
+}
+
+static void hand_on(int from, int to) {
+    static unsigned char bytes[CHUNK];
+    for (ssize_t got; (got = read_some(from, bytes)) > 0;)
+        if (!write_all(to, bytes, (size_t)got)) _exit(1);
 }
 
 /* Memory ran out with half of a pipe read: a child hands on what was read and then the rest, so nothing is lost. */
 static void pump(int memory, const unsigned char *chunk, size_t size, int from) {
     int ends[2];
-    static unsigned char bytes[CHUNK];
     if (pipe2(ends, O_CLOEXEC) != 0) return;
-    long child = syscall(SYS_clone, 0, NULL, NULL, NULL, NULL); /* no signal when it ends */
+    pid_t child = divide();
     if (child == 0) {
-        ssize_t got;
         close(ends[0]);
         if (lseek(memory, 0, SEEK_SET) != 0) _exit(1);
-        while ((got = read(memory, bytes, CHUNK)) > 0)
-            if (!write_all(ends[1], bytes, (size_t)got)) _exit(1);
+        hand_on(memory, ends[1]);
         if (!write_all(ends[1], chunk, size)) _exit(1);
-        while ((got = read(from, bytes, CHUNK)) > 0)
-            if (!write_all(ends[1], bytes, (size_t)got)) _exit(1);
+        hand_on(from, ends[1]);
         _exit(0);
     }
     close(ends[1]);
@@ -79,8 +77,7 @@ static bool drain(int from, struct buffer *script) {
     int memory = memory_file();
     if (memory < 0) return false; /* not a byte was read */
     for (;;) {
-        ssize_t got = read(from, chunk, CHUNK);
-        if (got < 0 && errno == EINTR) continue;
+        ssize_t got = read_some(from, chunk);
         if (got <= 0) break; /* an error will be met by the real command as well */
         off_t before = lseek(memory, 0, SEEK_CUR);
         if (!write_all(memory, chunk, (size_t)got)) {
@@ -93,15 +90,13 @@ static bool drain(int from, struct buffer *script) {
     return put(memory, from) && script->size <= MAX_SCRIPT && !script->broken;
 }
 
-/* Read a regular file from *at* to its end without moving its offset. */
-static bool read_file(int fd, off_t at, struct buffer *script) {
+bool read_file(int fd, off_t at, struct buffer *to) {
     static unsigned char chunk[CHUNK];
-    while (script->size <= MAX_SCRIPT && !script->broken) {
-        ssize_t got = pread(fd, chunk, CHUNK, at + (off_t)script->size);
+    while (to->size <= MAX_SCRIPT && !to->broken) {
+        ssize_t got = pread(fd, chunk, CHUNK, at + (off_t)to->size);
         if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
-        if (got == 0) return true;
-        add(script, chunk, (size_t)got);
+        if (got <= 0) return got == 0;
+        add(to, chunk, (size_t)got);
     }
     return false;
 }
@@ -122,20 +117,20 @@ static int named_descriptor(const char *path) {
     static const char *const folders[] = {"/dev/fd/", "/proc/self/fd/"};
     if (strcmp(path, "/dev/stdin") == 0) return STDIN_FILENO;
     for (size_t i = 0; i < sizeof folders / sizeof *folders; i++) {
-        size_t size = strlen(folders[i]), digits = strspn(path + (strncmp(path, folders[i], size) == 0 ? size : 0),
-                                                          "0123456789");
-        if (strncmp(path, folders[i], size) == 0 && digits > 0 && digits < 7 && path[size + digits] == '\0')
-            return atoi(path + size);
+        if (strncmp(path, folders[i], strlen(folders[i])) != 0) continue;
+        const char *number = path + strlen(folders[i]);
+        size_t digits = strspn(number, "0123456789");
+        if (digits > 0 && digits < 7 && number[digits] == '\0') return atoi(number);
     }
     return -1;
 }
 
-static bool read_regular(const char *path, struct buffer *script) {
+bool read_regular(const char *path, struct buffer *to) {
     struct stat file;
     if (stat(path, &file) != 0 || !S_ISREG(file.st_mode) || file.st_size > (off_t)MAX_SCRIPT) return false;
     int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (fd < 0) return false;
-    bool done = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && read_file(fd, 0, script);
+    bool done = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && read_file(fd, 0, to);
     close(fd);
     return done;
 }
@@ -150,10 +145,9 @@ static bool read_descriptor(struct source *source, bool as_named) {
 }
 
 /* Look for *name* in the folder: 1 it is there, 0 it is not, -1 something else is. */
-static int look(const char *folder, size_t size, const char *name, char path[PATH_MAX]) {
+static int look(const struct slice *folder, const char *name, char path[PATH_MAX]) {
     struct stat file;
-    int wrote = snprintf(path, PATH_MAX, "%.*s/%s", (int)(size < PATH_MAX ? size : PATH_MAX), folder, name);
-    if (wrote < 0 || wrote >= PATH_MAX) return -1;
+    if (!join(path, folder, name)) return -1;
     if (stat(path, &file) != 0) return errno == ENOENT || errno == ENOTDIR ? 0 : -1;
     return S_ISREG(file.st_mode) ? 1 : -1;
 }
@@ -161,34 +155,34 @@ static int look(const char *folder, size_t size, const char *name, char path[PAT
 /* Find the file that sbatch will open, as traced on 22.05: a name that begins with "." or "/" is taken as it is; any other
  * is looked up in -D (else the working directory), then in PATH, then in the working directory. */
 static bool find(const char *name, const char *chdir, char path[PATH_MAX]) {
+    static const struct slice here = {(const unsigned char *)".", 1};
+    struct slice first = chdir != NULL ? (struct slice){(const unsigned char *)chdir, strlen(chdir)} : here, part;
     if (name[0] == '.' || name[0] == '/') {
         path[0] = '\0';
         return strlen(name) < PATH_MAX && memcpy(path, name, strlen(name) + 1) != NULL;
     }
-    const char *first = chdir != NULL ? chdir : ".";
-    int there = look(first, strlen(first), name, path);
+    int there = look(&first, name, path);
     if (there != 0) {
         char other[PATH_MAX];
-        struct stat one, two;
+        struct stat file;
         /* Where -D and the working directory both have it, a Slurm of another age may choose the other. */
-        return there == 1 && (chdir == NULL || look(".", 1, name, other) != 1 ||
-                              (stat(path, &one) == 0 && stat(other, &two) == 0 && one.st_dev == two.st_dev &&
-                               one.st_ino == two.st_ino));
+        return there == 1 && (chdir == NULL || look(&here, name, other) != 1 ||
+                              (stat(other, &file) == 0 && same_file(path, &file)));
     }
-    const char *at = getenv("PATH");
-    for (size_t size; at != NULL && *at != '\0'; at += size + (at[size] == ':')) {
-        size = strcspn(at, ":");
-        there = size > 0 ? look(at, size, name, path) : 0;
+    for (const char *list = getenv("PATH"); next_part(&list, ':', &part);) {
+        there = part.size > 0 ? look(&part, name, path) : 0;
         if (there != 0) return there == 1;
     }
-    return look(".", 1, name, path) == 1;
+    return look(&here, name, path) == 1;
 }
 
-bool read_source(const struct arguments *arguments, char *const *argv, struct source *source) {
+bool read_source(struct submission *of) {
     char path[PATH_MAX];
+    const struct arguments *arguments = &of->arguments;
+    struct source *source = &of->source;
     *source = (struct source){arguments->came, "", -1, -1, {NULL, 0, 0, false}};
     if (source->came == BY_WRAP) {
-        const char *command = argv[arguments->word] + arguments->offset;
+        const char *command = of->argv[arguments->word] + arguments->offset;
         add(&source->script, command, strlen(command));
         return !source->script.broken && source->script.size <= MAX_SCRIPT;
     }
@@ -197,7 +191,7 @@ bool read_source(const struct arguments *arguments, char *const *argv, struct so
         return read_stdin(source);
     }
     if (source->came != BY_FILE) return false;
-    source->path = argv[arguments->word];
+    source->path = of->argv[arguments->word];
     source->target = named_descriptor(source->path);
     if (source->target >= 0) {
         source->came = BY_FD;

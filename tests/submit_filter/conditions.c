@@ -1,16 +1,8 @@
 /* Feeds replies that depend on files to the front's parser, under sanitizers. `conditions hold` reads fields (a line with
  * their size, then their bytes) and says of each whether it holds; `conditions SEED NUMBER` mutates replies by itself. */
-#define _GNU_SOURCE
-#include <fcntl.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include "front.h"
 
-static const unsigned char NONCE[NONCE_SIZE] = {1, 2, 3}, HASH[HASH_SIZE] = {4, 5, 6};
+static const struct submission MINE = {.nonce = {1, 2, 3}, .hash = {4, 5, 6}};
 static unsigned long long state;
 
 static unsigned draw(unsigned below) { /* xorshift64 */
@@ -54,16 +46,15 @@ static void sound(struct buffer *to, unsigned files) {
     static const char *const paths[] = {"/etc/passwd", "/usr", "/nonexistent/x", "/dev/null", "/bin/sh", "nothing here"};
     static const unsigned char changed = 3;
     add(to, "MPR1\0\0\0\0", 8);
-    add_field(to, 1, NONCE, NONCE_SIZE);
-    add_field(to, 2, HASH, HASH_SIZE);
+    add_field(to, 1, MINE.nonce, NONCE_SIZE);
+    add_field(to, 2, MINE.hash, HASH_SIZE);
     add_field(to, 3, &changed, 1);
     for (unsigned i = 0; i < files; i++) add_condition(to, paths[draw(sizeof paths / sizeof *paths)]);
     add_field(to, 4, "srun x\n", 7);
     for (unsigned i = 0; i < draw(3); i++) add_field(to, 5, "word", draw(5));
     if (draw(2) == 0) add_field(to, 13, "{\"what\":\"was learnt\"}", 1 + draw(20));
     if (draw(2) == 0) add_field(to, 14 + draw(3), "0123456789abcdef", draw(17));
-    unsigned size = (unsigned)to->size - 8;
-    for (unsigned i = 0; i < 4; i++) to->at[4 + i] = (unsigned char)(size >> (24 - 8 * i));
+    put_number(to->at + 4, (unsigned)to->size - 8);
 }
 
 static void mutate(struct buffer *frame) {
@@ -89,17 +80,17 @@ static bool try_one(const struct buffer *made) {
     memset(&reply, 0, sizeof reply);
     reply.frame.at = exact;
     reply.frame.size = made->size;
-    bool believed = read_reply(&reply, NONCE, HASH), holds = believed && files_are_as_they_were(&reply);
+    bool believed = read_reply(&reply, &MINE), holds = believed && files_are_as_they_were(&reply);
     if (believed) check(holds == conditions_hold(&reply, now_ms() + 10000), "a process of its own sees other files");
     if (believed && reply.learnt.size > 0) {
         struct buffer told = {NULL, 0, 0, false};
-        build_learnt(&told, &reply.learnt, NONCE);
+        build_learnt(&told, &reply.learnt, MINE.nonce);
         check(told.size == 8 + 8 + NONCE_SIZE + 8 + reply.learnt.size, "other bytes than the helper's");
         check(memcmp(told.at + told.size - reply.learnt.size, reply.learnt.at, reply.learnt.size) == 0, "other words");
         free(told.at);
     }
-    free_words(reply.argv);
-    free_words(reply.offer_argv);
+    free_words(reply.unasked.argv);
+    free_words(reply.offered.argv);
     free(exact);
     return holds;
 }
