@@ -2,10 +2,6 @@
  * no descriptor, no child is left for the real command to find. */
 #include "front.h"
 
-#include <poll.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/time.h>
 #include <sys/un.h>
@@ -86,7 +82,7 @@ static int above_standard(int fd) {
 }
 
 static bool ask_helper(const struct config *config, const struct buffer *request, struct buffer *frame,
-                       struct waited *waited) {
+                       unsigned *waited) {
     int64_t deadline = now_ms() + config->helper_ms;
     int ends[2];
     if (config->python[0] == '\0' || config->helper[0] == '\0' || config->path[0] == '\0') return false;
@@ -99,24 +95,18 @@ static bool ask_helper(const struct config *config, const struct buffer *request
     if (helper > 0) {
         (void)setpgid(helper, helper);
         answered = exchange(ours, request, frame, deadline);
-        waited->for_helper = !answered && now_ms() >= deadline;
+        if (!answered && now_ms() >= deadline) *waited |= FOR_HELPER;
         end_process(helper);
     }
     if (ours >= 0) close(ours);
     return answered;
 }
 
-/* What the daemon wishes to be read stays. Words of a refused reply are not worth freeing: we become another program. */
-static void forget(struct reply *reply) {
-    if (reply->reading.record[0] == '\0') free(reply->frame.at); /* the wish points into it */
-    *reply = (struct reply){.reading = reply->reading};
-}
-
 /* Ask the daemon on *fd*; what it cannot decide, because that takes a file of the user's, the helper can. */
 static bool ask_daemon(const struct submission *of, int fd, bool trusted, int64_t deadline, const struct buffer *request,
-                       struct reply *reply, struct waited *waited) {
+                       struct reply *reply, unsigned *waited) {
     if (!exchange(fd, request, &reply->frame, deadline)) {
-        waited->for_daemon = now_ms() >= deadline;
+        if (now_ms() >= deadline) *waited |= FOR_DAEMON;
         return false;
     }
     return read_reply(reply, of) && !reply->ask_helper && (trusted || is_bounded(reply, of)) &&
@@ -134,25 +124,25 @@ static void teach(int fd, const struct reply *reply, const unsigned char nonce[N
 
 /* *reply*: what the daemon said, if it said anything: the helper is told what that says of earlier jobs. */
 static bool ask_instead(const struct submission *of, const struct buffer *request, struct reply *reply,
-                        struct waited *waited) {
+                        unsigned *waited) {
     struct buffer told = {NULL, 0, 0, false};
     struct reply other = {.rewrite = false};
     if (reply->earlier.size > 0) tell_earlier(&told, request, &reply->earlier);
     const struct buffer *asked = told.size > 0 && !told.broken ? &told : request;
     bool answered = ask_helper(of->config, asked, &other.frame, waited) && read_reply(&other, of) && !other.ask_helper &&
                     conditions_hold(&other, now_ms() + of->config->socket_ms);
-    forget(reply);
     other.reading = reply->reading; /* the daemon's: a helper wishes for nothing */
-    *reply = other;
+    if (other.reading.record[0] == '\0') free(reply->frame.at); /* the wish points into it */
+    *reply = other; /* words of a refused reply are not worth freeing: we become another program */
     free(told.at);
     return answered;
 }
 
-bool ask(const struct submission *of, const struct buffer *request, struct reply *reply, struct waited *waited) {
+bool ask(const struct submission *of, const struct buffer *request, struct reply *reply, unsigned *waited) {
     int64_t deadline = now_ms() + of->config->socket_ms;
     bool trusted = false;
     int daemon = connect_daemon(of->config, &trusted);
-    waited->for_daemon = daemon < 0 && of->config->socket[0] != '\0' && now_ms() >= deadline;
+    if (daemon < 0 && of->config->socket[0] != '\0' && now_ms() >= deadline) *waited |= FOR_DAEMON;
     bool answered = daemon >= 0 && ask_daemon(of, daemon, trusted, deadline, request, reply, waited);
     if (!answered) {
         answered = ask_instead(of, request, reply, waited);

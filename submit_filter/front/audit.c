@@ -2,9 +2,7 @@
  * a site should see how often. */
 #include "front.h"
 
-#include <sys/random.h>
 #include <sys/utsname.h>
-#include <time.h>
 
 enum { MAX_AUDIT = 4000, SPOOL_NAMES = 8 };
 
@@ -52,27 +50,20 @@ static bool keep(void *of) {
     const struct kept *kept = of;
     char path[PATH_MAX];
     int spool = kept->spool[0] != '\0' ? open(kept->spool, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (spool >= 0) {
-        append_to_spool(spool, &kept->line);
-        close(spool);
-    }
+    if (spool >= 0) append_to_spool(spool, &kept->line);
     int own = open_own_folder("XDG_STATE_HOME", below_home, path);
-    if (own >= 0) {
-        (void)append_line(own, "audit.jsonl", &kept->line);
-        close(own);
-    }
+    if (own >= 0) (void)append_line(own, "audit.jsonl", &kept->line);
     return true;
 }
 
 void write_audit(const struct submission *of, const struct slice *line) {
     char whole[MAX_AUDIT + 64];
-    bool late;
     if (!one_object(line)) return;
     int size = snprintf(whole, sizeof whole, "%.*s,\"ms\":%lld}\n", (int)line->size - 1, (const char *)line->at,
                         (long long)(now_ms() - of->started));
     if (size <= 0 || (size_t)size >= sizeof whole) return;
     struct kept kept = {of->config->audit, {(const unsigned char *)whole, (size_t)size}};
-    (void)with_files(of->config, keep, &kept, &late);
+    (void)with_files(of->config, keep, &kept, NULL);
 }
 
 /* A host's name as it may stand in a JSON text. */
@@ -81,15 +72,13 @@ static void plain_name(char *name) {
         if (*name <= 32 || *name == '"' || *name == '\\' || *name == 127) *name = '?';
 }
 
-void write_late(const struct submission *of, const struct waited *waited) {
+void write_late(const struct submission *of, unsigned waited) {
+    static const char *const who[] = {"", "\"daemon\"", "\"helper\"", "\"daemon\",\"helper\"", "\"files\""};
     char line[1024], when[32], record[2 * 8 + 1], job[2 * HASH_SIZE + 1];
     struct utsname here;
     struct tm now;
     time_t seconds = time(NULL);
-    const char *who = waited->for_files ? "\"files\""
-        : waited->for_helper && waited->for_daemon ? "\"daemon\",\"helper\""
-        : waited->for_helper ? "\"helper\"" : waited->for_daemon ? "\"daemon\"" : "";
-    if (who[0] == '\0' || gmtime_r(&seconds, &now) == NULL || uname(&here) != 0) return;
+    if (waited == 0 || gmtime_r(&seconds, &now) == NULL || uname(&here) != 0) return;
     if (strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &now) == 0) return;
     plain_name(here.nodename);
     hex(record, of->nonce, 8);
@@ -97,7 +86,7 @@ void write_late(const struct submission *of, const struct waited *waited) {
     int size = snprintf(line, sizeof line,
                         "{\"time\":\"%s\",\"host\":\"%s\",\"uid\":%lu,\"record\":\"%s\",\"job\":\"%s\",\"verdict\":\"late\","
                         "\"mode\":\"\",\"codes\":[],\"site\":\"\",\"revision\":\"\",\"came\":\"%s\",\"late\":[%s]}",
-                        when, here.nodename, (unsigned long)getuid(), record, job, WAYS[of->source.came], who);
+                        when, here.nodename, (unsigned long)getuid(), record, job, WAYS[of->source.came], who[waited]);
     const struct slice whole = {(const unsigned char *)line, (size_t)size};
     if (size > 0 && (size_t)size < sizeof line) write_audit(of, &whole);
 }

@@ -16,7 +16,8 @@ static bool same(const struct slice *one, const struct slice *other) {
     return one->size == other->size && memcmp(one->at, other->at, one->size) == 0;
 }
 
-static bool is_listed(struct slice word) {
+static bool is_listed(const struct slice *token) {
+    struct slice word = *token;
     while (begins(&word, "-")) word = after(&word, 1);
     for (size_t i = 0; i < sizeof SERVICE_WORDS / sizeof *SERVICE_WORDS; i++)
         if (same_text(&word, SERVICE_WORDS[i])) return true;
@@ -24,7 +25,8 @@ static bool is_listed(struct slice word) {
 }
 
 /* A number with at most one letter before and one behind (`-N2`, `16G`), or a letter. */
-static bool is_number(struct slice word) {
+static bool is_number(const struct slice *token) {
+    struct slice word = *token;
     while (begins(&word, "-")) word = after(&word, 1);
     if (word.size > 0 && isalpha(word.at[0])) word = after(&word, 1);
     if (word.size > 0 && isalpha(word.at[word.size - 1])) word.size--;
@@ -47,7 +49,7 @@ static struct slice next_own(struct slice *line, bool directive) {
         struct slice token = next_token(line);
         if (token.size == 0) return token;
         bool sign = !in_word(token.at[0]), soft = token.at[0] != 0 && strchr(SOFT, token.at[0]) != NULL;
-        if (sign ? !directive && !soft : !is_listed(token) && !is_number(token)) return token;
+        if (sign ? !directive && !soft : !is_listed(&token) && !is_number(&token)) return token;
     }
 }
 
@@ -56,7 +58,7 @@ static bool is_directive(const struct slice *line) { return begins(line, "#SBATC
 /* Whether a word of repairs stands in the line: what starts no job (`rm -rf $A $B`) loses no word. */
 static bool may_lose(struct slice line) {
     for (struct slice token; (token = next_token(&line)).size > 0;)
-        if (is_listed(token)) return true;
+        if (is_listed(&token)) return true;
     return false;
 }
 

@@ -1,8 +1,6 @@
 /* Bytes, clock and SHA-256. */
 #include "front.h"
 
-#include <time.h>
-
 void put_number(unsigned char to[4], unsigned number) {
     for (unsigned i = 0; i < 4; i++) to[i] = (unsigned char)(number >> (24 - 8 * i));
 }
@@ -12,17 +10,13 @@ unsigned number_at(const unsigned char *at) {
 }
 
 void add(struct buffer *to, const void *bytes, size_t size) {
-    if (to->broken || size > MAX_REPLY || to->size > 2 * MAX_REPLY) {
-        to->broken = true;
-        return;
-    }
+    to->broken = to->broken || size > MAX_REPLY || to->size > 2 * MAX_REPLY;
+    if (to->broken) return;
     if (to->size + size + 1 > to->room) {
         size_t room = (to->size + size + 1) * 2;
         unsigned char *at = realloc(to->at, room);
-        if (at == NULL) {
-            to->broken = true;
-            return;
-        }
+        to->broken = at == NULL;
+        if (to->broken) return;
         to->at = at;
         to->room = room;
     }
@@ -33,12 +27,8 @@ void add(struct buffer *to, const void *bytes, size_t size) {
 
 void add_field(struct buffer *to, unsigned tag, const void *bytes, size_t size) {
     unsigned char head[8];
-    if (size > MAX_REPLY) {
-        to->broken = true;
-        return;
-    }
     put_number(head, tag);
-    put_number(head + 4, (unsigned)size);
+    put_number(head + 4, (unsigned)size); /* what is too large for four bytes is too large to be added */
     add(to, head, sizeof head);
     add(to, bytes, size);
 }
@@ -83,11 +73,7 @@ int64_t now_ms(void) {
 }
 
 void hex(char *to, const unsigned char *bytes, size_t size) {
-    for (size_t i = 0; i < size; i++) {
-        to[2 * i] = "0123456789abcdef"[bytes[i] >> 4];
-        to[2 * i + 1] = "0123456789abcdef"[bytes[i] & 15];
-    }
-    to[2 * size] = '\0';
+    for (size_t i = 0; i < size; i++) (void)sprintf(to + 2 * i, "%02x", bytes[i]);
 }
 
 /* FIPS 180-4. */

@@ -2,25 +2,19 @@
 #include "front.h"
 
 #include <sys/auxv.h>
-#include <sys/prctl.h>
 
-enum { MAX_CONFIG = 16384, MAX_FRONTS = 5, SLACK = 40, NANOSECONDS = 1000 };
+#define MAX_UID 0xfffffffdLL
+enum { MAX_CONFIG = 16384, MAX_MS = 60000, MAX_FRONTS = 5, SLACK = 40, NANOSECONDS = 1000 };
 
 static void copy_path(char to[PATH_MAX], const char *value) {
     size_t size = strlen(value);
     if (value[0] == '/' && size < PATH_MAX) memcpy(to, value, size + 1);
 }
 
-static void copy_deadline(int *to, const char *value) {
+static long long number_in(const char *value, long long least, long long most, long long otherwise) {
     char *end;
-    long number = strtol(value, &end, 10);
-    if (*value != '\0' && *end == '\0' && number >= 1 && number <= 60000) *to = (int)number;
-}
-
-static void copy_uid(uid_t *to, const char *value) {
-    char *end;
-    unsigned long number = strtoul(value, &end, 10);
-    if (*value >= '0' && *value <= '9' && *end == '\0' && number < 0xfffffffeUL) *to = (uid_t)number;
+    long long number = strtoll(value, &end, 10);
+    return *value >= '0' && *value <= '9' && *end == '\0' && number >= least && number <= most ? number : otherwise;
 }
 
 static void set(struct config *config, const char *key, const char *value, const char *command) {
@@ -32,10 +26,10 @@ static void set(struct config *config, const char *key, const char *value, const
     else if (strcmp(key, "socket") == 0) copy_path(config->socket, value);
     else if (strcmp(key, "audit") == 0) copy_path(config->audit, value);
     else if (strcmp(key, "mode") == 0) config->off = strcmp(value, "off") == 0;
-    else if (strcmp(key, "service_uid") == 0) copy_uid(&config->service_uid, value);
-    else if (strcmp(key, "socket_ms") == 0) copy_deadline(&config->socket_ms, value);
-    else if (strcmp(key, "files_ms") == 0) copy_deadline(&config->files_ms, value);
-    else if (strcmp(key, "helper_ms") == 0) copy_deadline(&config->helper_ms, value);
+    else if (strcmp(key, "service_uid") == 0) config->service_uid = (uid_t)number_in(value, 0, MAX_UID, config->service_uid);
+    else if (strcmp(key, "socket_ms") == 0) config->socket_ms = (int)number_in(value, 1, MAX_MS, config->socket_ms);
+    else if (strcmp(key, "files_ms") == 0) config->files_ms = (int)number_in(value, 1, MAX_MS, config->files_ms);
+    else if (strcmp(key, "helper_ms") == 0) config->helper_ms = (int)number_in(value, 1, MAX_MS, config->helper_ms);
 }
 
 /* Only root, the owner of the front itself or the caller may have written the file. */
@@ -67,19 +61,12 @@ static bool load(struct config *config, const char *path, const struct stat *sel
 void read_config(struct config *config, const char *command) {
     char self[PATH_MAX], path[PATH_MAX];
     struct stat own;
-    memset(config, 0, sizeof *config);
-    config->service_uid = (uid_t)-1;
-    config->socket_ms = 50;
-    config->helper_ms = 250;
-    config->files_ms = 500;
+    *config = (struct config){.service_uid = (uid_t)-1, .socket_ms = 50, .helper_ms = 250, .files_ms = 500};
     ssize_t size = readlink("/proc/self/exe", self, sizeof self - 1);
     if (size <= 0 || stat("/proc/self/exe", &own) != 0) return;
-    self[size] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash == NULL) return;
-    *slash = '\0';
-    int wrote = snprintf(path, sizeof path, "%s/../etc/front.conf", self);
-    if (wrote > 0 && (size_t)wrote < sizeof path && load(config, path, &own, command)) return;
+    while (size > 0 && self[--size] != '/') continue;
+    const struct slice folder = {(const unsigned char *)self, (size_t)size};
+    if (join(path, &folder, "../etc/front.conf") && load(config, path, &own, command)) return;
 #ifdef MAPLE_PREFIX
     (void)load(config, MAPLE_PREFIX "/current/etc/front.conf", &own, command);
 #endif
@@ -141,7 +128,8 @@ static bool next_in_path(const char *command, const struct stat *avoid, char fou
         if (is_self(path)) {
             if (!passed) found[0] = '\0';
             passed = true;
-        } else if (found[0] == '\0' && S_ISREG(file.st_mode) && (avoid == NULL || !same_file(path, avoid)) && access(path, X_OK) == 0) {
+        } else if (found[0] == '\0' && S_ISREG(file.st_mode) && (avoid == NULL || !same_file(path, avoid)) &&
+                   access(path, X_OK) == 0) {
             memcpy(found, path, strlen(path) + 1);
         }
     }

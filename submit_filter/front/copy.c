@@ -7,12 +7,10 @@
  * no copy vanishes between its use and the moment the real command has read it. */
 #include "front.h"
 
-#include <dirent.h>
+#include <ftw.h>
 #include <sys/file.h>
-#include <sys/random.h>
-#include <time.h>
 
-enum { MAX_LOOK = 256, MAX_SWEEP = 16, MAX_FILES = 16, WEEK = 7 * 24 * 3600 };
+enum { MAX_LOOK = 512, MAX_SWEEP = 16, MAX_DESCRIPTORS = 8, WEEK = 7 * 24 * 3600 };
 
 /* Open *name* below *parent*, a folder of the user's own that nobody else may enter; create it if it is not there. */
 static int open_private(int parent, const char *name) {
@@ -89,28 +87,29 @@ int open_own_folder(const char *variable, const char *const *below_home, char pa
 static int open_for_copies(char path[PATH_MAX]) {
     static const char *const below_home[] = {".cache", NULL};
     char name[64];
-    unsigned long long any = 0;
+    unsigned long uid = geteuid(), any = 0;
     int fd = find_own("XDG_CACHE_HOME", below_home, path) ? open_maple(path, "maple", true) : -1;
     if (fd >= 0) return fd;
-    snprintf(path, PATH_MAX, "/run/user/%lu", (unsigned long)geteuid());
+    snprintf(path, PATH_MAX, "/run/user/%lu", uid);
     if ((fd = open_maple(path, "maple", true)) >= 0) return fd;
-    snprintf(path, PATH_MAX, "/tmp");
-    snprintf(name, sizeof name, "maple-%lu", (unsigned long)geteuid());
-    if ((fd = open_maple(path, name, true)) >= 0) return fd;
-    snprintf(path, PATH_MAX, "/tmp"); /* somebody else took that name */
-    if (getrandom(&any, sizeof any, GRND_NONBLOCK) != (ssize_t)sizeof any) return -1;
-    snprintf(name, sizeof name, "maple-%lu.%016llx", (unsigned long)geteuid(), any);
-    return open_maple(path, name, true);
+    snprintf(name, sizeof name, "maple-%lu", uid);
+    for (int i = 0; i < 2; i++) {
+        snprintf(path, PATH_MAX, "/tmp");
+        if ((fd = open_maple(path, name, true)) >= 0) return fd;
+        if (getrandom(&any, sizeof any, GRND_NONBLOCK) != (ssize_t)sizeof any) return -1;
+        snprintf(name, sizeof name, "maple-%lu.%016lx", uid, any); /* somebody else took the first */
+    }
+    return -1;
 }
 
+/* A copy that is there already stays: on NFS, who reads one that is replaced from another host reads an error. */
 static bool holds(int folder, const char *name, const struct slice *script) {
     struct buffer there = {NULL, 0, 0, false};
     struct stat file;
     int fd = openat(folder, name, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK);
     if (fd < 0) return false;
     bool same = fstat(fd, &file) == 0 && S_ISREG(file.st_mode) && file.st_uid == geteuid() &&
-                (size_t)file.st_size == script->size && read_file(fd, 0, &there) && there.size == script->size &&
-                memcmp(there.at, script->at, script->size) == 0;
+                read_file(fd, 0, &there) && there.size == script->size && memcmp(there.at, script->at, script->size) == 0;
     free(there.at);
     close(fd);
     return same;
@@ -129,52 +128,24 @@ static bool write_new(int folder, const char *name, const struct slice *script) 
     return done;
 }
 
-static DIR *open_listing(int parent, const char *name) {
-    int fd = openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
-    DIR *folder = fd >= 0 ? fdopendir(fd) : NULL;
-    if (folder == NULL && fd >= 0) close(fd);
-    return folder;
-}
-
-static void remove_copy(int submit, const char *name) {
-    DIR *folder = open_listing(submit, name);
-    struct dirent *entry;
-    if (folder == NULL) return;
-    for (int count = 0; count < MAX_FILES && (entry = readdir(folder)) != NULL; count++)
-        if (strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0)
-            (void)unlinkat(dirfd(folder), entry->d_name, 0);
-    closedir(folder);
-    (void)unlinkat(submit, name, AT_REMOVEDIR);
-}
-
-static bool is_old(int submit, const char *name, time_t now) {
-    struct stat copy;
-    return name[0] != '.' && fstatat(submit, name, &copy, AT_SYMLINK_NOFOLLOW) == 0 && S_ISDIR(copy.st_mode) &&
-           copy.st_mtim.tv_sec < now - WEEK;
-}
-
-/* Remove copies not used for a week; a bounded number, and none while anybody else is at work here. */
-static void sweep(int submit) {
-    time_t now = time(NULL);
-    struct dirent *entry;
-    DIR *folder = flock(submit, LOCK_EX | LOCK_NB) == 0 ? open_listing(submit, ".") : NULL;
-    if (folder == NULL) return;
-    for (int count = 0, swept = 0; count < MAX_LOOK && swept < MAX_SWEEP && (entry = readdir(folder)) != NULL; count++)
-        if (is_old(submit, entry->d_name, now)) {
-            remove_copy(submit, entry->d_name);
-            swept++;
-        }
-    closedir(folder);
-}
-
-/* Wait a moment for a sweeper. A file system without locks has no sweeper either. */
-static bool lock_shared(int fd) {
-    const struct timespec pause = {0, 2000000};
-    for (int i = 0; i < 25; i++) {
-        if (flock(fd, LOCK_SH | LOCK_NB) == 0 || errno != EWOULDBLOCK) return true;
-        (void)nanosleep(&pause, NULL);
+/* Called for each folder of a copy, then for what lies in it: remove copies not used for a week, a bounded number. */
+static int sweep_one(const char *path, const struct stat *file, int type, struct FTW *at) {
+    static bool old;
+    static int looked, swept;
+    char folder[PATH_MAX];
+    if (at->level == 1) old = type == FTW_D && path[at->base] != '.' && file->st_mtim.tv_sec < time(NULL) - WEEK;
+    if (at->level == 1 && old && rmdir(path) == 0) swept++; /* it was empty */
+    if (at->level == 2 && old && unlink(path) == 0) {
+        (void)snprintf(folder, sizeof folder, "%.*s", at->base - 1, path);
+        if (rmdir(folder) == 0) swept++;
     }
-    return false;
+    return ++looked > MAX_LOOK || swept == MAX_SWEEP;
+}
+
+/* None while anybody else is at work here. The working directory is that of this process alone. */
+static void sweep(int submit) {
+    if (flock(submit, LOCK_EX | LOCK_NB) == 0 && fchdir(submit) == 0)
+        (void)nftw(".", sweep_one, MAX_DESCRIPTORS, FTW_PHYS | FTW_MOUNT);
 }
 
 static bool place(int submit, const struct slice *script, const char *name, char path[PATH_MAX]) {
@@ -200,10 +171,9 @@ static bool copy_now(void *of) {
     const struct wish *wish = of;
     int own = open_for_copies(wish->path);
     int submit = own >= 0 && append(wish->path, "submit") ? open_private(own, "submit") : -1;
-    bool done = submit >= 0 && lock_shared(submit) && place(submit, wish->script, wish->name, wish->path);
+    if (submit >= 0) (void)flock(submit, LOCK_SH); /* waits for a sweeper; where there are no locks nobody sweeps */
+    bool done = submit >= 0 && place(submit, wish->script, wish->name, wish->path);
     if (done) sweep(submit);
-    if (submit >= 0) close(submit);
-    if (own >= 0) close(own);
     return done;
 }
 

@@ -3,13 +3,6 @@
  * bounded in time, memory and what it may do. The submission waits for a fork and no more; whatever fails is silence. */
 #include "front.h"
 
-#include <sched.h>
-#include <signal.h>
-#include <sys/prctl.h>
-#include <sys/resource.h>
-#include <sys/syscall.h>
-#include <sys/wait.h>
-
 enum { SECONDS = 30, CPU_SECONDS = 2, NICER = 10, DESCRIPTORS = 64, IDLE_CLASS = 3 << 13, WHO_PROCESS = 1 };
 #define MEMORY (64UL << 20) /* of address space: python3 with Maple takes 25, a program of 117 kB 31 */
 

@@ -24,11 +24,8 @@ static void add_number(struct buffer *to, unsigned tag, unsigned number) {
 
 /* Write the size of a frame where it belongs. */
 static void close_frame(struct buffer *to) {
-    if (to->broken || to->size > MAX_REQUEST) {
-        to->broken = true;
-        return;
-    }
-    put_number(to->at + 4, (unsigned)to->size - 8);
+    to->broken = to->broken || to->size > MAX_REQUEST;
+    if (!to->broken) put_number(to->at + 4, (unsigned)to->size - 8);
 }
 
 void build_request(struct buffer *to, const struct submission *of, unsigned flags) {
@@ -62,13 +59,6 @@ void tell_earlier(struct buffer *to, const struct buffer *request, const struct 
     close_frame(to);
 }
 
-/* Device, inode, size and times as text; "" for what is not there. */
-static void facts_of(const struct stat *file, char facts[FACTS_SIZE]) {
-    (void)snprintf(facts, FACTS_SIZE, "%llu %llu %lld %lld.%09ld %lld.%09ld", (unsigned long long)file->st_dev,
-                   (unsigned long long)file->st_ino, (long long)file->st_size, (long long)file->st_mtim.tv_sec,
-                   file->st_mtim.tv_nsec, (long long)file->st_ctim.tv_sec, file->st_ctim.tv_nsec);
-}
-
 void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned char nonce[NONCE_SIZE]) {
     add(to, "MPL1\0\0\0\0", 8);
     add_field(to, Q_NONCE, nonce, NONCE_SIZE);
@@ -76,15 +66,19 @@ void build_learnt(struct buffer *to, const struct slice *learnt, const unsigned 
     close_frame(to);
 }
 
+/* The facts: device, inode, size and times as text; "" for what is not there. */
 bool still_holds(const struct slice *field) {
-    char path[PATH_MAX], facts[FACTS_SIZE] = "";
+    const char *path = (const char *)field->at;
+    char facts[FACTS_SIZE] = "";
     struct stat file;
-    const unsigned char *end = memchr(field->at, 0, field->size);
-    if (end == NULL || end == field->at || (size_t)(end - field->at) >= sizeof path) return false;
-    memcpy(path, field->at, (size_t)(end - field->at) + 1);
-    if (stat(path, &file) == 0) facts_of(&file, facts);
-    size_t size = field->size - (size_t)(end - field->at) - 1;
-    return size == strlen(facts) && memcmp(end + 1, facts, size) == 0;
+    size_t size = strnlen(path, field->size);
+    if (size == 0 || size == field->size || size >= PATH_MAX) return false; /* no name, or no end of it */
+    if (stat(path, &file) == 0)
+        (void)snprintf(facts, sizeof facts, "%llu %llu %lld %lld.%09ld %lld.%09ld", (unsigned long long)file.st_dev,
+                       (unsigned long long)file.st_ino, (long long)file.st_size, (long long)file.st_mtim.tv_sec,
+                       file.st_mtim.tv_nsec, (long long)file.st_ctim.tv_sec, file.st_ctim.tv_nsec);
+    struct slice known = after(field, size + 1);
+    return same_text(&known, facts);
 }
 
 /* Append the field as one word of the new argv. A word holds no NUL: execve would cut it. */

@@ -1,8 +1,6 @@
 /* In place of sbatch and qsub: look at the script, ask Maple, become the real command. README.md tells the whole way. */
 #include "front.h"
 
-#include <sys/random.h>
-
 #include "launcher_words.h"
 
 /* Whether MAPLE, a list with commas, holds the word. */
@@ -85,7 +83,8 @@ static char **consult(struct submission *of) {
     bool verbose = user_said("verbose");
     struct buffer request = {NULL, 0, 0, false};
     struct reply reply = {.rewrite = false};
-    struct waited waited = {false, false, false};
+    unsigned waited = 0;
+    bool late = false;
     unsigned flags = (may_ask() ? MAY_ASK : 0) | (isatty(STDERR_FILENO) || verbose ? STDERR_IS_TERMINAL : 0);
     if (getrandom(of->nonce, NONCE_SIZE, GRND_NONBLOCK) != NONCE_SIZE) return NULL;
     sha256(of->source.script.at, of->source.script.size, of->hash);
@@ -95,7 +94,7 @@ static char **consult(struct submission *of) {
     detach(of->config, &reply.reading);
     if (!answered) {
         say(silent, sizeof silent - 1, verbose);
-        write_late(of, &waited);
+        write_late(of, waited);
         return NULL;
     }
     say(reply.say.at, reply.say.size, verbose);
@@ -105,14 +104,13 @@ static char **consult(struct submission *of) {
         write_audit(of, &change->audit);
         return NULL;
     }
-    waited = (struct waited){false, false, false}; /* who answered late is no news where another answered */
-    char **result = carry_out(of, change, &waited.for_files);
+    char **result = carry_out(of, change, &late);
     if (result != NULL) {
         write_audit(of, &change->audit);
         return result;
     }
     say(unable, sizeof unable - 1, verbose);
-    write_late(of, &waited);
+    write_late(of, late ? FOR_FILES : 0); /* who answered late is no news where another answered */
     return NULL;
 }
 

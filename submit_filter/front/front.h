@@ -1,7 +1,7 @@
 /* Types and promises shared by the parts of the front. Nothing here ever fails a submission: a part that cannot do its
  * work says so by its return value, and the real command runs with the user's own bytes.
  *
- * Each part includes this before anything else: it says which C library is meant, and brings what nearly all of them use. */
+ * Each part includes this before anything else: it says which C library is meant, and brings what several parts use. */
 #ifndef MAPLE_FRONT_H
 #define MAPLE_FRONT_H
 
@@ -9,12 +9,22 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/random.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 enum { NONCE_SIZE = 16, HASH_SIZE = 32 };
@@ -99,10 +109,8 @@ struct reading {
     size_t count;
 };
 
-/* Who had the whole time that config gives and did not answer in it. */
-struct waited {
-    bool for_daemon, for_helper, for_files;
-};
+/* Who had the whole time that config gives and did not answer in it; one or several. */
+enum { FOR_DAEMON = 1, FOR_HELPER = 2, FOR_FILES = 4 };
 
 /* What an answerer said; the slices point into *frame*. */
 struct reply {
@@ -168,7 +176,7 @@ bool still_holds(const struct slice *field);
 /* All that a reply, which was read, depends on. It may hang. */
 bool files_are_as_they_were(const struct reply *reply);
 
-/* child.c */
+/* process.c */
 /* A process of ours; without an exit signal, so that a caller who blocks, ignores or handles SIGCHLD sees none. */
 pid_t divide(void);
 /* In a child: everything but fd 0, 1 and 2; signals and umask as a program of its own wants them; a resource. */
@@ -180,12 +188,11 @@ _Noreturn void become_python(const char *python, const char *flags, const char *
 /* End a child of ours, and what it started in its group; one that cannot be ended is left. */
 void end_process(pid_t process);
 
-/* deadline.c */
 /* Wait until *fd* is ready; false when the deadline has passed. */
 bool ready(int fd, short events, int64_t deadline);
-/* Let a process of ours do the work; false where it failed, or was not done before the deadline. */
+/* Let a process of ours do the work, whose end closes what it opens; false where it failed, or was late. */
 bool in_time(bool (*work)(void *of), void *of, int64_t deadline);
-/* The same for what touches the user's or the site's folders, in what is left of files_ms. */
+/* The same for what touches the user's or the site's folders, in what is left of files_ms. *late* may be NULL. */
 bool with_files(const struct config *config, bool (*work)(void *of), void *of, bool *late);
 /* files_are_as_they_were, in time; false where that cannot be said before the deadline. */
 bool conditions_hold(struct reply *reply, int64_t deadline);
@@ -198,7 +205,7 @@ int travels(const char *variable, const struct buffer *script);
 bool is_bounded(const struct reply *reply, const struct submission *of);
 
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
-bool ask(const struct submission *of, const struct buffer *request, struct reply *reply, struct waited *waited);
+bool ask(const struct submission *of, const struct buffer *request, struct reply *reply, unsigned *waited);
 
 /* detach.c: start the process that reads the user's files, if the daemon wants it and the site has it; nobody's child. */
 void detach(const struct config *config, const struct reading *reading);
@@ -218,7 +225,7 @@ bool offer(const struct slice *question);
 
 /* audit.c: keep the line; keep one that says who was too late, none where nobody was. */
 void write_audit(const struct submission *of, const struct slice *line);
-void write_late(const struct submission *of, const struct waited *waited);
+void write_late(const struct submission *of, unsigned waited);
 
 enum { MAY_ASK = 1, STDERR_IS_TERMINAL = 2 };
 

@@ -49,22 +49,6 @@ static void try_reply(const uint8_t *data, size_t size, bool whole) {
     free(reply.frame.at);
 }
 
-/* The C library's getopt is the judge of qsub's words: the script is the one word behind the options, or stdin. */
-static void judge_qsub(int count, char **argv, const struct arguments *seen) {
-    int letter, before = 1;
-    bool left = false;
-    opterr = optind = 0; /* 0: begin anew */
-    while ((letter = getopt(count, argv, "+a:A:c:C:e:fhIj:J:k:l:m:M:N:o:p:q:r:R:S:u:v:VW:XzP:")) != -1) {
-        left = left || strchr("?Iu", letter) != NULL;
-        before = optind;
-    }
-    left = left || optind > before || count - optind > 1; /* the last call passed over "--" */
-    left = left || strcmp(argv[optind - 1], "--") == 0;   /* as a value it may count as one as well */
-    const char *script = optind < count ? argv[optind] : "-";
-    enum coming came = left || script[0] == '\0' ? LEFT : strcmp(script, "-") == 0 ? BY_STDIN : BY_FILE;
-    check(seen->came == came && (came != BY_FILE || seen->word == optind), "getopt finds another script");
-}
-
 /* Whatever the words, the script is one of them and lies behind the options. */
 static void try_argv(const struct command *command, const uint8_t *data, size_t size) {
     char text[INPUT_SIZE + 1], name[8], *argv[MAX_ARGV + 2] = {strcpy(name, command->name)}, *rest = text, *word;
@@ -77,7 +61,6 @@ static void try_argv(const struct command *command, const uint8_t *data, size_t 
     while (count <= MAX_ARGV && (word = strsep(&rest, "\n")) != NULL) argv[count++] = word;
     argv[count] = NULL;
     struct arguments seen = command->read(argv);
-    if (command == &QSUB) judge_qsub(count, argv, &seen);
     check(seen.word >= 0 && seen.word < count, "a word that is not there");
     if (seen.came == BY_FILE) check(seen.word > 0 && argv[seen.word][0] != '\0', "a script without a name");
     if (seen.came == BY_WRAP) check(seen.word > 0 && seen.offset < strlen(argv[seen.word]), "a command that is not there");

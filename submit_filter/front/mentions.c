@@ -4,7 +4,7 @@
 
 #include "watched.h"
 
-enum { GRAM = 4, GRAMS = 1 << 18 };
+enum { MAX_NAME = 127, GRAM = 4, GRAMS = 1 << 18 };
 #define MAX_SEARCH ((size_t)64 << 20) /* bytes: a few milliseconds */
 static unsigned char grams[GRAMS / 8];
 
@@ -50,13 +50,10 @@ static bool is_watched(const char *variable) {
 
 int travels(const char *variable, const struct buffer *script) {
     static size_t searched;
-    char name[128];
     if (is_watched(variable)) return 1;
     size_t size = strcspn(variable, "=");
-    if (size < 2 || size >= sizeof name || script->size == 0 || script->size > MOST_SEARCHED) return 0;
+    if (size < 2 || size > MAX_NAME || script->size == 0 || script->size > MOST_SEARCHED) return 0;
     if (!may_hold(variable, size)) return 0;
     if ((searched += script->size) > MAX_SEARCH) return -1;
-    memcpy(name, variable, size);
-    name[size] = 0;
-    return memmem(script->at, script->size, name, size) != NULL && !is_secret(name);
+    return memmem(script->at, script->size, variable, size) != NULL && !is_secret(variable);
 }

@@ -1,9 +1,6 @@
 /* The script, read just as the real command will read it: found the same way, and still there for it when we are done. */
 #include "front.h"
 
-#include <sys/mman.h>
-#include <sys/resource.h>
-
 enum { CHUNK = 65536 };
 
 bool write_all(int fd, const unsigned char *bytes, size_t size) {

@@ -1,9 +1,6 @@
 /* What the user sees, and what the user is asked. */
 #include "front.h"
 
-#include <poll.h>
-#include <signal.h>
-
 enum { ASK_SECONDS = 20, MAX_SAY = 65536 };
 
 /* Whether the three standard descriptors are one terminal and we are in its foreground. */
@@ -33,20 +30,20 @@ static void write_softly(const char *bytes, size_t size) {
     (void)sigprocmask(SIG_SETMASK, &before, NULL);
 }
 
-/* Control characters other than newline and tab are shown as "?": nothing in a script drives the terminal. */
+/* Control characters other than newline and tab are shown as "?", those that UTF-8 writes as two bytes (U+0080 to U+009F)
+ * as well: nothing in a script drives the terminal. */
 void say(const void *text, size_t size, bool verbose) {
     static char shown[4096];
     const unsigned char *from = text;
     if (!verbose && !isatty(STDERR_FILENO)) return;
-    size_t left = size < MAX_SAY ? size : MAX_SAY;
-    while (left > 0) { /* pieces no longer than a pipe takes at once */
-        size_t piece = left < sizeof shown ? left : sizeof shown;
-        for (size_t i = 0; i < piece; i++) {
-            unsigned char byte = *from++;
-            shown[i] = (byte < 32 && byte != '\n' && byte != '\t') || byte == 127 ? '?' : (char)byte;
-        }
-        write_softly(shown, piece);
-        left -= piece;
+    if (size > MAX_SAY) size = MAX_SAY;
+    for (size_t at = 0, count = 0; at < size; at++) {
+        unsigned char byte = from[at], before = at > 0 ? from[at - 1] : 0;
+        bool control = (byte < 32 && byte != '\n' && byte != '\t') || byte == 127;
+        shown[count++] = control || (before == 0xc2 && byte >= 0x80 && byte < 0xa0) ? '?' : (char)byte;
+        if (count < sizeof shown && at + 1 < size) continue;
+        write_softly(shown, count); /* pieces no longer than a pipe takes at once */
+        count = 0;
     }
 }
 

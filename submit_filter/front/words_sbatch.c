@@ -63,9 +63,7 @@ static struct arguments read_words(char *const *argv) {
         if (!note(&seen, read, argv)) return left;
     if (optind == count) return seen;
     if (seen.came == BY_WRAP || argv[optind][0] == '\0') return left;
-    seen.came = BY_FILE;
-    seen.word = optind;
-    return seen;
+    return (struct arguments){BY_FILE, optind, 0, seen.chdir, false};
 }
 
 const struct command SBATCH = {"sbatch", "slurm", read_words};

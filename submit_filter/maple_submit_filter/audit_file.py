@@ -1,4 +1,4 @@
-"""Where audit lines are kept: the site's spool and the user's own file; as front/terminal.c."""
+"""Where audit lines are kept: the site's spool and the user's own file; as front/audit.c."""
 
 from __future__ import annotations
 

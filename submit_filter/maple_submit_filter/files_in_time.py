@@ -1,4 +1,4 @@
-"""What may hang (a file system elsewhere) is done by a child and given up at the deadline, as in front/deadline.c."""
+"""What may hang (a file system elsewhere) is done by a child and given up at the deadline, as in front/process.c."""
 
 from __future__ import annotations
 

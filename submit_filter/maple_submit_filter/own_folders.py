@@ -1,7 +1,7 @@
 """Where the user's own state and cache lie: the folder `maple` in XDG's folder, or in the usual one below the home.
 
 A variable that holds no absolute path counts as not set (XDG Base Directory Specification). `front/copy.c` and
-`front/terminal.c` have the same folders.
+`front/audit.c` have the same folders.
 """
 
 from __future__ import annotations

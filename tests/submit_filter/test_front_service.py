@@ -92,6 +92,7 @@ REPAIRS = [
     closing.close(SCRIPT, ("MPL1",), "r", ORIGINAL),
     SCRIPT.replace(b"#SBATCH", b"##SBATCH"),
     SCRIPT.replace(b"srun", b'cd "$PBS_O_WORKDIR" && srun'),
+    SCRIPT.replace(b" --out /scratch/me", b""),
 ]
 
 
@@ -105,6 +106,9 @@ LIES = {
     "another script": b"#!/bin/bash\nsrun evil\n",
     "another program": SCRIPT.replace(b"train.py", b"evil.py"),
     "a path that is there shortened": SCRIPT.replace(b'"$TMP/x"', b'"$TMP"/'),
+    "a word that is no launch's lost": SCRIPT.replace(b'"$TMP/x"', b'""'),
+    "words of a launch turned round": SCRIPT.replace(b"train.py --out /scratch/me", b"--out /scratch/me train.py"),
+    "a word of a launch twice": SCRIPT.replace(b"train.py", b"train.py train.py"),
     "another variable": SCRIPT.replace(b"$TMP", b"$HOME"),
     "a line more": SCRIPT.replace(b"srun", b"srun\nsrun", 1),
     "a line less": SCRIPT.replace(b"#SBATCH -N 2\n", b""),
@@ -143,3 +147,10 @@ def test_root_takes_nothing_from_a_service_that_is_not_root(stand: Stand) -> Non
     assert submitted(stand, frames.Change(GOOD), user=0) == HELPED
     assert submitted(stand, frames.Change(GOOD), user=0, account=0) == GOOD
     assert submitted(stand, frames.Change(SCRIPT + b"echo more\n"), account=0) == SCRIPT + b"echo more\n"
+
+
+def test_what_is_said_drives_no_terminal(stand: Stand) -> None:
+    """Neither by control characters nor by those that UTF-8 writes as two bytes; letters and dashes stay."""
+    stand.helper("drives")
+    seen = stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"})
+    assert b"maple: ?[2J \xc2?2J \xe2\x80\x93 \xc3\xa9\n" in seen.stderr

@@ -77,3 +77,12 @@ def test_the_front_s_parsers_survive_mutated_frames_and_words() -> None:
     )
     assert done.returncode == 0, done.stderr.decode()
     assert int(done.stdout.split()[0]) > 1000
+
+
+def test_the_front_stays_small() -> None:
+    """Fewer than 2,000 lines beside its tables, and no long ones: what can be decided in Python is not decided in C."""
+    tables = {"launcher_words.h", "service_words.h", "slurm_options.h", "watched.h"}
+    code = [name for name in os.listdir(FRONT) if name.endswith((".c", ".h")) and name not in tables | {"fuzz.c"}]
+    assert {"front.c", "front.h", "copy.c"} <= set(code)
+    assert sum(header(name).count("\n") for name in code) < 2000
+    assert max(len(line) for name in code for line in header(name).splitlines()) <= 130
