@@ -1,4 +1,4 @@
-"""What tests of the daemon need: a cache of their own, so that a run leaves nothing in the person's; a cluster."""
+"""What tests of the daemon need: a cache that leaves nothing in the person's; a daemon; a cluster."""
 
 from __future__ import annotations
 
@@ -31,6 +31,16 @@ def ready() -> Iterator[None]:
         patch.setattr(Daemon, "ready", made)
         yield
     made.end()
+
+
+@pytest.fixture
+def daemon() -> Iterator[Daemon]:
+    """One for a test alone, its connections unlimited."""
+    made = Daemon(per_user={"rate": 100000, "burst": 100000, "connections": 500}).start()
+    yield made
+    if made.process is not None and made.process.poll() is None:
+        made.stop(signal.SIGKILL)
+    shutil.rmtree(made.folder)
 
 
 @pytest.fixture

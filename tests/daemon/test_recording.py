@@ -4,11 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import os
-import shutil
-import signal
 import struct
 import time
-from collections.abc import Iterator
 
 import pytest
 from maple_submit_filter import answer, frames
@@ -21,16 +18,6 @@ from tests.daemon.serving import WITH_A_FILE, WRONG, Daemon, receive, request
 
 CLEAN = b"#!/bin/bash\n#SBATCH --nodes=1\nsrun python train.py\n"
 SECRET = "hf_" + "aB3dE5gH7jK9mN1pQ3sT"
-
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """One for a test alone, its connections unlimited."""
-    made = Daemon(per_user={"rate": 100000, "burst": 100000, "connections": 500}).start()
-    yield made
-    if made.process is not None and made.process.poll() is None:
-        made.stop(signal.SIGKILL)
-    shutil.rmtree(made.folder)
 
 
 def test_a_repeat_is_a_row_and_an_edit_is_a_version(daemon: Daemon) -> None:

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
-import signal
 from collections.abc import Iterator
 from typing import Any
 
@@ -21,16 +19,6 @@ from tests.daemon.serving import WRONG, Daemon, request
 HALVES = ("\ud800", "a\udfffb", "\udce9", "\udc00", "\ud83d")
 PART = ["program", "train.py", "a" * 64, [1, 2]]
 VALUE = ["optimizer", "adam", "train.py", 3, "a" * 64, "program"]
-
-
-@pytest.fixture
-def daemon() -> Iterator[Daemon]:
-    """One for a test alone, its connections unlimited."""
-    made = Daemon(per_user={"rate": 100000, "burst": 100000, "connections": 500}).start()
-    yield made
-    if made.process is not None and made.process.poll() is None:
-        made.stop(signal.SIGKILL)
-    shutil.rmtree(made.folder)
 
 
 def _is_well(daemon: Daemon) -> None:
