@@ -21,14 +21,17 @@ static bool append_line(int folder, const char *name, const struct slice *line) 
 }
 
 /* Anybody may put a file of any name into the spool, but cannot have all names: who takes one silences nobody. */
-static void append_to_spool(int spool, const struct slice *line) {
+static void append_to_spool(const char *folder, const char *suffix, const struct slice *line) {
     char name[64];
     unsigned long long any = 0;
-    snprintf(name, sizeof name, "%lu.jsonl", (unsigned long)geteuid());
+    unsigned long uid = (unsigned long)geteuid();
+    int spool = folder[0] != '\0' ? open(folder, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
+    if (spool < 0) return;
+    snprintf(name, sizeof name, "%lu.%s", uid, suffix);
     for (int i = 1; !append_line(spool, name, line) && i <= SPOOL_NAMES + 1; i++) {
-        if (i <= SPOOL_NAMES) snprintf(name, sizeof name, "%lu.%d.jsonl", (unsigned long)geteuid(), i);
+        if (i <= SPOOL_NAMES) snprintf(name, sizeof name, "%lu.%d.%s", uid, i, suffix);
         else if (getrandom(&any, sizeof any, GRND_NONBLOCK) != (ssize_t)sizeof any) return;
-        else snprintf(name, sizeof name, "%lu.%016llx.jsonl", (unsigned long)geteuid(), any);
+        else snprintf(name, sizeof name, "%lu.%016llx.%s", uid, any, suffix);
     }
 }
 
@@ -49,8 +52,7 @@ static bool keep(void *of) {
     static const char *const below_home[] = {".local", "state", NULL};
     const struct kept *kept = of;
     char path[PATH_MAX];
-    int spool = kept->spool[0] != '\0' ? open(kept->spool, O_PATH | O_DIRECTORY | O_CLOEXEC) : -1;
-    if (spool >= 0) append_to_spool(spool, &kept->line);
+    append_to_spool(kept->spool, "jsonl", &kept->line);
     int own = open_own_folder("XDG_STATE_HOME", below_home, path);
     if (own >= 0) (void)append_line(own, "audit.jsonl", &kept->line);
     return true;
@@ -64,6 +66,22 @@ void write_audit(const struct submission *of, const struct slice *line) {
     if (size <= 0 || (size_t)size >= sizeof whole) return;
     struct kept kept = {of->config->audit, {(const unsigned char *)whole, (size_t)size}};
     (void)with_files(of->config, keep, &kept, NULL);
+}
+
+/* One byte in the day's file, so that its size is their number, and many at once need no lock. */
+static bool add_one(void *of) {
+    static const struct slice one = {(const unsigned char *)".", 1};
+    const struct config *config = ((const struct submission *)of)->config;
+    char suffix[32];
+    struct tm now;
+    time_t seconds = time(NULL);
+    if (gmtime_r(&seconds, &now) == NULL || strftime(suffix, sizeof suffix, "%Y-%m-%d.count", &now) == 0) return false;
+    append_to_spool(config->audit, suffix, &one);
+    return true;
+}
+
+void count_untouched(struct submission *of) {
+    if (of->config->audit[0] != '\0') (void)with_files(of->config, add_one, of, NULL);
 }
 
 /* A host's name as it may stand in a JSON text. */

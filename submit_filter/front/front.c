@@ -101,7 +101,8 @@ static char **consult(struct submission *of) {
     bool taken = reply.offer && (flags & MAY_ASK) != 0 && offer(&reply.question);
     const struct change *change = taken ? &reply.offered : &reply.unasked;
     if (!taken && !reply.rewrite) {
-        write_audit(of, &change->audit);
+        if (change->audit.size == 0) count_untouched(of);
+        else write_audit(of, &change->audit);
         return NULL;
     }
     char **result = carry_out(of, change, &late);

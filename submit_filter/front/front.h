@@ -225,6 +225,8 @@ bool offer(const struct slice *question);
 
 /* audit.c: keep the line; keep one that says who was too late, none where nobody was. */
 void write_audit(const struct submission *of, const struct slice *line);
+/* Count a submission of which nothing is to be said: a report has to know of how many the others are. */
+void count_untouched(struct submission *of);
 void write_late(const struct submission *of, unsigned waited);
 
 enum { MAY_ASK = 1, STDERR_IS_TERMINAL = 2 };

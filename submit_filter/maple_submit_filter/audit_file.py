@@ -1,4 +1,4 @@
-"""Where audit lines are kept: the site's spool and the user's own file; as front/audit.c."""
+"""Where audit lines and counts are kept: the site's spool, lines in the user's own file too; as front/audit.c."""
 
 from __future__ import annotations
 
@@ -23,22 +23,36 @@ def keep(
     files.in_time(lambda: _append(line, environment, os.fsencode(conf.get("audit", ""))))
 
 
+def count_untouched(conf: Mapping[str, str], files: Files) -> None:
+    """Count a submission of which nothing is to be said: one byte in the day's file, whose size is their number."""
+    spool = os.fsencode(conf.get("audit", ""))
+    if spool:
+        suffix = time.strftime("%Y-%m-%d.count", time.gmtime()).encode()
+        files.in_time(lambda: _append_to_spool(spool, suffix, b"."))
+
+
+def _append_to_spool(spool: bytes, suffix: bytes, line: bytes) -> bytes:
+    if os.path.isdir(spool):
+        any(_append_line(os.path.join(spool, name), line) for name in _names(suffix))
+    return b"y"
+
+
 def _append(line: bytes, environment: Mapping[bytes, bytes], spool: bytes) -> bytes:
-    if spool and os.path.isdir(spool):  # first the site's: it lies on this host
-        any(_append_line(os.path.join(spool, name), line) for name in _names())
+    if spool:  # first the site's: it lies on this host
+        _append_to_spool(spool, b"jsonl", line)
     own = own_folders.made(own_folders.STATE, own_folders.on_submit(own_folders.STATE, environment))
     if own is not None:
         _append_line(os.path.join(own, b"audit.jsonl"), line)
     return b"y"
 
 
-def _names() -> Iterator[bytes]:
+def _names(suffix: bytes) -> Iterator[bytes]:
     """Names for the spool: anybody may take some of them, and nobody all."""
     uid = b"%d" % os.geteuid()
-    yield uid + b".jsonl"
+    yield b"%s.%s" % (uid, suffix)
     for number in range(1, NAMES + 1):
-        yield b"%s.%d.jsonl" % (uid, number)
-    yield b"%s.%s.jsonl" % (uid, os.urandom(8).hex().encode())
+        yield b"%s.%d.%s" % (uid, number, suffix)
+    yield b"%s.%s.%s" % (uid, os.urandom(8).hex().encode(), suffix)
 
 
 def _append_line(path: bytes, line: bytes) -> bool:

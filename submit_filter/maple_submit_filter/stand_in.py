@@ -63,7 +63,10 @@ def change(argv: Sequence[bytes], environment: Mapping[bytes, bytes], conf: Mapp
     audit = reply.change.audit if reply.change and new else reply.audit
     if new is None and files.late:
         audit = _late(request, "files")
-    audit_file.keep(audit, started, environment, conf, files)
+    if audit:
+        audit_file.keep(audit, started, environment, conf, files)
+    else:
+        audit_file.count_untouched(conf, files)
     return new or argv
 
 

@@ -84,6 +84,19 @@ def test_a_week_by_partition_and_by_day(settings: str) -> None:
     assert [(one["day"], one["jobs"]) for one in facts["days"]] == [(day(1), 6), (day(0), 156)]
 
 
+def test_a_submission_with_two_rules_counts_once_on_its_partition(settings: str, tmp_path: Path) -> None:
+    """And for each of the rules; days count submissions too."""
+    before = report(settings)
+    store = open_store(str(tmp_path / "memory.db"))
+    store.count([Counted(day(0), "MPL203+MPL301", "gpuA100x4", "repaired", "completed", 10)])
+    store.close()
+    facts = report(settings)
+    assert [(one["partition"], one["jobs"], one["repaired"]) for one in facts["partitions"]][0] == ("gpuA100x4", 61, 56)
+    assert facts["with_finding"] == before["with_finding"] + 10 and facts["findings"] == before["findings"] + 20
+    assert [one["jobs"] for one in facts["days"]] == [6, 166]
+    assert {one["code"]: one["jobs"] for one in facts["rules"] if one["repaired"]} == {"MPL301": 56, "MPL203": 10}
+
+
 @pytest.mark.parametrize(("since", "findings"), [("1h", None), ("36h", 55), ("8w", 1055), ("2000-01-01", 1056)])
 def test_since_says_how_far_back_in_whole_days(settings: str, since: str, findings: int | None) -> None:
     """An hour may begin yesterday; what was counted long ago comes with a date long ago."""
@@ -115,7 +128,7 @@ def test_a_memory_with_nothing_in_it(tmp_path: Path) -> None:
     open_store(str(tmp_path / "memory.db")).close()
     (tmp_path / "daemon.toml").write_text('store = "%s"\n' % (tmp_path / "memory.db"))
     done = run("--config", str(tmp_path / "daemon.toml"))
-    assert done.exit_code == 0 and "0  submissions without a finding" in done.output
+    assert done.exit_code == 0 and "0  without a finding" in done.output
     assert done.output.count("\n") == 4
 
 

@@ -77,6 +77,8 @@ def main():
         reply = reply._replace(say=b"maple: \x1b[2J \xc2\x9b2J \xe2\x80\x93 \xc3\xa9\n")
     if kind == "keeps":
         reply = reply._replace(change=None, say=b"", audit=b'{"who":"double"}')
+    if kind == "finds nothing":
+        reply = reply._replace(change=None, say=b"", audit=b"")
     if kind == "offers":
         question = b"maple: one line more\n"
         reply = reply._replace(change=None, offer=reply.change, question=question)

@@ -26,6 +26,8 @@ def answer(request, site, policy, gids):
     change = frames.Change((request.submission.script or b"") + b"# fixed\n", None, audit)
     if kind == "keeps":
         return unchanged._replace(audit=audit)
+    if kind == "finds nothing":
+        return unchanged
     if kind == "tells":
         tell(request)
     if kind == "dies":

@@ -1,5 +1,6 @@
 """An interactive shell in a lab: `python tests/lab/shell.py --site ncsa-delta`, or `make lab SITE=ncsa-delta`.
 
+`maple` and `maple-fix` are on PATH; with --maple, or `make lab MAPLE=1`, so is the front, in the place of sbatch.
 With a command behind `--` that command is run in the lab instead, and its exit code is ours.
 """
 
@@ -8,8 +9,10 @@ from __future__ import annotations
 import argparse
 import os
 import shlex
+import shutil
 import subprocess
 import sys
+from collections.abc import Mapping
 
 sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
 
@@ -18,6 +21,8 @@ from tests.lab.processes import LabError  # noqa: E402
 from tests.lab.shape import GPU4, Shape  # noqa: E402
 from tests.lab.sites import shape_of_site, slurm_sites  # noqa: E402
 
+COMMANDS = ("maple", "maple-fix", "maple-daemon")
+
 
 def main() -> int:
     """Open the lab, run the shell or the command, clean up."""
@@ -25,7 +30,10 @@ def main() -> int:
     try:
         shape = shape_of_site(asked.site, asked.nodes) if asked.site else GPU4
         with Lab(shape) as lab:
-            return _command(lab, asked.command) if asked.command else _shell(lab, asked.site or "no site in particular")
+            environment = with_maple(lab, asked.site or "generic-slurm", asked.maple)
+            if asked.command:
+                return subprocess.run(asked.command, env=environment, check=False).returncode
+            return _shell(lab, environment, asked.site or "no site in particular", asked.maple)
     except (LabError, ValueError) as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
@@ -35,27 +43,55 @@ def _arguments() -> argparse.Namespace:
     asked = argparse.ArgumentParser(prog="lab", description="A shell in a small real Slurm.")
     asked.add_argument("--site", default="", help=f"take the shape of this site: {', '.join(slurm_sites())}")
     asked.add_argument("--nodes", type=int, default=4, help="nodes of the kind that GPU jobs go to first (default 4)")
+    asked.add_argument("--maple", action="store_true", help="install Maple in front of the lab's sbatch")
     asked.add_argument("command", nargs="*", help="run this in place of a shell; put -- before it")
     return asked.parse_args()
 
 
-def _command(lab: Lab, command: list[str]) -> int:
-    return subprocess.run(command, env=lab.environment(), check=False).returncode
+def with_maple(lab: Lab, site: str, front: bool) -> dict[str, str]:
+    """Return the lab's environment with `maple` on PATH, and with *front* installed in the place of sbatch.
+
+    A folder of links: what else lies beside `maple` would come before the lab's stand-ins.
+    """
+    environment = dict(lab.environment())
+    folder = f"{lab.directory}/maple/bin"
+    if front:
+        _installed(lab, site, folder, environment)
+    os.makedirs(folder, exist_ok=True)
+    for name in COMMANDS:
+        program, link = os.path.join(os.path.dirname(sys.executable), name), os.path.join(folder, name)
+        if os.path.exists(program) and not os.path.lexists(link):
+            os.symlink(program, link)
+    environment["PATH"] = f"{folder}:{environment['PATH']}"
+    return environment
 
 
-def _shell(lab: Lab, name: str) -> int:
-    print(welcome(lab.shape, name))
+def _installed(lab: Lab, site: str, folder: str, environment: Mapping[str, str]) -> None:
+    """Install Maple below the lab's directory. Raises `LabError` with what `maple admin install` says."""
+    real = shutil.which("sbatch", path=environment["PATH"]) or ""
+    words = ["--prefix", f"{lab.directory}/maple", "--bin", folder, "--site", site, "--real-sbatch", real]
+    program = os.path.join(os.path.dirname(sys.executable), "maple")
+    done = subprocess.run([program, "admin", "install", *words], env=environment, capture_output=True, text=True)
+    if done.returncode != 0:
+        raise LabError(f"Maple could not be installed: {done.stderr.strip() or done.stdout.strip()}")
+    # Seconds in place of a quarter of one: a machine that also runs a cluster is slower than a login node.
+    with open(f"{lab.directory}/maple/current/etc/front.conf", "a", encoding="utf-8") as file:
+        file.write("helper_ms=5000\n")
+
+
+def _shell(lab: Lab, environment: Mapping[str, str], name: str, front: bool) -> int:
+    print(welcome(lab.shape, name, front))
     prompt = f"lab {lab.shape.cluster_name}"
     settings = f"{lab.directory}/bashrc"
     with open(settings, "w", encoding="utf-8") as file:
         file.write("[ -f ~/.bashrc ] && . ~/.bashrc\n")  # first, so that what it does to PATH and PS1 does not stay
-        file.write(f"export PATH={shlex.quote(lab.environment()['PATH'])}\nPS1='({prompt}) \\W\\$ '\n")
+        file.write(f"export PATH={shlex.quote(environment['PATH'])}\nPS1='({prompt}) \\W\\$ '\n")
     # A command that fails in the shell must not leave the lab standing, nor its exit code become ours.
-    subprocess.run(["bash", "--rcfile", settings, "-i"], env=lab.environment(), check=False)
+    subprocess.run(["bash", "--rcfile", settings, "-i"], env=environment, check=False)
     return 0
 
 
-def welcome(shape: Shape, name: str) -> str:
+def welcome(shape: Shape, name: str, front: bool = False) -> str:
     """Return what is there, for a person."""
     lines = [f"A real Slurm in the shape of {name}. Leave with exit: everything is gone then.", ""]
     for group in shape.groups:
@@ -64,8 +100,10 @@ def welcome(shape: Shape, name: str) -> str:
     lines.append("  partitions: " + ", ".join(one.name + ("*" if one.default else "") for one in shape.partitions))
     for one in shape.refusals:
         lines.append(f"  refused when {' or '.join('--' + option for option in one.options)} is {one.when}")
+    in_front = "stands in front of sbatch" if front else "is on PATH, but not in front of sbatch: make lab MAPLE=1"
     lines += [
         "",
+        f"  Maple {in_front}.",
         "  python, torchrun, accelerate, deepspeed, mpirun and so on are stand-ins: they start what the real ones",
         "  would, meet over TCP, and train nothing. MAPLE_FACTS=FOLDER collects what each rank was given.",
     ]

@@ -11,7 +11,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from maple_daemon.install import build, installation, place, receipt, releases
+from maple_daemon.install import build, installation, layout, place, receipt, releases, settings
 
 
 def test_the_submission_goes_through_the_front_to_the_real_command(compiled, installed):
@@ -185,12 +185,44 @@ def test_the_release_can_be_read_by_everybody_and_changed_by_nobody_else(cluster
 
 def test_byte_code_is_there_for_the_pinned_interpreter(compiled, installed):
     """The helper never compiles: each module has its byte code, made by the interpreter in front.conf."""
-    config = dict(line.split("=", 1) for line in (installed.release / "etc/front.conf").read_text().splitlines()[1:])
+    config = settings.values(layout.Release(installed.release))
     assert os.path.realpath(config["python"]) == config["python"]
     package = installed.release / "lib" / "maple_submit_filter"
     for source in package.rglob("*.py"):
         compiled = list(source.parent.glob(f"__pycache__/{source.stem}.*.pyc"))
         assert len(compiled) == 1 and compiled[0].read_bytes()[4] & 0b11 == 0b01, source  # unchecked
+
+
+def set_deadlines(cluster, text):
+    """Write lines into front.conf, as an administrator does."""
+    with open(cluster.release / "etc/front.conf", "a") as file:
+        file.write(text)
+
+
+def test_deadlines_survive_an_update_a_repair_and_a_rollback(installed):
+    """They are settings of the machine, not of a release; the file says so."""
+    set_deadlines(installed, "helper_ms=900\nsocket_ms=120\nfiles_ms=2000\n")
+    first = installed.release.name
+
+    def deadlines():
+        return settings.deadlines(layout.Release(installed.release))
+
+    wanted = {"socket_ms": "120", "helper_ms": "900", "files_ms": "2000"}
+    for step in (lambda: installed.install(), lambda: installed.install(version="0.2.0")):
+        assert step().exit_code == 0 and deadlines() == wanted
+    text = (installed.release / "etc/front.conf").read_text()
+    set_deadlines(installed, "helper_ms=1500\n")
+    assert installed.admin("rollback").exit_code == 0 and installed.release.name == first
+    assert deadlines() == {**wanted, "helper_ms": "1500"}
+    assert "helper_ms (250)" in text and text.count("helper_ms=") == 1
+
+
+@pytest.mark.parametrize("value", ["", "0", "60001", "-5", "1e3", "999999", "٣"])
+def test_a_deadline_that_the_front_would_not_take_is_not_carried_on(installed, value):
+    """A slip of the pen ends with the next installation."""
+    set_deadlines(installed, f"helper_ms={value}\n")
+    assert installed.install(version="0.2.0").exit_code == 0
+    assert "helper_ms=" not in (installed.release / "etc/front.conf").read_text()
 
 
 def test_rollback_goes_back_and_forth_and_keeps_the_mode(installed):

@@ -74,7 +74,7 @@ def test_a_since_that_means_nothing_is_refused(observed):
 def test_the_table_says_it_for_people(observed):
     """Counts, rules and times."""
     output = observed.admin("report").output
-    assert "4 submissions of 1 users" in output and "MPL301" in output and "30 ms p50" in output
+    assert "Maple checked 4 submissions by 1 user since 7d" in output and "MPL301" in output and "30 ms p50" in output
 
 
 def test_answers_that_came_too_late_are_told_by_host(observed):
@@ -100,7 +100,7 @@ def test_answers_that_came_too_late_are_told_by_host(observed):
 def test_no_lines_are_no_error(installed):
     """A quiet week is a short report."""
     result = installed.admin("report")
-    assert result.exit_code == 0 and result.output.startswith("0 submissions")
+    assert result.exit_code == 0 and result.output == "Maple checked 0 submissions by 0 users since 7d\n"
 
 
 def test_lines_of_others_and_garbage_do_not_count(observed):
@@ -122,3 +122,52 @@ def test_a_folder_that_may_not_be_read_is_not_an_empty_one(observed):
     (observed.prefix / "audit").rename(observed.prefix / "elsewhere")
     result = observed.admin("report")
     assert result.exit_code == 2 and "audit: No such file" in result.output
+
+
+def counter(cluster, name, number):
+    """Write a file that counts *number* submissions."""
+    path = cluster.prefix / "audit" / name
+    path.write_bytes(b"." * number)
+    return path
+
+
+def day_of(back):
+    return (NOW - datetime.timedelta(days=back)).strftime("%Y-%m-%d")
+
+
+def test_submissions_without_a_finding_are_the_denominator(observed):
+    """A byte each in the files of the last days, under whatever name there was."""
+    me = os.getuid()
+    counter(observed, f"{me}.{day_of(0)}.count", 90)
+    counter(observed, f"{me}.3.{day_of(2)}.count", 5)
+    counter(observed, f"{me}.0123456789abcdef.{day_of(2)}.count", 1)
+    counter(observed, f"{me}.{day_of(30)}.count", 1000)
+    facts = report(observed)
+    assert (facts["untouched"], facts["submissions"], facts["users"]) == (96, 4, 1)
+    output = observed.admin("report").output
+    assert "Maple checked 100 submissions by 1 user since 7d" in output
+    assert "96  nothing found, submitted as written (96.0 %)" in output
+    assert "2  would be repaired in mode repair (2.0 %)" in output
+
+
+def test_a_quiet_week_with_right_submissions_has_no_table_of_rules(installed):
+    """Nothing was found: there is nothing to list."""
+    counter(installed, f"{os.getuid()}.{day_of(0)}.count", 2)
+    output = installed.admin("report").output
+    assert output == (
+        "Maple checked 2 submissions by 1 user since 7d\n       2  nothing found, submitted as written (100.0 %)\n"
+    )
+
+
+def test_a_count_that_is_another_s_or_cannot_be_is_not_believed(observed):
+    """Users write these files: links, holes, and files in another's name count nothing."""
+    me, folder = os.getuid(), observed.prefix / "audit"
+    real = counter(observed, f"{me}.{day_of(0)}.count", 7)
+    counter(observed, f"{me + 1}.{day_of(0)}.count", 50)
+    (folder / f"{me}.1.{day_of(0)}.count").symlink_to(real)
+    with open(folder / f"{me}.2.{day_of(0)}.count", "wb") as file:
+        file.truncate(900_000)
+    counter(observed, f"{me}.4.{day_of(0)}.count", 1_000_001)
+    counter(observed, f"{me}.today.count", 50)
+    os.mkfifo(folder / f"{me}.5.{day_of(0)}.count")
+    assert report(observed)["untouched"] == 7

@@ -8,7 +8,9 @@ import shutil
 import signal
 import stat
 import subprocess
+import sys
 import time
+from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
 import pytest
@@ -200,12 +202,12 @@ def test_a_home_of_another_user_gets_no_folders(stand: Stand) -> None:
 # -- the site's spool -----------------------------------------------------------------------------------------------
 
 
-def lines_of(spool: str, user: int) -> list[str]:
+def lines_of(spool: str, user: int, suffix: str = "") -> list[str]:
     """The verdicts or makers of a user's lines, in whichever files of that user's."""
     found = []
     for name in os.listdir(spool):
         path = os.path.join(spool, name)
-        if os.lstat(path).st_uid == user and stat.S_ISREG(os.lstat(path).st_mode):
+        if name.endswith(suffix) and os.lstat(path).st_uid == user and stat.S_ISREG(os.lstat(path).st_mode):
             with open(path) as file:
                 found += file.read().splitlines()
     return found
@@ -237,6 +239,60 @@ def test_nobody_silences_another_s_audit(stand: Stand, taken: str) -> None:
     held = len(lines_of(spool, USER))
     assert submit(stand, USER).script == FIXED
     assert len(lines_of(spool, USER)) == held + 1
+
+
+def counted(spool: str) -> dict[str, int]:
+    """Return the sizes of the files that count."""
+    return {name: os.path.getsize(os.path.join(spool, name)) for name in os.listdir(spool) if name.endswith(".count")}
+
+
+def today() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime())
+
+
+def test_a_submission_without_a_finding_is_counted_and_leaves_no_line(stand: Stand) -> None:
+    """One byte each in the user's file of the day; a repaired one has its line instead."""
+    spool = os.path.join(stand.folder, "spool")
+    os.mkdir(spool)
+    os.chmod(spool, 0o1733)
+    stand.helper("finds nothing", audit=spool, helper_ms=30000, files_ms=30000)
+    before = today()
+    assert [submit(stand, USER).script for _ in range(3)] == [ASKED] * 3
+    assert lines_of(spool, USER, ".jsonl") == []
+    assert sum(counted(spool).values()) == 3
+    assert set(counted(spool)) <= {"%d.%s.count" % (USER, day) for day in (before, today())}
+    stand.helper("fixes", audit=spool)
+    submit(stand, USER)
+    assert sum(counted(spool).values()) == 3 and len(lines_of(spool, USER, ".jsonl")) == 1
+
+
+def test_many_at_once_are_all_counted(tmp_path: Path) -> None:
+    """Of the entry's own function; the front opens the file in the same way."""
+    program = "from maple_submit_filter import audit_file, files_in_time\nfor _ in range(5):\n"
+    program += " audit_file.count_untouched({'audit': %r}, files_in_time.Files(30))" % str(tmp_path)
+    started = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
+    assert [one.wait() for one in started] == [0] * 8
+    assert sum(counted(str(tmp_path)).values()) == 40
+
+
+def test_nobody_silences_another_s_count(stand: Stand) -> None:
+    """Who takes the name is passed by, and nothing is written into what is his."""
+    spool = os.path.join(stand.folder, "spool")
+    os.mkdir(spool)
+    os.chmod(spool, 0o1733)
+    stand.helper("finds nothing", audit=spool)
+    taken = {"%d.%s.count" % (USER, day) for day in (today(), _tomorrow())}
+    for name in taken:
+        os.symlink(stand.folder + "/elsewhere", os.path.join(spool, name))
+        os.lchown(os.path.join(spool, name), OTHER, OTHER)
+    assert submit(stand, USER).script == ASKED
+    (name,) = set(os.listdir(spool)) - taken
+    assert name.startswith("%d.1." % USER) and os.path.getsize(os.path.join(spool, name)) == 1
+    assert not os.path.exists(stand.folder + "/elsewhere")
+
+
+def _tomorrow() -> str:
+    return time.strftime("%Y-%m-%d", time.gmtime(time.time() + 86400))
 
 
 # -- a folder that hangs --------------------------------------------------------------------------------------------

@@ -173,7 +173,8 @@ class Steps:
             "facts": str(revisions.of(self.where.facts, str(self.wish.sources.site["id"])).in_force),
         }
         reader = reading_child.keys(home, self.wish.reader) if self.wish.reader is not None else {}
-        return {**real, **fixed, **reader, "mode": self.mode(before), **dict(self.wish.more)}
+        kept = settings.deadlines(Release(self.where.releases / before)) if before else {}
+        return {**real, **fixed, **reader, "mode": self.mode(before), **kept, **dict(self.wish.more)}
 
     def mode(self, before: str) -> str:
         """Return the mode wished for, else the one in force, else the site's, else repair."""

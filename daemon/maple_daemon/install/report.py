@@ -9,7 +9,7 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import click
 from maple_submit_filter.records import AuditLine, read_audit
@@ -24,20 +24,47 @@ from .refusals import Refused
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LATE = ("submissions", "daemon", "helper", "files")  # and who of these was waited for in vain
 MOST_HOSTS = 20  # shown to people
+COUNT = re.compile(r"(?P<uid>\d+)\.(?:[0-9a-f]+\.)?(?P<day>\d{4}-\d\d-\d\d)\.count")
+MOST_A_DAY = 1_000_000  # submissions of one user without an audit line
 MOST = 64 << 20  # bytes read of one user's file, the last ones: users write these files themselves
 
 
-def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> list[AuditLine | None]:
-    """Return the audit lines from *since* on; None stands for each line that is none."""
+class Gathered(NamedTuple):
+    """*lines*: audit lines, None for each line that is none. *untouched*: submissions without a line, by uid."""
+
+    lines: list[AuditLine | None]
+    untouched: dict[int, int]
+
+
+def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> Gathered:
+    """Return what was kept from *since* on; submissions without a line are counted by whole days."""
     where = layout(prefix)
     installed(where)
     folder = Path(settings.values(in_force(where)).get("audit") or where.audit)
     try:
-        paths = [folder / name for name in sorted(os.listdir(folder)) if name.endswith(".jsonl")]
+        paths = [folder / name for name in sorted(os.listdir(folder))]
     except OSError as error:
         raise Refused(f"{folder}: {error.strerror}", "read it as the user who installed Maple") from None
     first = begin(since, now or datetime.datetime.now(datetime.timezone.utc))
-    return [line for path in paths for line in read(path) if line is None or line.time >= first]
+    lines = [one for path in paths if path.suffix == ".jsonl" for one in read(path) if one is None or one.time >= first]
+    untouched: Counter[int] = Counter()
+    for path in paths:
+        if (found := COUNT.fullmatch(path.name)) and found["day"] >= first[:10]:
+            untouched[int(found["uid"])] += size(path, int(found["uid"]))
+    return Gathered(lines, {uid: number for uid, number in untouched.items() if number})
+
+
+def size(path: Path, uid: int) -> int:
+    """Return how many submissions a user's file counts: one a byte; 0 for a file that is not that user's own.
+
+    A user can count too many of his own; a hole in the file, or more than anybody submits in a day, is not believed.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0
+    own = stat.S_ISREG(status.st_mode) and status.st_uid == uid and status.st_nlink == 1
+    return status.st_size if own and status.st_size <= min(MOST_A_DAY, status.st_blocks * 512) else 0
 
 
 def begin(since: str, now: datetime.datetime) -> str:
@@ -81,14 +108,19 @@ def parsed(text: bytes, uid: int) -> AuditLine | None:
     return line if fits and (line.ms is None or isinstance(line.ms, int)) else None
 
 
-def facts_of(lines: list[AuditLine | None]) -> dict[str, Any]:
-    """Return what the lines come to, as `--json` prints it."""
+def facts_of(gathered: Gathered) -> dict[str, Any]:
+    """Return what it comes to, as `--json` prints it.
+
+    `submissions` left a line, `untouched` did not: nothing was found. `users` are those of both.
+    """
+    lines, untouched = gathered
     good = [line for line in lines if line is not None]
     verdicts = Counter(line.verdict for line in good)
     times = sorted(line.ms for line in good if line.ms is not None)
     return {
         "submissions": len(good),
-        "users": len({line.uid for line in good}),
+        "untouched": sum(untouched.values()),
+        "users": len({line.uid for line in good} | set(untouched)),
         "verdicts": dict(verdicts.most_common()),
         "modes": dict(Counter(line.mode for line in good).most_common()),
         "late": late(good),
@@ -130,31 +162,45 @@ def percentile(times: list[int], rank: int) -> int | None:
 
 def table(facts: dict[str, Any], since: str) -> None:
     """Print the facts for people."""
-    click.echo(f"{facts['submissions']} submissions of {facts['users']} users left an audit line since {since}")
-    if not facts["submissions"]:
+    seen = facts["submissions"] + facts["untouched"]
+    whose = f"{counted(seen, 'submission')} by {counted(facts['users'], 'user')}"
+    click.echo(f"Maple checked {whose} since {since}")
+    if not seen:
         return
+    click.echo(f"  {facts['untouched']:6}  nothing found, submitted as written{share(facts['untouched'], seen)}")
     for verdict, count in facts["verdicts"].items():
-        click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}")
+        click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
     for row in facts["late"][:MOST_HOSTS]:
         host = printable(row["host"])
         whom = f"daemon {row['daemon']}, helper {row['helper']}" + (f", files {row['files']}" if row["files"] else "")
         click.echo(f"          {row['submissions']} on {host}: {whom}")
-    click.echo("\nrule      seen  repaired  would repair  users")
+    if facts["rules"]:
+        click.echo("\nrule      seen  repaired  would repair  users")
     for row in facts["rules"]:
         click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
     if facts["ms"]["p50"] is not None:
         spent = ", ".join(f"{value} ms {name}" for name, value in facts["ms"].items())
-        click.echo(f"\ntime taken: {spent}")
+        click.echo(f"\ntime from start to hand-over, where something was found: {spent}")
     if facts["unreadable"]:
-        click.echo(f"{facts['unreadable']} lines are no audit lines and were not counted", err=True)
+        click.echo(f"{counted(facts['unreadable'], 'line')} could not be read and were skipped", err=True)
+
+
+def counted(number: int, name: str) -> str:
+    """Return "1 user", "2 users"."""
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+def share(number: int, whole: int) -> str:
+    """Return the part of all that a row is, "" for nothing."""
+    return f" ({100 * number / whole:.1f} %)" if number else ""
 
 
 SAYS = {
     "repaired": "repaired",
-    "accepted": "repaired after the user said yes",
-    "known-good": "repaired unasked, as the user had said yes to before and a job ran with",
-    "taken-back": "went as written, because a job had failed at once with the repair",
-    "would-repair": "would have been repaired in mode repair",
-    "late": "went as written, because no answer came in time (socket_ms, helper_ms, files_ms)",
-    "findings": "had findings that nothing cures unasked",
+    "accepted": "repaired after the user agreed",
+    "known-good": "repaired as the user had agreed to before, and that job ran",
+    "taken-back": "submitted as written, because an earlier job failed at once with the repair",
+    "would-repair": "would be repaired in mode repair",
+    "late": "submitted as written, because no answer came in time (socket_ms, helper_ms, files_ms)",
+    "findings": "had problems that need the user's decision",
 }

@@ -1,6 +1,7 @@
 """What the service's memory comes to: what was repaired, by rule and by partition, and how those jobs ended.
 
-The store holds these numbers without any user in them. A submission with two findings counts for both rules.
+The store holds these numbers without any user in them. A submission with two findings counts for both rules, and once
+wherever submissions are counted.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import click
 from maple_agents.cli.drawing import coloured, width
 from maple_submit_filter.report import printable
 
-from ..store.protocol import Counted
+from ..store.protocol import BETWEEN, Counted
 
 CHANGED = ("repaired", "accepted", "known-good")  # verdicts: what was submitted was not as written
 DONE = {
@@ -31,15 +32,18 @@ ON_THE_WAY = ("", "pending", "running", "requeued", "unknown")
 def facts_of(rows: Sequence[Counted], since: str) -> dict[str, Any]:
     """Return what the rows come to, as `--json` prints it; *since*: the first day.
 
-    `rules` has an entry for each rule and what was done by it, `partitions` one for each partition.
+    `rules` has an entry for each rule and what was done by it, `partitions` one for each partition, of submissions with
+    a finding.
     """
     found = [one for one in rows if one.code]
+    by_rule = [one._replace(code=code) for one in found for code in one.code.split(BETWEEN)]
     return {
         "since": since,
-        "findings": sum(one.jobs for one in found),
+        "findings": sum(one.jobs for one in by_rule),
+        "with_finding": sum(one.jobs for one in found),
         "without_finding": sum(one.jobs for one in rows if not one.code and one.verdict != "unread"),
         "unread": sum(one.jobs for one in rows if not one.code and one.verdict == "unread"),
-        "rules": list(_grouped(found, lambda one: {"code": one.code, "done": one.verdict})),
+        "rules": list(_grouped(by_rule, lambda one: {"code": one.code, "done": one.verdict})),
         "partitions": list(_grouped(found, lambda one: {"partition": one.partition})),
         "days": list(_grouped(rows, lambda one: {"day": one.day})),
     }
@@ -64,10 +68,10 @@ def _sums(rows: Sequence[Counted]) -> dict[str, Any]:
 
 def table(facts: dict[str, Any], titles: dict[str, str]) -> None:
     """Print the facts for people; *titles*: of the rules."""
-    click.echo(f"in the service's memory since {facts['since'] or 'its beginning'}:")
-    click.echo(f"  {facts['without_finding']:6}  submissions without a finding")
-    click.echo(f"  {facts['unread']:6}  submissions that could not be read, and were left alone")
-    click.echo(f"  {facts['findings']:6}  findings in the others; a submission with two counts for both rules")
+    click.echo(f"Submissions in the service's history since {facts['since'] or 'its beginning'}:")
+    click.echo(f"  {facts['without_finding']:6}  without a finding")
+    click.echo(f"  {facts['unread']:6}  could not be read, and were left alone")
+    click.echo(f"  {facts['with_finding']:6}  with a finding ({facts['findings']} findings in all)")
     if not facts["findings"]:
         return
     click.echo()

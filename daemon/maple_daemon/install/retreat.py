@@ -23,8 +23,8 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
         release = Release(where.releases / name)
         if broken := releases.damage(release):
             raise Refused(f"release {name} is damaged: {broken[0]}", "choose another, or install again")
-        if mode := settings.values(Release(where.releases / now)).get("mode", "") if now else "":
-            settings.change_mode(release, mode)
+        if now:
+            settings.carry(release, Release(where.releases / now))
         releases.switch(where, name)
         placed = tuple(
             place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in told.placed

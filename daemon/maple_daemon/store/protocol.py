@@ -28,11 +28,14 @@ class Caps(NamedTuple):
     decisions_of_user: int = 20_000
 
 
+BETWEEN = "+"  # the codes of one submission
+
+
 class Counted(NamedTuple):
-    """A site-wide number without any user in it: how often a rule spoke on a partition, and how those jobs ended."""
+    """A site-wide number without any user in it: how many submissions had these findings, and how those jobs ended."""
 
     day: str  # YYYY-MM-DD, UTC
-    code: str
+    code: str  # of the rules that spoke, all of one submission together ("MPL203+MPL301"); "" none did
     partition: str
     verdict: str
     state: str  # of the outcome, "" not known

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from maple_submit_filter.job_records import Record
 
 from . import rows
-from .protocol import Candidate, Counted, Due, Known
+from .protocol import BETWEEN, Candidate, Counted, Due, Known
 from .runner import Change, Runner
 
 BEFORE_US = "-"  # how a submission stands that was counted before ends were
@@ -120,8 +120,8 @@ def purges(run: Runner) -> int:
 
 def _counts(record: Record, state: str, jobs: int) -> Iterable[Counted]:
     day = time.strftime("%Y-%m-%d", time.gmtime(record.at))
-    for code in record.codes or ("",):
-        yield Counted(day, _plain(code), _plain(record.place), _plain(record.verdict), _plain(state), jobs)
+    codes = BETWEEN.join(_plain(code) for code in record.codes)
+    yield Counted(day, codes, _plain(record.place), _plain(record.verdict), _plain(state), jobs)
 
 
 def _plain(word: str) -> str:

@@ -49,13 +49,13 @@ def test_an_end_is_counted_once_and_a_later_word_moves_it(store: Store) -> None:
     assert states(store) == {"": 1, "completed": 1, "failed": 2}
 
 
-def test_each_rule_of_a_submission_is_moved(store: Store) -> None:
+def test_a_submission_is_counted_and_moved_once_with_all_its_rules(store: Store) -> None:
     """And one without any counts as that."""
     submitted(store, 1, codes=("MPL203", "MPL301"))
     submitted(store, 2, codes=())
     store.keep_outcomes([outcome("1"), outcome("2")])
     assert all(store.settle(one, "") for one in store.due())
-    wanted = [Counted(DAY, code, "gpu", "repaired", "completed", 1) for code in ("", "MPL203", "MPL301")]
+    wanted = [Counted(DAY, code, "gpu", "repaired", "completed", 1) for code in ("", "MPL203+MPL301")]
     assert store.counted() == wanted
 
 
