@@ -35,9 +35,7 @@ def test_lint_tells_every_mistake_of_every_file_and_ends_with_one(mine: Path, tm
     mine.write_text(mine.read_text().replace("max_nodes", "max_node").replace('state = "present"', 'state = "here"'))
     result = maple_site("lint", mine, "nope", tmp_path / "gone.toml", "generic-slurm")
     assert result.exit_code == 1
-    assert (
-        "%s: partition.gpuA100x8-interactive.max_node: no such key; did you mean 'max_nodes'?" % mine in result.output
-    )
+    assert "%s: partition.gpuA100x8-interactive.max_node: no such key; did you mean max_nodes?" % mine in result.output
     assert "launcher.torchrun.state: 'here' is none of preferred" in result.output
     assert "no site 'nope'" in result.output
     assert "gone.toml: No such file or directory" in result.output

@@ -92,6 +92,14 @@ admin.add_command(docs)
 @click.option(
     "--units", default="", metavar="DIR", help="Folder for its systemd units.  [default: /etc/systemd/system]"
 )
+@click.option(
+    "--hooks/--no-hooks",
+    default=None,
+    help="With --daemon: place the hooks by which the service hears how jobs end.  [default: as before, else without]",
+)
+@click.option(
+    "--spool", default="", metavar="DIR", help="Where hooks leave events.  [default: /var/spool/maple/events]"
+)
 @click.option("--copy", is_flag=True, help="Place a copy of the front in DIR, not a link to it.")
 @click.option("--no-compiler", is_flag=True, help="Install the Python entry in place of the C front.")
 @plainly
@@ -103,7 +111,8 @@ def install(folder: str, **options: Any) -> None:
     Nothing that is not Maple's is overwritten, and a failure leaves everything as it was. With --daemon the service
     gets its settings in <prefix>/daemon.toml, which are yours from then on, and two units of systemd; it is not
     started: the line that does is printed. For a plain user it is a service of one's own, with its socket in
-    XDG_RUNTIME_DIR.
+    XDG_RUNTIME_DIR. With --hooks the scheduler's hooks are put into <prefix>/hooks, with their folder for events, and
+    the lines for the scheduler's own configuration are printed: without them jobs stay "not known" to the service.
     """
     from ..install import command, installation
     from ..install.user_commands import left_out
@@ -139,11 +148,14 @@ def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
 
 def _tell_of_service(service: Service, new: bool) -> None:
     """Print what was written, and the line that starts it."""
+    from ..install.hooks import lines as hook_lines
     from ..install.service_files import hidden, program
 
     for file in service.files:
         click.echo(f"{file.path} is for the service")
     click.echo(f"start it: {service.start}")
+    for line in hook_lines(service.files):
+        click.echo(line)
     if new:
         click.echo("where it runs already, let it read what is in force now: reload it, or send it SIGHUP")
     if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
@@ -198,12 +210,30 @@ def rollback(prefix: str, to: str, only_list: bool) -> None:
 @admin.command()
 @prefix_option
 @json_option
+@click.option("--job", is_flag=True, help="Submit a job of a second too, and wait until the service knows its end.")
+@click.option("--wait", type=click.FloatRange(min=1), metavar="S", default=120.0, show_default=True,
+              help="Seconds that this job may take, in the queue and after.")  # fmt: skip
+@click.argument("words", nargs=-1, metavar="[-- WORDS...]")
 @plainly
-def doctor(prefix: str, as_json: bool) -> None:
-    """Check every link, file, permission and program of an installation; exit code 1 if anything is wrong."""
+def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str, ...]) -> None:
+    """Check every link, file, permission and program of an installation; exit code 1 if anything is wrong.
+
+    With --job the scheduler's hooks are tried from end to end; WORDS are what a job wants here, an account perhaps.
+
+    \b
+    Examples:
+      maple admin doctor --prefix /opt/maple
+      maple admin doctor --prefix /opt/maple --job -- --account=abcd --partition=debug
+    """
+    from ..install import layout, receipt, trial_job
     from ..install.doctor import examine, table
 
-    checks = examine(absolute(prefix, "--prefix"), os.environ.get("PATH", ""))
+    where = layout.layout(absolute(prefix, "--prefix"))
+    checks = examine(where.prefix, os.environ.get("PATH", ""))
+    if job and (told := receipt.read(where)) is not None:
+        checks += trial_job.tried(where, told, words, wait)
+    elif words:
+        raise Refused("WORDS are for a job, and none is asked for", "add --job")
     if as_json:
         click.echo(json.dumps([one._asdict() for one in checks], indent=1))
     else:

@@ -73,7 +73,7 @@ class Steps:
     def run(self) -> Outcome:
         """Take the steps in order: nothing a user meets changes before the release is whole."""
         made = [*self.folder(self.wish.prefix), *self.folder(self.where.releases), *self.folder(self.wish.folder)]
-        made += self.audit()
+        made += [*self.audit(), *self.spool()]
         made += [one for file in self.wish.service.files for one in self.folder(file.path.parent)]
         with atomic.alone(self.wish.prefix):
             former = receipt.read(self.where) or Receipt()
@@ -112,6 +112,17 @@ class Steps:
         if not path.is_absolute() or path.is_dir():
             return []
         made = self.folder(path)
+        path.chmod(0o1733 if os.geteuid() == 0 else 0o700)
+        return made
+
+    def spool(self) -> list[str]:
+        """Make the folder in which hooks leave events: its owner reads them, everybody may add one."""
+        path = Path(self.wish.service.spool)
+        if not path.is_absolute() or path.is_dir():
+            return []
+        made = self.folder(path)
+        if os.geteuid() == 0 and self.wish.service.uid:
+            os.chown(path, int(self.wish.service.uid), -1)
         path.chmod(0o1733 if os.geteuid() == 0 else 0o700)
         return made
 

@@ -37,6 +37,11 @@ class Layout(NamedTuple):
         return self.prefix / "audit"
 
     @property
+    def hooks(self) -> Path:
+        """The scheduler's hooks, which its own configuration names."""
+        return self.prefix / "hooks"
+
+    @property
     def facts(self) -> Path:
         """What administrators found out about their cluster and applied: a folder for each site."""
         return self.prefix / "facts"
@@ -48,7 +53,7 @@ class Layout(NamedTuple):
 
     def own(self) -> tuple[Path, ...]:
         """Return all that an installation makes directly below the prefix."""
-        return (self.releases, self.current, self.receipt, self.policy, self.audit, self.facts)
+        return (self.releases, self.current, self.receipt, self.policy, self.audit, self.facts, self.hooks)
 
 
 class Release(NamedTuple):

@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from maple_submit_filter import settled
 
 from .. import about, rules_in_force
-from . import settings, written
+from . import hooks, settings, written
 from .check import Check
 from .layout import Layout, Release
-from .receipt import Receipt
+from .receipt import Placed, Receipt
 from .refusals import user_name
 from .service_files import UNITS, start_line
 
@@ -20,7 +20,7 @@ def examined(where: Layout, told: Receipt, release: Release) -> list[Check]:
     """Return every check of the service, none where there is to be none."""
     values = settings.values(release)
     path = values.get("socket", "")
-    found = list(files(told))
+    found = [*files(told), *hooks.examined(where, told)]
     return found + (list(answers(where, told, release, path, values.get("service_uid", ""))) if path else [])
 
 
@@ -34,7 +34,13 @@ def files(told: Receipt) -> Iterator[Check]:
         elif not os.path.lexists(one.path):
             yield Check("daemon.toml", "wrong", f"{one.path} is gone", "install again")
         else:
-            yield Check("unit" if one.kind == "unit" else "daemon.toml", "ok", one.path)
+            yield Check(_name(one), "ok", one.path)
+
+
+def _name(one: Placed) -> str:
+    """Return what a file of the service's is called in a list of checks."""
+    folder, name = os.path.split(one.path)
+    return "hook" if os.path.basename(folder) == "hooks" else "unit" if one.kind == "unit" else name
 
 
 def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: str) -> Iterator[Check]:

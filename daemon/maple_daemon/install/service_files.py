@@ -35,18 +35,20 @@ class File(NamedTuple):
     path: Path
     content: bytes
     kept: bool = False
+    mode: int = 0o644
 
 
 class Service(NamedTuple):
     """*socket* "": there is none. *uid*: whose word the front takes, besides root's and the caller's; "" for nobody's.
 
-    *start*: the line that starts it.
+    *start*: the line that starts it. *spool*: the folder in which hooks leave what they tell, "" for none.
     """
 
     socket: str = ""
     uid: str = ""
     files: tuple[File, ...] = ()
     start: str = ""
+    spool: str = ""
 
 
 class Asked(NamedTuple):
@@ -56,6 +58,9 @@ class Asked(NamedTuple):
     socket: str = ""
     uid: int | None = None
     units: str = ""
+    hooks: bool | None = None
+    spool: str = ""
+    scheduler: str = "slurm"
 
 
 def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, str] = os.environ) -> Service:
@@ -65,6 +70,8 @@ def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
         raise Refused("--socket names a service, and --no-daemon wants none", "leave one of the two out")
     socket = str(absolute(asked.socket, "--socket")) if asked.socket else ""
     uid = "" if asked.uid is None else str(asked.uid)
+    if (asked.hooks or asked.spool) and not daemon:
+        raise Refused("--hooks: there is no service to tell", "add --daemon")
     if not daemon:
         return Service(socket, uid)
     socket = _short(socket or before.socket or _usual_socket(environ))
@@ -73,7 +80,22 @@ def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
     told = {"conf": str(Release(where.current).config), "socket": socket, "store": _usual_store(environ)}
     folder = _folder(asked.units, before, environ)
     units = _units(folder, config, socket, uid) if folder else ()
-    return Service(socket, uid, (File(config, _toml(told), kept=True), *units), start_line(folder, config, uid))
+    spool, hooks = _hooks(where, asked, before, environ)
+    told |= {"spool": spool} if spool else {}
+    files = (File(config, _toml(told), kept=True), *units, *hooks)
+    return Service(socket, uid, files, start_line(folder, config, uid), spool)
+
+
+def _hooks(where: Layout, asked: Asked, before: Service, environ: Mapping[str, str]) -> tuple[str, tuple[File, ...]]:
+    """Return the folder for events and the hooks that leave them there, as asked or as before."""
+    from . import hooks
+
+    there = any(one.path.parent == where.hooks for one in before.files)
+    if asked.hooks is False or not (there or asked.hooks or asked.spool):
+        return "", ()
+    usual = hooks.SPOOL if os.geteuid() == 0 else os.path.join(os.path.dirname(_usual_store(environ)), "events")
+    spool = str(absolute(asked.spool, "--spool")) if asked.spool else before.spool or usual
+    return spool, hooks.files(where, asked.scheduler, spool, hooks.state_folder(environ))
 
 
 def start_line(folder: Path | None, config: Path, uid: str) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from . import hooks as hook_files
 from . import reading_child, receipt, releases, service_files, settings, user_commands
 from .command import find_real, is_front
 from .installation import Wish
@@ -26,6 +27,8 @@ def wish(
     service_uid: int | None,
     daemon: bool | None,
     units: str,
+    hooks: bool | None,
+    spool: str,
     copy: bool,
     no_compiler: bool,
     path_variable: str,
@@ -46,7 +49,7 @@ def wish(
     original = find_real(command, path_variable, real)
     refuse_own_folder(place, original)
     interpreter = pin(python)
-    asked = service_files.Asked(daemon, socket, service_uid, units)
+    asked = service_files.Asked(daemon, socket, service_uid, units, hooks, spool, str(parts.site["scheduler"]))
     service = service_files.wished(layout(home), asked, now(layout(home)))
     more = {
         "policy": str(home / "policy.json"),
@@ -69,7 +72,9 @@ def now(where: Layout) -> service_files.Service:
         return service_files.Service()
     values = settings.values(Release(where.releases / name)) if name else {}
     files = tuple(service_files.File(Path(one.path), b"") for one in told.written)
-    return service_files.Service(values.get("socket", ""), values.get("service_uid", ""), files)
+    return service_files.Service(
+        values.get("socket", ""), values.get("service_uid", ""), files, spool=hook_files.spool_of(where)
+    )
 
 
 def refuse_own_folder(place: Path, real: Path) -> None:

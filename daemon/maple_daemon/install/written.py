@@ -39,7 +39,7 @@ def write(file: File, former: Iterable[Placed], undo: Undo) -> Placed:
     if file.kept and there is not None and not (known and is_ours(known)):
         return known or Placed(str(file.path), "settings", "")
     undo.append(lambda: restore(file.path, there))
-    atomic.write(file.path, file.content)
+    atomic.write(file.path, file.content, file.mode)
     return placed(file)
 
 

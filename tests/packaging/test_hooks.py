@@ -1,0 +1,110 @@
+"""The scheduler's hooks are placed with this installation's folders, and whether they are heard is looked at."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import subprocess
+
+import pytest
+from maple_daemon.install import hooks, trial_job
+from maple_daemon.settings import load
+
+REFUSES = """#!/bin/sh
+test "$1" = --version && exec echo slurm 24.11
+echo no account >&2
+exit 1
+"""
+QSUB = '#!/bin/sh\ntest "$1" = --version && exec echo pbs_version = 23.06.06\necho 7.server\n'
+
+
+@pytest.fixture
+def words(cluster):
+    """Options of an installation with hooks, everything below the cluster's root."""
+    return (
+        "--daemon", "--service-uid", str(os.getuid()), "--units", str(cluster.root / "units"), "--hooks",
+        "--socket", f"/tmp/maple-none-{os.getpid()}", "--spool", str(cluster.root / "spool" / "events"),
+    )  # fmt: skip
+
+
+def wrong(cluster):
+    """What doctor finds wrong of the hooks."""
+    said = json.loads(cluster.admin("doctor", "--json").output)
+    return [one["says"] for one in said if one["name"] == "hooks" and one["state"] == "wrong"]
+
+
+def test_on_slurm_they_tell_the_folder_that_the_service_looks_at(cluster, words):
+    """And are programs where they have to be."""
+    assert cluster.install(*words).exit_code == 0
+    spool = cluster.root / "spool" / "events"
+    assert load(str(cluster.prefix / "daemon.toml")).spool == str(spool)
+    placed = cluster.prefix / "hooks"
+    assert f'local SPOOL = "{spool}"' in (placed / "cli_filter.lua").read_text()
+    assert f"SPOOL={spool}\n" in (placed / "events.conf").read_text()
+    assert (
+        os.access(placed / "job_ended", os.X_OK) and subprocess.run(["sh", "-n", placed / "job_ended"]).returncode == 0
+    )
+    assert stat.S_IMODE(spool.stat().st_mode) == (0o1733 if os.geteuid() == 0 else 0o700)
+    assert wrong(cluster) == []
+
+
+def test_on_pbs_it_is_one_hook(cluster, words):
+    """With the lines for qmgr."""
+    cluster.real.with_name("qsub").write_text(QSUB)
+    cluster.real.with_name("qsub").chmod(0o755)
+    cluster.monkeypatch.setenv("PATH", cluster.path)
+    done = cluster.install(*words, site="alcf-polaris")
+    assert done.exit_code == 0 and "import hook maple application/x-python default" in done.output
+    text = (cluster.prefix / "hooks" / "maple_job_end.py").read_text()
+    assert f'SPOOL = "{cluster.root}/spool/events"' in text and 'SOCKET = ""' in text
+    compile(text, "maple_job_end.py", "exec")
+
+
+def test_an_update_keeps_them_and_no_hooks_takes_them_away(cluster, words):
+    """What the administrator changed in events.conf stays his."""
+    cluster.install(*words)
+    own = cluster.prefix / "hooks" / "events.conf"
+    own.write_text(own.read_text() + "# mine\n")
+    cluster.install("--daemon", "--service-uid", str(os.getuid()), version="0.2.0")
+    assert (cluster.prefix / "hooks" / "job_ended").is_file() and "# mine" in own.read_text()
+    assert cluster.install("--no-hooks", version="0.2.0").exit_code == 0
+    assert not (cluster.prefix / "hooks" / "job_ended").exists()
+
+
+def test_without_a_service_they_are_refused(cluster):
+    """There is nobody to tell."""
+    done = cluster.install("--hooks")
+    assert done.exit_code == 2 and "add --daemon" in done.output and not cluster.prefix.exists()
+
+
+def test_settings_that_name_no_spool_are_found(cluster, words):
+    """They are the administrator's: the line to add is said."""
+    cluster.install(*words)
+    settings = cluster.prefix / "daemon.toml"
+    settings.write_text("\n".join(line for line in settings.read_text().split("\n") if not line.startswith("spool")))
+    assert [one for one in wrong(cluster) if "names no spool" in one]
+
+
+def test_a_job_that_is_refused_says_why(cluster, words):
+    """With what may be missing."""
+    cluster.install(*words)
+    cluster.real.write_text(
+        "#!/bin/sh\ntest \"$1\" = --version && exec echo slurm 24.11\necho 'no account' >&2\nexit 1\n"
+    )
+    said = cluster.admin("doctor", "--job", "--wait", "1").output
+    assert "sbatch took no job: no account" in said and "name what it wants behind --" in said
+
+
+def test_words_without_a_job_are_refused(cluster, words):
+    """Nobody would see them."""
+    cluster.install(*words)
+    assert "add --job" in cluster.admin("doctor", "--", "--account=a").output
+
+
+def test_a_job_that_nobody_hears_of_is_wrong(cluster, words, monkeypatch):
+    """Within the time that was given."""
+    monkeypatch.setattr(trial_job, "_known", lambda job: None)
+    cluster.install(*words)
+    said = cluster.admin("doctor", "--job", "--wait", "1").output
+    assert "was submitted, and the service does not know it" in said and hooks.SPOOL not in said
