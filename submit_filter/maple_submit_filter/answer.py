@@ -92,11 +92,11 @@ def answered(
     submission, once = whole(request.submission), once or Once()
     reply = Reply(request.nonce, request.hash)
     findings = once("findings", lambda: heard(decision, submission.script or b""))
-    repaired = once("repaired", lambda: _usable(request, submission, decision.repaired))
+    repaired = once("repaired", lambda: usable(submission, decision.repaired))
     more = decision.offered if decision.offered != decision.repaired else None  # what is done unasked is no question
     anew = once("anew", lambda: _is_to_be_written_anew(submission, findings, decision))
     may_offer = (request.may_ask or earlier) and not anew
-    offered = once("offered", lambda: _usable(request, submission, more)) if may_offer else None
+    offered = once("offered", lambda: usable(submission, more)) if may_offer else None
     codes = _codes(decision.repaired) if decision.repaired else _codes_of(findings)
     made = repaired or offered
     if made and earlier and for_rules(policy, mode, _codes(made)) == "repair":
@@ -175,7 +175,22 @@ def heard(decision: Decision, script: bytes) -> Tuple[Finding, ...]:
     )
 
 
-def _usable(request: Request, submission: Submission, rewritten: Optional[Rewritten]) -> Optional[Rewritten]:
+def handed_over(submission: Submission, decision: Decision) -> Decision:
+    """Return the decision as submitting follows it: without the changes that would not be handed over."""
+    repaired, offered = usable(submission, decision.repaired), usable(submission, decision.offered)
+    if repaired == decision.repaired and offered == decision.offered:
+        return decision
+    held = tuple((code, _NOT_HANDED_OVER) for code in _codes(decision.repaired or decision.offered))
+    verdict = "findings" if decision.repaired and not repaired else decision.verdict
+    return decision._replace(
+        verdict=verdict, repaired=repaired, offered=offered, held_back=(*held, *decision.held_back)
+    )
+
+
+_NOT_HANDED_OVER = "the job asks for the path or text that it was submitted with, which a repaired copy would change"
+
+
+def usable(submission: Submission, rewritten: Optional[Rewritten]) -> Optional[Rewritten]:
     """Return the change if it can be handed over: in bounds, not silenced, no `Command=` that the job asks for."""
     script = submission.script or b""
     if rewritten is None or (rewritten.script is None and rewritten.argv == submission.argv):
@@ -199,8 +214,8 @@ def _asks_for_its_path(script: bytes) -> bool:
     return (b"scontrol" in script and b"Command" in script) or b"Submit_arguments" in script
 
 
-def _codes(rewritten: Rewritten) -> Tuple[str, ...]:
-    return tuple(dict.fromkeys(because for _, because in rewritten.because))
+def _codes(rewritten: Optional[Rewritten]) -> Tuple[str, ...]:
+    return tuple(dict.fromkeys(because for _, because in rewritten.because)) if rewritten else ()
 
 
 def _codes_of(findings: Iterable[Finding]) -> Tuple[str, ...]:

@@ -7,52 +7,66 @@ printable characters comes out, and no line begins as one of the scheduler's own
 from __future__ import annotations
 
 import unicodedata
-from typing import Iterator, Mapping, Optional, Sequence, Tuple, Union
+from typing import Callable, Iterator, List, Sequence, Tuple, Union
 
-from .edits import Fix, Safety
+from .edits import Safety
 from .findings import Finding
 from .script import line_of
 
 Raw = Union[bytes, str]
+Fate = Callable[[Finding], str]
+
+ERROR, ADVICE = "error", "advice"
+FIXED = "fixed automatically"
 
 # A script may bear the name of a command, and other programs read lines that begin "sbatch: ".
 COMMANDS = ("sbatch", "srun", "salloc", "scancel", "qsub", "slurmctld")
 MARGIN = len("   7 | ")
 
 
+def _no_fate(finding: Finding) -> str:
+    return ""
+
+
 def report(
     findings: Sequence[Finding],
     source: bytes,
     name: Raw,
-    applied: str = "",
-    held_back: Sequence[Tuple[str, str]] = (),
+    fate: Fate = _no_fate,
     width: int = 100,
     most: int = 50,
 ) -> Tuple[str, ...]:
-    """Return the lines that tell of *findings* in *source*, in the order of their places; at most *most* findings.
+    """Return the lines that tell of *findings* in *source*: errors first, then advice, each in the order of places.
 
-    *applied* is said of a safe fix that nothing holds back ("applied", "applied when submitted"), *held_back* is why
-    others are not used, by code. *width* bounds the excerpts, not the sentences.
+    At most *most* findings are told. *fate* says what becomes of a finding's best fix. *width* bounds the excerpts,
+    not the sentences.
     """
-    reasons = dict(reversed(held_back))
-    ordered = sorted(findings, key=lambda one: one.at.start if one.at else -1)
-    lines = [line for one in ordered[:most] for line in tell(one, source, name, applied, reasons, width)]
+    ordered = in_order(findings)
+    lines = [line for one in ordered[:most] for line in tell(one, source, name, fate, width)]
     if len(ordered) > most:
         lines.append("and %d more" % (len(ordered) - most))
     return tuple(lines)
 
 
-def tell(
-    finding: Finding, source: bytes, name: Raw, applied: str, reasons: Mapping[str, str], width: int = 100
-) -> Iterator[str]:
+def in_order(findings: Sequence[Finding]) -> Sequence[Finding]:
+    """Return the findings as people should read them: what is proven first, then by place."""
+    return sorted(findings, key=lambda one: (not one.proven, one.at.start if one.at else -1))
+
+
+def severity(finding: Finding) -> str:
+    """Return the word for how bad a finding is: "error" where it is proven that the job goes wrong, else "advice"."""
+    return ERROR if finding.proven else ADVICE
+
+
+def tell(finding: Finding, source: bytes, name: Raw, fate: Fate = _no_fate, width: int = 100) -> Iterator[str]:
     """Yield the lines of one finding: the sentence, the place, and what to do."""
     where = place(name)
     if finding.at is not None:
         where += ":%d" % line_of(source, finding.at.start)
-    yield "%s: %s %s" % (where, finding.code, printable(finding.says))
+    yield "%s: %s %s %s" % (where, severity(finding), finding.code, printable(finding.says))
     if finding.at is not None:
         yield from excerpt(source, finding.at.start, finding.at.end, width)
-    yield advice(finding, applied, reasons.get(finding.code, ""))
+    yield advice(finding, fate(finding))
 
 
 def safety(finding: Finding) -> str:
@@ -60,27 +74,17 @@ def safety(finding: Finding) -> str:
     return finding.fixes[0].safety if finding.fixes else Safety.TELL
 
 
-def advice(finding: Finding, applied: str, reason: str) -> str:
-    """Return the line that ends a finding: the fix and what became of it, and where more is said."""
-    parts = []
-    if finding.fixes:
-        parts.append(printable(finding.fixes[0].says) + _fate(finding.fixes[0], applied, reason))
-    if finding.help:
-        parts.append(printable(finding.help))
+def advice(finding: Finding, fate: str = "") -> str:
+    """Return the line that ends a finding: the fix and what becomes of it (*fate*), and where more is said."""
+    parts = [fate or finding.fixes[0].says] if finding.fixes or fate else []
+    if finding.help and not fate.startswith(FIXED):
+        parts.append(finding.help)
     if not parts and finding.asks_for:
-        parts.append("only you know the %s" % printable(finding.asks_for))
+        parts.append("only you know the %s" % finding.asks_for)
+    parts = [printable(part) for part in parts]
     parts[1:] = [part[:1].upper() + part[1:] for part in parts[1:]]
     said = "".join(part.rstrip(".") + ". " for part in parts)
     return "help: %sMore: maple explain %s" % (said, finding.code)
-
-
-def _fate(fix: Fix, applied: str, reason: str) -> str:
-    if reason:
-        said = ": " + fix.says
-        return ", not applied: " + printable(reason[: -len(said)] if reason.endswith(said) else reason)
-    if fix.safety == Safety.SAFE:
-        return ", " + applied if applied else ""
-    return ", not applied: it waits for your word" if fix.safety == Safety.ASK else ""
 
 
 def excerpt(source: bytes, start: int, end: int, width: int = 100) -> Tuple[str, str]:
@@ -150,11 +154,32 @@ def place(name: Raw) -> str:
     return "./" + shown if shown.split(":")[0].strip() in COMMANDS else shown
 
 
-def summary(verdict: str, count: int, why: Optional[str] = None) -> str:
-    """Return the one line that ends a report: "2 findings", "nothing found", or why the script was left alone."""
+def folded(text: str, width: int, indent: str = "  ") -> List[str]:
+    """Return *text* as lines of at most *width* columns, broken at blanks; a longer word has a line of its own.
+
+    All lines but the first begin with *indent*, and blanks at the beginning are kept.
+    """
+    words = text.lstrip(" ").split(" ")
+    lines = [text[: len(text) - len(text.lstrip(" "))] + words[0]]
+    for word in words[1:]:
+        if columns(lines[-1]) + 1 + columns(word) <= width:
+            lines[-1] += " " + word
+        else:
+            lines.append(indent + word)
+    return lines
+
+
+def summary(verdict: str, errors: int, hints: int = 0, why: str = "") -> str:
+    """Return the one line that ends a report: "1 error, 2 pieces of advice", or why the script was left alone."""
     if verdict == "unread":
         return "left alone: %s" % printable(why or "what would start could not be read")
-    if count == 0:
-        return "nothing found"
-    said = "1 finding" if count == 1 else "%d findings" % count
-    return said + (", cured as shown" if verdict == "repaired" else "")
+    said = []
+    if errors:
+        said.append(_count(errors, "error", "errors") + (", fixed as shown" if verdict == "repaired" else ""))
+    if hints:
+        said.append(_count(hints, "piece of advice", "pieces of advice"))
+    return "; ".join(said) or "nothing found"
+
+
+def _count(number: int, one: str, many: str) -> str:
+    return "%d %s" % (number, one if number == 1 else many)

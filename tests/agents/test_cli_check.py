@@ -69,7 +69,7 @@ REPAIRED = Decision(
     "repaired",
     (FAN_OUT, NO_ACCOUNT),
     PLAN,
-    Rewritten(MENDED, (b"sbatch", b"job.sh"), ("srun --ntasks=2",), ((3, "MPL301"),)),
+    Rewritten(MENDED, (b"sbatch", b"job.sh"), ("MPL301 srun --ntasks=2",), ((3, "MPL301"),)),
     None,
     (("MPL210", "only you know the account"),),
 )
@@ -150,18 +150,19 @@ def test_the_exit_code_tells_the_verdict(maple, decided, job, verdict, code):
 def test_people_read_finding_tree_difference_and_a_sum(maple, decided, job):
     decided(REPAIRED)
     said = maple("check", job)
-    assert "job.sh:3: MPL301 each of 8 tasks starts 4 workers\n" in said.out
-    assert "help: srun --ntasks=2, applied when submitted. More: maple explain MPL301\n" in said.out
-    assert "world of 8, master <node 0>:29500\n" in said.out
+    assert "job.sh:3: error MPL301 each of 8 tasks starts 4 workers\n" in said.out
+    assert "help: fixed automatically: srun --ntasks=2. More: maple explain MPL301\n" in said.out
+    assert "world of 8" not in said.out and "advice MPL210" in said.out
+    assert "world of 8, master <node 0>:29500\n" in maple("check", job, "--plan").out
     assert "\n-srun torchrun train.py # \\udce9\n+srun --ntasks=2 torchrun train.py # \\udce9\n" in said.out
-    assert "job.sh: 2 findings, cured as shown\nsite: generic-slurm (not described yet" in said.out
+    assert "job.sh: 1 error, fixed as shown; 1 piece of advice\nsite: generic-slurm (not described yet" in said.out
     assert said.err == ""
 
 
 def test_another_mode_is_said(maple, decided, job, monkeypatch):
     decided(REPAIRED)
     monkeypatch.setenv("MAPLE", "warn")
-    assert "help: srun --ntasks=2, not applied: the mode is warn." in maple("check", job).out
+    assert "help: would be fixed, but the mode is warn: srun --ntasks=2." in maple("check", job).out
     assert json.loads(maple("check", job, "--json").out)["mode"] == "warn"
 
 
@@ -214,9 +215,9 @@ def test_a_script_that_goes_by_its_arguments_says_what_it_waits_for(maple, job):
             b"srun torchrun --nnodes=2 --rdzv-backend=c10d --rdzv-endpoint=$1:29500 train.py\n"
         )
     told = maple("check", job, "--site", "generic-slurm")
-    assert "nothing found" in told.out and "say them behind a second --" in told.out and told.code == 0
+    assert "nothing found" in told.out and "maple check SCRIPT -- -- WORDS" in told.out and told.code == 0
     told = maple("check", job, "--site", "generic-slurm", "--", "--", "localhost")
-    assert "MPL501" in told.out and "second --" not in told.out
+    assert "MPL501" in told.out and "-- WORDS" not in told.out
     told = maple("check", job, "--site", "generic-slurm", "--", "--")
     assert "MPL402" in told.out and told.code == 1
 
@@ -311,8 +312,41 @@ DRAWS = """
 from maple_agents.cli.branches import Branch
 from maple_agents.cli.drawing import draw, findings
 draw(Branch("job", "a job", (Branch("step", "a step"),)))
-findings(["job.sh:1: MPL301 wrong"])
+findings(["job.sh:1: error MPL301 wrong"])
 """
+
+
+def test_each_severity_has_a_colour_of_its_own(maple, monkeypatch, capfd):
+    from maple_agents.cli import drawing
+
+    monkeypatch.setattr(drawing, "coloured", lambda: True)
+    drawing.findings(["job.sh:1: error MPL301 wrong", "job.sh:2: advice MPL208 perhaps"])
+    error, advice = capfd.readouterr().out.splitlines()
+    assert "\x1b[31m\x1b[1merror" in error and "\x1b[33m\x1b[1madvice" in advice
+
+
+@pytest.mark.parametrize("columns", [60, 80, 120])
+def test_no_sentence_is_broken_inside_a_word(maple, decided, job, monkeypatch, columns):
+    """As far as a word fits; the diff is the script's own."""
+    monkeypatch.setenv("COLUMNS", str(columns))
+    words = "each of the many tasks of this job would start four workers on its own, " * 4
+    decided(REPAIRED._replace(findings=(FAN_OUT._replace(says=words, help=words), NO_ACCOUNT), repaired=None))
+    told = maple("check", job).out
+    assert all(len(line) <= columns for line in told.splitlines())
+    assert " ".join(told.split()).count("would start four workers on its own") == 8
+
+
+@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp437", "utf-8"])
+@pytest.mark.parametrize("command", [["check", "--plan"], ["plan"], ["explain"], ["--help"]], ids=str)
+def test_a_terminal_of_any_encoding_is_written_to(tmp_path, encoding, command):
+    """What it has no character for is spelled, and no command dies of it."""
+    script = tmp_path / "\u65e5\u672c.sh"
+    script.write_bytes(b"#!/bin/bash\n#SBATCH -N2 --ntasks-per-node=4\n" + WRONG.split(b"\n")[2] + b"x" * 200)
+    words = [*command, str(script)] if len(command) > 1 or command == ["plan"] else command
+    environ = {**os.environ, "PYTHONIOENCODING": encoding, "XDG_STATE_HOME": str(tmp_path)}
+    ran = subprocess.run([*MAPLE, *words], capture_output=True, env=environ, cwd=tmp_path, timeout=120, check=False)
+    assert ran.returncode in (0, 1), ran.stderr
+    assert ran.stderr == b"" and ran.stdout
 
 
 def _on_terminal(environ) -> bytes:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from maple_submit_filter.edits import Fix, Safety, Span
 from maple_submit_filter.findings import Finding
-from maple_submit_filter.report import columns, excerpt, place, printable, report, safety, summary
+from maple_submit_filter.report import FIXED, columns, excerpt, folded, place, printable, report, safety, summary
 
 SCRIPT = b"#!/bin/bash\n#SBATCH -N 2\n\n\n\n\n#SBATCH --ntasks-per-node=8\n"
 AT = SCRIPT.index(b"--ntasks")
@@ -19,32 +19,28 @@ EIGHT = Finding(
     fixes=(Fix((), Safety.ASK, "--ntasks-per-node=4"),),
 )
 WANTED = """\
-job.sh:7: MPL203 8 ranks per node, but booster nodes have 4 GPUs
+job.sh:7: error MPL203 8 ranks per node, but booster nodes have 4 GPUs
    7 | #SBATCH --ntasks-per-node=8
      |         ^^^^^^^^^^^^^^^^^^^
-help: --ntasks-per-node=4, not applied: it changes the global batch size. More: maple explain MPL203"""
+help: not applied: it changes the global batch size. More: maple explain MPL203"""
 
 
 def test_a_finding_shows_its_line_and_ends_with_what_to_do():
-    lines = report([EIGHT], SCRIPT, "job.sh", held_back=[("MPL203", "it changes the global batch size")])
-    assert WANTED.split("\n") == list(lines)
-
-
-def test_a_safe_fix_says_what_became_of_it():
-    safe = EIGHT._replace(fixes=(Fix((), Safety.SAFE, "--ntasks-per-node=4"),))
-    assert (
-        report([safe], SCRIPT, "j", "applied")[-1] == "help: --ntasks-per-node=4, applied. More: maple explain MPL203"
+    assert WANTED.split("\n") == list(
+        report([EIGHT], SCRIPT, "job.sh", lambda one: "not applied: it changes the global batch size")
     )
 
 
-def test_a_fix_that_asks_is_never_said_to_be_applied():
-    assert "not applied: it waits for your word" in report([EIGHT], SCRIPT, "j", "applied")[-1]
+def test_what_becomes_of_a_fix_takes_the_place_of_its_words():
+    assert report([EIGHT], SCRIPT, "j")[-1] == "help: --ntasks-per-node=4. More: maple explain MPL203"
+    fixed = report([EIGHT._replace(help="do this")], SCRIPT, "j", lambda one: FIXED + ": four ranks")
+    assert fixed[-1] == "help: fixed automatically: four ranks. More: maple explain MPL203"
 
 
 def test_what_only_the_user_knows_is_asked_for():
     missing = Finding("MPL210", "no account, and this site refuses that", asks_for="account")
     assert report([missing], SCRIPT, "job.sh") == (
-        "job.sh: MPL210 no account, and this site refuses that",
+        "job.sh: advice MPL210 no account, and this site refuses that",
         "help: only you know the account. More: maple explain MPL210",
     )
 
@@ -52,8 +48,21 @@ def test_what_only_the_user_knows_is_asked_for():
 def test_findings_come_in_the_order_of_the_script_and_a_flood_is_cut():
     first = EIGHT._replace(at=Span(0, 3), code="MPL101")
     lines = report([EIGHT, first, EIGHT, EIGHT], SCRIPT, "job.sh", most=2)
-    assert [line.split()[1] for line in lines if line.startswith("job.sh")] == ["MPL101", "MPL203"]
+    assert [line.split()[2] for line in lines if line.startswith("job.sh")] == ["MPL101", "MPL203"]
     assert lines[-1] == "and 2 more"
+
+
+def test_errors_come_before_advice_and_each_has_its_word():
+    hint = EIGHT._replace(at=Span(0, 3), code="MPL101", proven=False)
+    heads = [line.split()[1:3] for line in report([hint, EIGHT], SCRIPT, "job.sh") if line.startswith("job.sh")]
+    assert heads == [["error", "MPL203"], ["advice", "MPL101"]]
+
+
+@given(st.text("ab é日", min_size=1, max_size=120), st.integers(20, 80))
+def test_folding_breaks_at_blanks_only_and_keeps_every_word(text, width):
+    lines = folded(text, width)
+    assert " ".join(lines).split() == text.split()
+    assert all(columns(line) <= width or len(line.split()) == 1 for line in lines)
 
 
 def test_the_best_fix_says_how_safe_a_finding_is():
@@ -96,13 +105,14 @@ def test_any_bytes_give_two_printable_lines_within_the_width(source, start, size
 
 
 @pytest.mark.parametrize(
-    ("verdict", "count", "says"),
+    ("verdict", "errors", "hints", "says"),
     [
-        ("clean", 0, "nothing found"),
-        ("findings", 1, "1 finding"),
-        ("repaired", 2, "2 findings, cured as shown"),
-        ("unread", 0, "left alone: a heterogeneous job"),
+        ("clean", 0, 0, "nothing found"),
+        ("findings", 1, 0, "1 error"),
+        ("findings", 0, 2, "2 pieces of advice"),
+        ("repaired", 2, 1, "2 errors, fixed as shown; 1 piece of advice"),
+        ("unread", 0, 0, "left alone: a heterogeneous job"),
     ],
 )
-def test_one_line_sums_up(verdict, count, says):
-    assert says == summary(verdict, count, "a heterogeneous job")
+def test_one_line_sums_up(verdict, errors, hints, says):
+    assert says == summary(verdict, errors, hints, "a heterogeneous job")

@@ -8,8 +8,11 @@ import re
 from typing import Optional, Tuple
 
 import click
-from maple_submit_filter.decide import Rewritten, explained
+from maple_submit_filter.answer import handed_over
+from maple_submit_filter.decide import Decision, Rewritten, explained
+from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.modes import in_force, policy_of
+from maple_submit_filter.program_groups import TOLD
 from maple_submit_filter.report import printable, report, summary
 from maple_submit_filter.written_for import CODE
 
@@ -19,6 +22,8 @@ from .difference import unified
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
+ACCEPTED = "if you accept every suggested change"
+ARGUMENTS_UNKNOWN = "help: more depends on the words behind the script; say them: maple check SCRIPT -- -- WORDS"
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
 
 
@@ -32,8 +37,9 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
     shell_complete=completing.sites,
     help="Check for this site, not for the one we are on.",
 )
+@click.option("--plan", "with_plan", is_flag=True, help="Draw the processes that would start, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
-def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: bool) -> int:
+def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan: bool, as_json: bool) -> int:
     """Say what is wrong with a batch script, and what would be submitted in its place. Nothing is submitted.
 
     SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line of sbatch or qsub,
@@ -56,13 +62,14 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: 
         from .carried import with_last_rung
 
         asked = with_last_rung(asked)
+    asked = asked._replace(decision=handed_over(asked.submission, asked.decision))
     mode = mode_of(asked)
     if as_json:
         from .answers import checked
 
         click.echo(json.dumps(checked(asked, mode), indent=2))
     else:
-        show(asked, mode)
+        show(asked, mode, with_plan)
     return EXIT.get(asked.decision.verdict, 1)
 
 
@@ -73,31 +80,39 @@ def mode_of(asked: Answer) -> str:
     return in_force(policy_of(None, asked.site.mode), (), (), asked.submission.environment.get(b"MAPLE", b""))
 
 
-def show(asked: Answer, mode: str) -> None:
-    """Print findings, plan and differences for people."""
+def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
+    """Print findings and differences for people; the tree of processes only where it is asked for, or wrong."""
+    from maple_submit_filter.fate import fates
+
     from . import drawing
 
     decision, source = asked.decision, asked.submission.script or b""
-    applied = "applied when submitted" if mode == "repair" else f"not applied: the mode is {mode}"
-    lines = report(decision.findings, source, asked.name, applied, decision.held_back, drawing.width())
+    lines = report(decision.findings, source, asked.name, fates(decision, mode), drawing.width())
     drawing.findings(lines)
-    if decision.plan is not None and decision.plan.steps:
+    if decision.plan is not None and decision.plan.steps and (with_plan or _is_wrong(decision.plan)):
         from .branches import branches
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
-        _differences(asked, decision.offered, "written anew, if you take it" if anew else "with every offer accepted")
-        for says in decision.offered.says:
-            click.echo("  " + printable(says))
-    for _, held in (one for one in decision.held_back if one[0] == CODE):
-        click.echo(printable(held))
-    why = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else None
-    click.echo(f"{printable(asked.name)}: {summary(decision.verdict, len(decision.findings), why)}")
-    click.echo(asked.on_site)
+        _differences(asked, decision.offered, "written anew, if you take it" if anew else ACCEPTED)
+        drawing.say("  " + printable(says) for says in decision.offered.says)
+    drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
+    drawing.say([f"{printable(asked.name)}: {_summary(decision)}"])
+    drawing.say([asked.on_site])
     if _waits_for_arguments(asked):
-        click.echo("help: more goes by the words behind the script, which are not known: say them behind a second --")
+        drawing.say([ARGUMENTS_UNKNOWN])
+
+
+def _is_wrong(plan: LaunchPlan) -> bool:
+    return any(breach.kind != TOLD for step in plan.steps for breach in step.breaches)
+
+
+def _summary(decision: Decision) -> str:
+    errors = sum(one.proven for one in decision.findings)
+    unread = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else ""
+    return summary(decision.verdict, errors, len(decision.findings) - errors, decision.why or unread)
 
 
 def _waits_for_arguments(asked: Answer) -> bool:

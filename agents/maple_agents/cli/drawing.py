@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import sys
 from typing import Iterable, Optional
 
 import click
+from maple_submit_filter.report import ADVICE, ERROR, folded
 
 from .branches import Branch
 
@@ -25,7 +27,11 @@ WIDE = 1000  # nothing is folded where no terminal sets a width
 
 def width() -> int:
     """Return the columns of the terminal, or 100 where there is none."""
-    return shutil.get_terminal_size((100, 24)).columns if sys.stdout.isatty() or "COLUMNS" in os.environ else 100
+    return shutil.get_terminal_size((100, 24)).columns if _is_bounded() else 100
+
+
+def _is_bounded() -> bool:
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
 def coloured() -> bool:
@@ -62,16 +68,36 @@ def _rich(branch: Branch, above: Optional[object] = None) -> object:
     return tree
 
 
+HEAD = re.compile(r"(?P<where>.*?: )(?P<word>error|advice)(?P<rest> MPL\d{3} .*)", re.DOTALL)
+COLOURS = {ERROR: "red", ADVICE: "yellow"}
+
+
 def findings(lines: Iterable[str]) -> None:
-    """Print the lines of a report."""
+    """Print the lines of a report: its severities and helps in colours, its sentences folded on a terminal."""
     for line in lines:
-        if line.startswith("help: "):
-            line = click.style("help:", fg="green") + line[5:]
-        elif line.startswith("     | "):
-            line = click.style(line, fg="red")
-        elif not line.startswith(" "):
-            line = click.style(line, bold=True)
-        click.echo(line, color=coloured())
+        if line.startswith("     | "):
+            click.echo(click.style(line, fg="red"), color=coloured())
+        elif line.startswith(" "):
+            click.echo(line)
+        else:
+            say([line])
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print sentences; on a terminal they are folded between words."""
+    for line in lines:
+        first, *more = folded(line, width()) if _is_bounded() else [line]
+        click.echo("\n".join([_styled(first), *more]), color=coloured())
+
+
+def _styled(line: str) -> str:
+    if line.startswith("help: "):
+        return click.style("help:", fg="green") + line[5:]
+    match = HEAD.match(line)
+    if match is None:
+        return line
+    word = click.style(match["word"], fg=COLOURS[match["word"]], bold=True)
+    return click.style(match["where"], bold=True) + word + click.style(match["rest"], bold=True)
 
 
 def diff(lines: Iterable[str]) -> None:

@@ -12,6 +12,7 @@ import click
 from maple_submit_filter import __version__
 from maple_submit_filter.report import printable
 
+from . import legible
 from .complaint import Complaint
 from .groups import Group
 
@@ -106,6 +107,7 @@ def run(words: Optional[Sequence[str]] = None, command: click.Command = maple, n
     """Return the exit code of `maple` *words*; they are those of the process by default."""
     if "_%s_COMPLETE" % name.replace("-", "_").upper() in os.environ:  # the shell asks what could stand here
         command.main(args=words, prog_name=name)
+    legible.make(sys.stdout, sys.stderr)
     given = list(sys.argv[1:] if words is None else words)
     code = _run(given, command, name)
     from . import news
