@@ -32,11 +32,22 @@ static bool script_says_off(const struct buffer *script) {
     return false;
 }
 
-static bool is_worth_asking(const struct buffer *script) {
-    if (script->broken || script->size == 0 || script_says_off(script)) return false;
+/* Why a script is not asked about, NULL where it is. */
+static const char *why_unasked(const struct buffer *script) {
+    if (script->broken || script->size == 0) return "the script is empty, or could not be read whole";
+    if (script_says_off(script)) return "the script says # maple: off";
     for (size_t i = 0; i < sizeof LAUNCHER_WORDS / sizeof *LAUNCHER_WORDS; i++)
-        if (memmem(script->at, script->size, LAUNCHER_WORDS[i], strlen(LAUNCHER_WORDS[i])) != NULL) return true;
-    return false;
+        if (memmem(script->at, script->size, LAUNCHER_WORDS[i], strlen(LAUNCHER_WORDS[i])) != NULL) return NULL;
+    return "no launcher is named in the script";
+}
+
+/* Say why the user's own bytes go on: to who wants to hear it, and where something went amiss on any terminal. */
+static char **as_written(const char *why, bool amiss) {
+    char line[160];
+    bool verbose = user_said("verbose");
+    int size = snprintf(line, sizeof line, "maple: submitted as written: %s\n", why);
+    if (verbose || amiss) say(line, (size_t)size, verbose);
+    return NULL;
 }
 
 /* The changed argv must name the same script in the same way; only then do we know what to put in its place. */
@@ -78,8 +89,6 @@ static char **carry_out(const struct submission *of, const struct change *change
 
 /* Ask about the script and return the argv to run; NULL: as written. */
 static char **consult(struct submission *of) {
-    static const char silent[] = "maple: no answer in time; submitted as written\n";
-    static const char unable[] = "maple: cannot hand over the repaired script; submitted as written\n";
     bool verbose = user_said("verbose");
     struct buffer request = {NULL, 0, 0, false};
     struct reply reply = {.rewrite = false};
@@ -89,13 +98,12 @@ static char **consult(struct submission *of) {
     if (getrandom(of->nonce, NONCE_SIZE, GRND_NONBLOCK) != NONCE_SIZE) return NULL;
     sha256(of->source.script.at, of->source.script.size, of->hash);
     build_request(&request, of, flags);
-    if (request.broken || of->config->path[0] == '\0') return NULL;
+    if (request.broken || of->config->path[0] == '\0') return as_written("Maple has no front.conf, or no memory", false);
     bool answered = ask(of, &request, &reply, &waited);
     detach(of->config, &reply.reading);
     if (!answered) {
-        say(silent, sizeof silent - 1, verbose);
         write_late(of, waited);
-        return NULL;
+        return as_written("no answer in time", true);
     }
     say(reply.say.at, reply.say.size, verbose);
     bool taken = reply.offer && (flags & MAY_ASK) != 0 && offer(&reply.question);
@@ -110,9 +118,8 @@ static char **consult(struct submission *of) {
         write_audit(of, &change->audit);
         return result;
     }
-    say(unable, sizeof unable - 1, verbose);
     write_late(of, late ? FOR_FILES : 0); /* who answered late is no news where another answered */
-    return NULL;
+    return as_written("the repaired script could not be handed over", true);
 }
 
 int main(int argc, char **argv, char **environment) {
@@ -126,9 +133,13 @@ int main(int argc, char **argv, char **environment) {
     read_config(&config, command->name);
     if (fronts_before() > 0) {
         if (user_said("verbose")) say(again, sizeof again - 1, true);
-    } else if (!config.off && !user_said("off")) {
+    } else if (config.off || user_said("off")) {
+        (void)as_written(config.off ? "Maple is switched off here" : "MAPLE=off", false);
+    } else {
         call.arguments = command->read(argv);
-        if (read_source(&call) && is_worth_asking(&call.source.script)) result = consult(&call);
+        bool has_script = read_source(&call);
+        const char *why = has_script ? why_unasked(&call.source.script) : "no single script of at most 4 MiB can be read";
+        result = why == NULL ? consult(&call) : as_written(why, false);
     }
     if (result != NULL) (void)try_real(&config, command->name, result, environment);
     return become_real(&config, command->name, argv, environment);

@@ -48,7 +48,8 @@ void say(const void *text, size_t size, bool verbose) {
 }
 
 bool offer(const struct slice *question) {
-    static const char prompt[] = "maple: submit it so? [y/N] ", late[] = "\nmaple: no answer, submitted as written\n";
+    static const char prompt[] = "maple: submit with these changes? [y/N] ";
+    static const char late[] = "\nmaple: submitted as written: no answer within 20 seconds\n";
     char answer[64];
     say(question->at, question->size, true);
     say(prompt, sizeof prompt - 1, true);

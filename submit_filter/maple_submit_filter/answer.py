@@ -109,8 +109,13 @@ def answered(
         if ran:
             said = _as_in(submission, made, ran) if request.terminal else b""
             return reply._replace(say=said, change=_change(request, site, submission, made, "known-good", mode, once))
-    reply = reply._replace(say=_say(submission, findings, decision, mode, anew) if request.terminal else b"")
-    if repaired and for_rules(policy, mode, codes) == "repair":
+    makes = bool(repaired) and for_rules(policy, mode, codes) == "repair"
+    if request.terminal:
+        from .telling import Told, told
+
+        asks = request.may_ask and bool(offered) and for_rules(policy, mode, _codes(offered)) == "repair"
+        reply = reply._replace(say=told(Told(submission, decision, findings, mode, makes, anew, asks)))
+    if repaired and makes:
         reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode, once))
     elif decision.repaired:
         reply = reply._replace(audit=_audit(request, site, "would-repair", mode, codes, _new(decision.repaired)))
@@ -301,43 +306,18 @@ def _change_id(submission: Submission, decision: Decision) -> str:
 
 def _taken_back(submission: Submission, made: Rewritten, job: str) -> bytes:
     """Return the line that says what is not done, and why."""
+    from .telling import line
+
     codes = ", ".join(_codes(made))
-    return _line(submission, "%s's change was taken back: job %s failed at once with it; maple-fix %s" % (
-        codes, job, job))  # fmt: skip
+    return line(submission, "submitted as written: job %s failed at once with the change for %s. Why: maple-fix %s" % (
+        job, codes, job))  # fmt: skip
 
 
 def _as_in(submission: Submission, made: Rewritten, job: str) -> bytes:
     """Return the line that says what is done unasked, and why."""
-    return _line(submission, "%s, as in job %s, which ran" % ("; ".join(made.says), job))
+    from .telling import line, undo
 
-
-def _line(submission: Submission, says: str) -> bytes:
-    from .report import place, printable
-
-    name = place(submission.path.rpartition(b"/")[2] or submission.came.encode())
-    return ("maple: %s\n" % printable("%s: %s" % (name, says))).encode("utf-8", "replace")
-
-
-def _say(submission: Submission, findings: Sequence[Finding], decision: Decision, mode: str, anew: bool) -> bytes:
-    if mode == "observe":
-        return b""
-    from .report import place, printable
-
-    name = place(submission.path.rpartition(b"/")[2] or submission.came.encode())
-    lines: List[str] = []
-    if decision.repaired and mode == "repair":
-        lines += ["%s: %s" % (name, says) for says in decision.repaired.says]
-    else:
-        for one in findings[:8]:
-            line = line_of(submission.script or b"", one.at.start) if one.at else 0
-            lines.append("%s:%d: %s %s" % (name, line, one.code, one.says))
-        lines += ["help: " + says for says in decision.repaired.says] if decision.repaired else []
-    if anew and submission.came == "file":
-        from .written_for import command
-
-        words = command(submission.path).decode("utf-8", "backslashreplace")
-        lines.append("help: %s would write it for this site" % words)
-    return "".join("maple: %s\n" % printable(line) for line in lines).encode("utf-8", "replace")
+    return line(submission, "changed as in job %s, which ran: %s" % (job, "; ".join(made.says)), *undo(submission))
 
 
 def _is_to_be_written_anew(submission: Submission, findings: Sequence[Finding], decision: Decision) -> bool:

@@ -64,19 +64,15 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     site = here
     job = understood(submission, read)
     if job is None:
-        return Decision("unread", why=_LEFT_ALONE[submission.scheduler])
+        from . import left_alone
+
+        return Decision("unread", why=left_alone.why(submission))
     state, sure = _weighed(job, site)
     if not state.proven():
         why = _unread(state) if not state.findings else ""
         verdict = "findings" if state.findings else "unread" if why else "clean"
         return Decision(verdict, state.findings, state.plan, why=why)
     return _cured(state, sure, site)
-
-
-_LEFT_ALONE = {
-    "slurm": "several components, a directive that releases of sbatch read differently, or words that it refuses",
-    "pbs": "an interactive job, a program without a script, or a command line that qsub refuses",
-}
 
 
 def at_home(submission: Submission, site: Site) -> Optional[Site]:
@@ -155,6 +151,9 @@ def explained(decision: Decision, submission: Submission, site: Site, read: Opti
     return decision._replace(findings=tuple(named(one, site, proven) for one in decision.findings))
 
 
+_OF_THE_TEXT = ("MPL104", "MPL105")  # what a text that the scheduler refuses as a whole is told of
+
+
 def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None) -> State:
     """Return the job played through, and what is found; *made*: its plan, where that is known."""
     if made is None:
@@ -164,6 +163,7 @@ def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None) -> State:
         one
         for one in dict.fromkeys(diagnose(made, job, site))
         if not silence.covers(one.code, line_of(job.source, one.at.start) if one.at else 0)
+        and (not job.script.unreadable or one.code in _OF_THE_TEXT)
     )
     return State(job, made, found)
 

@@ -121,6 +121,9 @@ def _changed(argv: list[bytes], environment: dict[bytes, bytes], conf: dict[str,
     """Return the argv to run. Whatever goes wrong, that is the user's own."""
     said = environment.get(b"MAPLE", b"").split(b",")
     if b"off" in said or conf.get("mode") == "off":
+        why = b"Maple is switched off at this site" if conf.get("mode") == "off" else b"MAPLE=off"
+        if b"verbose" in said:
+            os.write(2, b"maple: submitted as written: %s\n" % why)
         return argv
     try:
         helper = conf.get("helper", "")

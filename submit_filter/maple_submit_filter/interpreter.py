@@ -78,7 +78,7 @@ class Interpreter(Compound):
         """Run one command of any kind."""
         self.scene.commands += 1
         if self.scene.commands > MOST_COMMANDS:
-            self.scene.note(self.offset(shell, command.span.start), "the script runs too long to be played through")
+            self.scene.note(self.offset(shell, command.span.start), "the script is too long to analyse")
             self.scene.strangers = True  # what is not played may be the rest of a world
             raise Leave
         trail = trail._replace(phase=self.scene.phase, maybe=trail.maybe or bool(shell.skips))

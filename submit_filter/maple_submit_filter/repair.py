@@ -213,6 +213,8 @@ def tried(state: State, fix: Fix, again: Again) -> Optional[State]:
 def _better(finding: Finding, before: State, after: State) -> bool:
     """Return whether fewer contradictions are left, or this one gave way to another that a next round may cure."""
     left, had = len(after.proven()), len(before.proven())
+    if before.job.script.unreadable and not after.job.script.refused:
+        return True  # only now what the text says can be looked at
     return left < had or (left == had and _key(finding, before) not in {_key(one, after) for one in after.proven()})
 
 

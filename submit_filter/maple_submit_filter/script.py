@@ -43,6 +43,7 @@ class JobScript(NamedTuple):
     refused: str  # what sbatch or qsub itself will say of this text (CRLF, a wrong directive ...); "" if nothing
     het: bool  # a heterogeneous job: left alone
     disputed: int = 0  # the line of a directive that releases of the scheduler read differently: left alone; 0: none
+    unreadable: bool = False  # the text as a whole is refused: nothing else is found in it until that is cured
 
 
 def line_of(source: bytes, offset: int) -> int:

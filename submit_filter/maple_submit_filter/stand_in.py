@@ -23,6 +23,7 @@ LAUNCHER_WORDS = (
     b"aprun", b"prun", b"python", b"gpu", b"GPU", b"apptainer", b"singularity", b"shifter", b"podman",
     b"lightning", b"composer", b"colossalai", b"NODE_RANK", b"MASTER_ADDR", b"pbsdsh",
 )  # fmt: skip  # the same as front/launcher_words.h, which says what they are for; a test compares the two
+NO_SCRIPT = "there is no single script that can be read, of at most 4 MiB"
 MOST_SEARCHED_FOR = 256 << 20  # bytes of script times variables that are looked for in it: a tenth of a second
 
 
@@ -45,15 +46,16 @@ def change(argv: Sequence[bytes], environment: Mapping[bytes, bytes], conf: Mapp
     command = COMMANDS[argv[0]]
     words = command.read(argv)
     source = script_source.read(words, argv, environment) if words else None
-    if words is None or source is None or not worth_asking(source.script):
-        return argv
-    if len(environment) * len(source.script) > MOST_SEARCHED_FOR:
+    why = why_unasked(source.script, len(environment)) if words and source else NO_SCRIPT
+    if words is None or source is None or why:
+        say(why, environment)
         return argv
     request = _request(command.scheduler, words, source, argv, environment)
     deadline = time.monotonic() + int(conf.get("helper_ms", "250")) / 1000
     reply = _ask(request, conf, deadline)
     files = Files(int(conf.get("files_ms", "500")) / 1000)
     if reply is None:
+        say("no answer in time", environment)
         if time.monotonic() >= deadline:
             audit_file.keep(_late(request, "helper"), started, environment, conf, files)
         return argv
@@ -70,12 +72,22 @@ def change(argv: Sequence[bytes], environment: Mapping[bytes, bytes], conf: Mapp
     return new or argv
 
 
-def worth_asking(script: bytes) -> bool:
-    """Return whether the script may start distributed training and does not say `# maple: off`."""
-    if not any(word in script for word in LAUNCHER_WORDS):
-        return False
+def why_unasked(script: bytes, variables: int = 0) -> str:
+    """Return why a script is not asked about, as the front says it; "" where it is."""
+    if not script:
+        return "the script is empty, or could not be read whole"
+    if variables * len(script) > MOST_SEARCHED_FOR:
+        return "the script and the environment are too large to be searched"
     lines = (line.strip() for line in script.split(b"\n")) if b"maple:" in script else ()
-    return not any(line[:1] == b"#" and line[1:].split() == [b"maple:", b"off"] for line in lines)
+    if any(line[:1] == b"#" and line[1:].split() == [b"maple:", b"off"] for line in lines):
+        return "the script says # maple: off"
+    return "" if any(word in script for word in LAUNCHER_WORDS) else "no launcher is named in the script"
+
+
+def say(why: str, environment: Mapping[bytes, bytes]) -> None:
+    """With MAPLE=verbose, say why the submission is left as it is."""
+    if b"verbose" in environment.get(b"MAPLE", b"").split(b","):
+        os.write(2, b"maple: submitted as written: %s\n" % why.encode())
 
 
 def _request(

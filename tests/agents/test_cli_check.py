@@ -349,6 +349,38 @@ def test_a_terminal_of_any_encoding_is_written_to(tmp_path, encoding, command):
     assert ran.stderr == b"" and ran.stdout
 
 
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["--nodes=four"], 1, 'sbatch refuses this: "four" is not a valid node count'),
+        (["--time=2h"], 1, "sbatch refuses this: Invalid --time specification"),
+        (["--bogus=1"], 2, "left alone: sbatch refuses the command line: unrecognized option --bogus"),
+        (["--wrap=hostname"], 2, "sbatch refuses the command line: Script arguments not permitted with --wrap option"),
+    ],
+    ids=str,
+)
+def test_words_that_sbatch_refuses_are_told_in_its_own_words(maple, job, words, code, says):
+    told = maple("check", job, "--site", "generic-slurm", "--", *words)
+    assert says in told.out and told.code == code
+
+
+@pytest.mark.parametrize(
+    ("site", "directives"),
+    [
+        ("ncsa-delta", b"#SBATCH --nodes=2\n#SBATCH --ntasks-per-node=4\n#SBATCH --time=01:00:00\n"),
+        ("alcf-polaris", b"#PBS -l select=2:ncpus=32\n#PBS -l walltime=01:00:00\n#PBS -q nowhere\n"),
+    ],
+)
+def test_dos_line_breaks_are_one_finding_and_no_other_follows_from_them(maple, tmp_path, site, directives):
+    """The cure shows what the rest of the script needs, and the plan is that of the values without the returns."""
+    text = b"#!/bin/bash\n" + directives + WRONG.split(b"\n")[2] + b"\n"
+    (tmp_path / "job.sh").write_bytes(text.replace(b"\n", b"\r\n"))
+    told = json.loads(maple("check", "job.sh", "--site", site, "--json").out)
+    assert [one["code"] for one in told["findings"]] == ["MPL105"] and told["repaired"] is None
+    assert told["plan"]["steps"][0]["nodes"] in (2, None)
+    assert "line breaks" in maple("check", "job.sh", "--site", site).out
+
+
 def _on_terminal(environ) -> bytes:
     """Return what the drawing writes to a terminal."""
     ours, theirs = os.openpty()

@@ -67,7 +67,7 @@ def test_what_was_accepted_and_ran_is_made_without_asking(may_ask: bool) -> None
     made = reply(ASK, known(ASK, good=True), may_ask=may_ask)
     assert made.change is not None and (made.change.script or b"").startswith(CURED)
     assert made.offer is None and made.question == b""
-    assert made.say == b"maple: job.sh: MPL203 --ntasks-per-node=4, as in job 4711, which ran\n"
+    assert b"maple: job.sh: changed as in job 4711, which ran: MPL203 --ntasks-per-node=4\n" in made.say
     assert verdict(made) == "known-good"
     asked = reply(ASK, None, may_ask=may_ask)
     assert asked.change is None and (asked.offer is not None) == may_ask
@@ -79,7 +79,8 @@ def test_what_failed_at_once_is_neither_made_nor_offered(decision: Decision) -> 
     made = reply(decision, known(decision, good=False))
     assert (made.change, made.offer, verdict(made)) == (None, None, "taken-back")
     assert made.say == (
-        b"maple: job.sh: MPL203's change was taken back: job 4711 failed at once with it; maple-fix 4711\n"
+        b"maple: job.sh: submitted as written: job 4711 failed at once with the change for\n"
+        b"maple:   MPL203. Why: maple-fix 4711\n"
     )
 
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 
 import pytest
 from maple_submit_filter import answer as answers
-from maple_submit_filter import closing, frames, modes, records, settled
+from maple_submit_filter import closing, frames, modes, records, settled, telling
 from maple_submit_filter.decide import Decision, Rewritten
 from maple_submit_filter.edits import Span
 from maple_submit_filter.findings import Finding
@@ -17,6 +17,7 @@ from maple_submit_filter.modes import Policy
 from maple_submit_filter.schedulers.slurm import wrapped
 from maple_submit_filter.site import GENERIC_SLURM
 from maple_submit_filter.submission import Submission
+from maple_submit_filter.telling import Told
 
 SCRIPT = b"#!/bin/bash\n#SBATCH -p debug\nsrun -n 8 python train.py\n"
 FIXED = SCRIPT.replace(b"-n 8", b"-n 4")
@@ -57,7 +58,54 @@ def test_repair_submits_the_repaired_script_with_a_closing_comment(decided: Any)
     for part in ("MPL203", answers.record_id(request_of()), (b"h" * 32).hex(), "MAPLE=off"):
         assert part in comment
     assert reply.change.argv is None
-    assert reply.say == b"maple: job.sh: -n 4 in place of -n 8\n"
+    assert reply.say.splitlines() == [
+        b"maple: job.sh: changed before submitting (-n 4 in place of -n 8)",
+        b"maple: show the change: maple check job.sh",
+        b"maple: submit unchanged: MAPLE=off sbatch job.sh",
+    ]
+
+
+@pytest.mark.parametrize(
+    ("request_", "see"),
+    [
+        (request_of(argv=(b"sbatch", b"-N2", b"job.sh", b"a b")), b"maple check job.sh -- -N2 -- 'a b'"),
+        (request_of(argv=(b"sbatch", b"--wrap=x"), came="wrap"), b"scontrol write batch_script JOBID -"),
+        (request_of(argv=(b"sbatch",), came="stdin"), b"scontrol write batch_script JOBID -"),
+    ],
+    ids=["with words", "wrap", "stdin"],
+)
+def test_how_to_see_a_change_goes_by_how_the_script_came(request_: Request, see: bytes) -> None:
+    """What is shown is a command to be copied, on a line of its own."""
+    told = Told(request_.submission, FOUND, (FINDING,), "repair", True, False)
+    assert b"maple: show the change: " + see in telling.told(told).splitlines()
+
+
+@pytest.mark.parametrize(
+    ("decision", "says"),
+    [
+        (Decision("clean"), b"Maple found nothing wrong and changed nothing"),
+        (Decision("unread", why="a heterogeneous job"), b"a heterogeneous job"),
+        (Decision("unread"), b"could not be read"),
+    ],
+)
+def test_verbose_says_why_nothing_was_changed_and_others_hear_nothing(
+    decided: Any, decision: Decision, says: bytes
+) -> None:
+    """Whatever the reason is."""
+    assert decided(decision).say == b""
+    said = decided(decision, request=request_of(MAPLE="verbose")).say
+    assert said.startswith(b"maple: job.sh: submitted as written: ") and says in said.replace(b"\nmaple:  ", b"")
+    quiet = decided(FOUND, request=request_of(MAPLE="verbose,observe")).say
+    assert b"mode observe" in quiet
+
+
+def test_findings_are_told_errors_first_within_eighty_columns_and_end_with_what_was_done(decided: Any) -> None:
+    """No line is broken inside a word."""
+    hint = FINDING._replace(code="MPL101", proven=False, at=Span(0, 3), says="a word and another one, " * 8)
+    lines = decided(Decision("findings", (hint, FINDING))).say.decode().splitlines()
+    assert [line.split()[2:4] for line in lines if "MPL" in line] == [["error", "MPL203"], ["advice", "MPL101"]]
+    assert all(len(line) <= 80 and line.startswith("maple: ") for line in lines)
+    assert lines[-1] == "maple: submitted as written. Details: maple check job.sh"
 
 
 def test_the_audit_line_has_no_word_of_the_script(decided: Any) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from maple_submit_filter.records import read_audit
 
-from tests.doubles.stand import ASKED, LIB, PLAIN, PYTHON, Stand, compiled, entry
+from tests.doubles.stand import ASKED, LIB, PLAIN, PYTHON, Stand, build, compiled, entry
 
 
 @pytest.fixture(scope="module")
@@ -51,6 +51,38 @@ def test_the_entry_starts_sbatch_as_if_it_were_not_there(stand: Stand, words: li
     bare, maple = stand.both(words, environment={"RECORD_EXIT": "5"})
     assert bare == maple
     assert bare.record
+
+
+LONG = b"#!/bin/bash\n" + b"echo on\n" * 20010 + b"srun python train.py\n"
+UNASKED = {
+    "no launcher": (PLAIN, {}, b"no launcher is named in the script"),
+    "off": (ASKED, {"MAPLE": "off,verbose"}, b"MAPLE=off"),
+    "off in the script": (ASKED.replace(b"\n", b"\n# maple: off\n", 1), {}, b"the script says # maple: off"),
+    "no script": (b"", {}, b"read"),
+    "longer than is read": (ASKED + b"#" * 600_000, {}, b"longer than 512 KiB"),
+    "no bash": (b"#!/usr/bin/perl\n# srun\n", {}, b"not a shell script"),
+    "heterogeneous": (b"#!/bin/bash\n#SBATCH -N1\n#SBATCH hetjob\n#SBATCH -N2\nsrun x\n", {}, b"heterogeneous"),
+    "too many lines": (LONG, {}, b"too long to analyse"),
+    "nothing wrong": (b"#!/bin/bash\nsrun hostname\n", {}, b"found nothing wrong"),
+}
+
+
+@pytest.mark.parametrize("kind", ["entry", "front"])
+@pytest.mark.parametrize("case", UNASKED.values(), ids=UNASKED)
+def test_verbose_says_why_a_script_was_left_alone(
+    stand: Stand, tmp_path: Any, recorder: str, kind: str, case: tuple[bytes, dict[str, str], bytes]
+) -> None:
+    """Whatever the reason, in one line on stderr; and without the word there is none."""
+    script, said, why = case
+    if kind == "front":
+        stand = Stand(str(tmp_path / "fronts"), build(), recorder)
+    stand.configure(helper=os.path.join(LIB, "maple_submit_filter", "helper.py"), helper_ms="20000")
+    stand.write("mine.sh", script)
+    bare, maple = stand.both(["mine.sh"], environment={"MAPLE": "verbose", **said})
+    told = maple.stderr[len(bare.stderr) :] if maple.stderr.startswith(bare.stderr) else maple.stderr
+    assert b"submitted as written: " in told and why in told.replace(b"\nmaple:  ", b"")
+    assert (bare.stdout, bare.exit) == (maple.stdout, maple.exit)
+    assert stand.both(["mine.sh"])[1].stderr == bare.stderr
 
 
 @pytest.mark.parametrize("text", [b"", ASKED, PLAIN, ASKED + b"#" * 200000, ASKED + b"#" * (5 << 20)], ids=len)

@@ -233,7 +233,7 @@ def test_a_default_that_qsub_was_told_otherwise_is_not_taken():
 def test_what_is_played_through_has_a_bound(body, head):
     """Loops in loops, and filters over thousands of lines: the rest is said to be unread, and proves nothing."""
     made = planned(f"{body}\ntorchrun --nnodes=2 --node_rank=0 --master_addr=localhost t.py", head)
-    assert [why for _, why in made.unread] == ["the script runs too long to be played through"]
+    assert [why for _, why in made.unread] == ["the script is too long to analyse"]
     assert len(made.steps) < 400
 
 

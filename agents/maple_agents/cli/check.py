@@ -10,7 +10,6 @@ from typing import Optional, Tuple
 import click
 from maple_submit_filter.answer import handed_over
 from maple_submit_filter.decide import Decision, Rewritten, explained
-from maple_submit_filter.launch import LaunchPlan
 from maple_submit_filter.modes import in_force, policy_of
 from maple_submit_filter.program_groups import TOLD
 from maple_submit_filter.report import printable, report, summary
@@ -89,7 +88,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     decision, source = asked.decision, asked.submission.script or b""
     lines = report(decision.findings, source, asked.name, fates(decision, mode), drawing.width())
     drawing.findings(lines)
-    if decision.plan is not None and decision.plan.steps and (with_plan or _is_wrong(decision.plan)):
+    if decision.plan is not None and decision.plan.steps and (with_plan or _is_wrong(decision)):
         from .branches import branches
 
         drawing.draw(branches(decision.plan, asked.name))
@@ -105,8 +104,11 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         drawing.say([ARGUMENTS_UNKNOWN])
 
 
-def _is_wrong(plan: LaunchPlan) -> bool:
-    return any(breach.kind != TOLD for step in plan.steps for breach in step.breaches)
+def _is_wrong(decision: Decision) -> bool:
+    """Return whether what is proven wrong is seen in the processes that would start."""
+    told = any(one.proven and not one.code.startswith("MPL1") for one in decision.findings)
+    steps = decision.plan.steps if decision.plan else ()
+    return told and any(breach.kind != TOLD for step in steps for breach in step.breaches)
 
 
 def _summary(decision: Decision) -> str:

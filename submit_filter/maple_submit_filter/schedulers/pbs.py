@@ -129,7 +129,7 @@ def read_script(source: bytes, prefix: bytes = DEFAULT_PREFIX, shell: Tuple[byte
     oddities += [*unread(source, read, prefix, is_shell), *other_schedulers(source, read)]
     oddities.sort(key=lambda one: one.span)
     first = CRLF if b"\r\n" in source else next((one.says for one in oddities if one.kind == "refused"), "")
-    return JobScript(source, said, is_shell, tuple(found), tuple(oddities), first, False)
+    return JobScript(source, said, is_shell, tuple(found), tuple(oddities), first, False, unreadable=first == CRLF)
 
 
 def _shell(settings: Sequence[Setting], shell: Tuple[bytes, bytes]) -> bytes:

@@ -12,6 +12,7 @@ SHELLS = frozenset((b"bash", b"sh", b"dash", b"ksh", b"zsh", b"ash", b"rbash", b
 # sbatch looks for `#PBS` and `#BSUB` up to this many lines that do not begin with `#`, behind commands as well.
 FOREIGN_LINES = 100
 LARGEST = 4 * 1024 * 1024  # MaxScriptSize unless the site says otherwise
+DOS_BREAKS = "Batch script contains DOS line breaks"
 
 
 def refusal(source: bytes) -> str:
@@ -25,7 +26,7 @@ def refusal(source: bytes) -> str:
     if b"\0" in source:
         return "The Slurm controller does not allow scripts that contain a NULL character"
     if b"\r\n" in source:
-        return "Batch script contains DOS line breaks"
+        return DOS_BREAKS
     if len(source) >= LARGEST:
         return "the script is larger than 4 MiB"
     return ""

@@ -13,7 +13,7 @@ from .foreign import TABLES, translated
 from .oddities import late, near_misses, variables
 from .options import NO, Said, read_options
 from .sbatch_options import ENVIRONMENT, SBATCH
-from .script_lines import foreign_lines, head, interpreter, lines_of, own_lines, refusal
+from .script_lines import DOS_BREAKS, foreign_lines, head, interpreter, lines_of, own_lines, refusal
 
 READ_WITH = {b"#SBATCH": SBATCH, **TABLES}
 UNKNOWN_OPTION = "unrecognized option"
@@ -74,11 +74,14 @@ def _number_not_zero(value: bytes) -> bool:
 
 
 def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
-    """Read the directives of a script. *ignore_pbs*: command line or environment say so; the script may, too."""
+    """Read the directives of a script. *ignore_pbs*: command line or environment say so; the script may, too.
+
+    Those of a script with DOS line breaks are read as they are meant, without the carriage returns.
+    """
     said, is_shell = interpreter(source)
-    refused = refusal(source)
-    if refused:
-        return JobScript(source, said, is_shell, (), (), refused, False)
+    whole = refusal(source)
+    if whole and whole != DOS_BREAKS:
+        return JobScript(source, said, is_shell, (), (), whole, False, unreadable=True)
     lines = lines_of(source)
     first_command = head(source, lines)
     own = own_lines(source, lines, first_command)
@@ -90,11 +93,11 @@ def read_script(source: bytes, ignore_pbs: bool = False) -> JobScript:
         found += more
         oddities += other
         het = het or more_het
-    refused = next((one.says for one in oddities if one.kind == "refused"), "")
+    refused = whole or next((one.says for one in oddities if one.kind == "refused"), "")
     others = [line for prefix in (b"#PBS", b"#BSUB") for line in foreign_lines(source, lines, prefix)]
     disputed = next((line.line for line in (*own, *others) if line.disputed), 0)
     oddities.sort(key=lambda one: one.span)
-    return JobScript(source, said, is_shell, found, tuple(oddities), refused, het, disputed)
+    return JobScript(source, said, is_shell, found, tuple(oddities), refused, het, disputed, bool(whole))
 
 
 def _own_settings(lines: Tuple[DirectiveLine, ...]) -> Tuple[Tuple[Setting, ...], List[Oddity], bool]:
