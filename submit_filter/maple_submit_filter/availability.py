@@ -102,11 +102,11 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
     for use in uses:
         origin = moved.back(use.at)
         if (origin is None or (origin, *use[1:4]) not in known) and not _available(use):
-            return "%s is not there in %s" % (_said(use), use.where)
+            return "%s is not available in %s" % (_said(use), use.where)
     for span in spans:
         for found in re.compile(_EXPANSION).finditer(new, span.start, span.end):
             if found.start() not in seen and not _idle(new, found.start()):
-                return "it is not known where %s is expanded" % _word_at(new, found.start())
+                return "it is unknown where %s is expanded" % _word_at(new, found.start())
     return ""
 
 

@@ -15,8 +15,8 @@ from .job import Job
 from .site import GpuRequest, NodeKind, Partition, Site
 
 Place = Tuple[str, Optional[Span]]
-NOT_SURE = "not certain: the site file is not sure of "
-UNNAMED = "all that this rests on"
+NOT_SURE = "not certain, because the site file does not confirm "
+UNNAMED = "all facts behind this"
 
 
 def certain(site: Site) -> Site:

@@ -221,12 +221,12 @@ def _rewritten(
         return None
     first = made.taken[0][0]
     if site.unsure and not {one.code for one in _likely(made.state, site).proven()} <= likely:
-        held.append((first, "a fact that the site file is not sure of speaks against it"))
+        held.append((first, "an unconfirmed fact of the site file speaks against it"))
         return None
     source = made.state.job.source
     changed = source if source != before.job.source else None
     if changed is not None and not _parses(changed):
-        held.append((first, "bash would not take the repaired script"))
+        held.append((first, "bash -n refuses the repaired script"))
         return None
     says = tuple("%s %s" % (code, fix.says) for code, fix in made.taken)
     return Rewritten(changed, made.state.job.submission.argv, says, made.because)

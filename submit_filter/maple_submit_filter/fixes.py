@@ -245,7 +245,7 @@ def first_node_fixes(text: Optional[Text], site: Site, why: str, source: bytes) 
 
 def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:
     """Return ways to name the first node as fixes: it says who leads, and changes nothing else about the run."""
-    return tuple(Fix(tuple(edits), Safety.SAFE, "the master is the job's first node") for edits in ways)
+    return tuple(Fix(tuple(edits), Safety.SAFE, "the job's first node is the master") for edits in ways)
 
 
 def pointed_at(text: Optional[Text], step: Step) -> Span:

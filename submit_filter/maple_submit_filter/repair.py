@@ -19,7 +19,7 @@ from .program_groups import TOLD
 from .script import line_of
 
 MOST_ROUNDS = 6
-AS_NUMBERS = ", and the counts that it would change written as numbers"
+AS_NUMBERS = ", with the counts that would change written as numbers"
 
 
 class State(NamedTuple):
@@ -103,7 +103,7 @@ def _best(
         if not finding.fixes:
             held.append((finding.code, "no fix is known"))
         others = (fix for fix in finding.fixes if fix.safety not in safeties)
-        held.extend((finding.code, "it is for you to decide: " + fix.says) for fix in others)
+        held.extend((finding.code, "needs your decision: " + fix.says) for fix in others)
     return None
 
 
@@ -183,9 +183,9 @@ def _its_doing(fix: Fix, before: State, after: State) -> bool:
 def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:
     """Return why a fix is not to be used, "" when it may be."""
     if after is None or not _better(finding, state, after) or _submitted(after) in seen:
-        return "the plan would not hold with it"
+        return "the launch would still be wrong with it"
     if not after.proven() and not shown(after, start):
-        return "the repaired plan cannot be shown to hold"
+        return "the repaired launch could not be proven right"
     return ""
 
 

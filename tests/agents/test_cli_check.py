@@ -352,8 +352,8 @@ def test_a_terminal_of_any_encoding_is_written_to(tmp_path, encoding, command):
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["--nodes=four"], 1, 'sbatch refuses this: "four" is not a valid node count'),
-        (["--time=2h"], 1, "sbatch refuses this: Invalid --time specification"),
+        (["--nodes=four"], 1, 'sbatch refuses this value: "four" is not a valid node count'),
+        (["--time=2h"], 1, "sbatch refuses this value: Invalid --time specification"),
         (["--bogus=1"], 2, "left alone: sbatch refuses the command line: unrecognized option --bogus"),
         (["--wrap=hostname"], 2, "sbatch refuses the command line: Script arguments not permitted with --wrap option"),
     ],
@@ -378,7 +378,7 @@ def test_dos_line_breaks_are_one_finding_and_no_other_follows_from_them(maple, t
     told = json.loads(maple("check", "job.sh", "--site", site, "--json").out)
     assert [one["code"] for one in told["findings"]] == ["MPL105"] and told["repaired"] is None
     assert told["plan"]["steps"][0]["nodes"] in (2, None)
-    assert "line breaks" in maple("check", "job.sh", "--site", site).out
+    assert "dos2unix job.sh" in maple("check", "job.sh", "--site", site).out
 
 
 def _on_terminal(environ) -> bytes:

@@ -76,36 +76,36 @@ def test_a_word_that_is_there_may_be_written(body):
 @pytest.mark.parametrize(
     ("body", "why"),
     [
-        ("srun python t.py --rank=«$SLURM_PROCID»", "$SLURM_PROCID is not there in the batch shell"),
-        ('srun bash -c "RANK=«$SLURM_PROCID» python t.py"', "$SLURM_PROCID is not there in the batch shell"),
+        ("srun python t.py --rank=«$SLURM_PROCID»", "$SLURM_PROCID is not available in the batch shell"),
+        ('srun bash -c "RANK=«$SLURM_PROCID» python t.py"', "$SLURM_PROCID is not available in the batch shell"),
         ("srun apptainer exec i.sif bash -c 'A=«$(scontrol show hostnames | head -n 1)» python t.py'",
-         "scontrol is not there in a container"),
+         "scontrol is not available in a container"),
         ("srun --container-image=i bash -c 'A=«$(scontrol show hostnames | head -n 1)» python t.py'",
-         "scontrol is not there in a container"),
+         "scontrol is not available in a container"),
         ("srun ch-run i -- bash -c 'A=«$(scontrol show hostnames | head -n 1)» python t.py'",
-         "scontrol is not there in a container"),
-        ("apptainer exec i.sif «srun --ntasks=2 »torchrun --nnodes=2 t.py", "srun is not there in a container"),
-        ("srun bash -c '«srun »python t.py'", "srun is not there in a task"),
+         "scontrol is not available in a container"),
+        ("apptainer exec i.sif «srun --ntasks=2 »torchrun --nnodes=2 t.py", "srun is not available in a container"),
+        ("srun bash -c '«srun »python t.py'", "srun is not available in a task"),
         ("srun apptainer exec --cleanenv i.sif bash -c 'RANK=«$SLURM_PROCID» python t.py'",
-         "$SLURM_PROCID is not there in a container"),
+         "$SLURM_PROCID is not available in a container"),
         ("srun podman-hpc run i bash -c 'RANK=«$SLURM_PROCID» python t.py'",
-         "$SLURM_PROCID is not there in a container"),
-        ("srun env -i bash -c 'RANK=«$SLURM_PROCID» python t.py'", "$SLURM_PROCID is not there in a task"),
-        ("srun env -u SLURM_PROCID bash -c 'RANK=«$SLURM_PROCID» python t.py'", "$SLURM_PROCID is not there in a task"),
-        ("A=«$SLURM_NTASKS_PER_SOCKET» srun python t.py", "$SLURM_NTASKS_PER_SOCKET is not there in the batch shell"),
-        ("srun bash -c 'A=«$OMPI_COMM_WORLD_RANK» python t.py'", "$OMPI_COMM_WORLD_RANK is not there in a task"),
-        ("srun bash -c 'A=«$PBS_NODEFILE» python t.py'", "$PBS_NODEFILE is not there in a task"),
+         "$SLURM_PROCID is not available in a container"),
+        ("srun env -i bash -c 'RANK=«$SLURM_PROCID» python t.py'", "$SLURM_PROCID is not available in a task"),
+        ("srun env -u SLURM_PROCID bash -c 'RANK=«$SLURM_PROCID» python t.py'", "$SLURM_PROCID is not available in a task"),
+        ("A=«$SLURM_NTASKS_PER_SOCKET» srun python t.py", "$SLURM_NTASKS_PER_SOCKET is not available in the batch shell"),
+        ("srun bash -c 'A=«$OMPI_COMM_WORLD_RANK» python t.py'", "$OMPI_COMM_WORLD_RANK is not available in a task"),
+        ("srun bash -c 'A=«$PBS_NODEFILE» python t.py'", "$PBS_NODEFILE is not available in a task"),
         ("srun apptainer run i.sif --rank='«$SLURM_PROCID»'", "it is not known where $SLURM_PROCID is expanded"),
         ("never() { A=«$SLURM_JOB_ID» python t.py; }\nsrun python t.py",
          "it is not known where $SLURM_JOB_ID is expanded"),
-        ("HEAD=n1\nsrun bash -c \"python t.py --a=«\\»$HEAD\"", "$HEAD is not there in a task"),
+        ("HEAD=n1\nsrun bash -c \"python t.py --a=«\\»$HEAD\"", "$HEAD is not available in a task"),
         ("export HEAD=n1\nsrun apptainer exec -e i.sif bash -c \"python t.py --a=«\\»$HEAD\"",
-         "$HEAD is not there in a container"),
+         "$HEAD is not available in a container"),
         ("srun apptainer exec i.sif bash -c \"python t.py --a=«\\»$(scontrol show hostnames | head -n 1)\"",
-         "scontrol is not there in a container"),
+         "scontrol is not available in a container"),
         ("apptainer exec i.sif bash w.sh «$(sbatch w)»", ""),
         ("«apptainer exec i.sif »bash -c 'A=$(scontrol show hostnames | head -n 1) python t.py'",
-         "scontrol is not there in a container"),
+         "scontrol is not available in a container"),
     ],
 )  # fmt: skip
 def test_a_word_that_is_not_there_is_vetoed(body, why):
@@ -117,13 +117,16 @@ def test_a_word_that_is_not_there_is_vetoed(body, why):
     ("body", "why"),
     [
         ("A=«$(head -n 1 $PBS_NODEFILE)» mpiexec -n 2 python t.py", ""),
-        ("mpiexec -n 2 bash -c 'A=«$(head -n 1 $PBS_NODEFILE)» python t.py'", "$PBS_NODEFILE is not there in a task"),
+        (
+            "mpiexec -n 2 bash -c 'A=«$(head -n 1 $PBS_NODEFILE)» python t.py'",
+            "$PBS_NODEFILE is not available in a task",
+        ),
         (
             "apptainer exec i.sif bash -c 'A=«$(head -n 1 $PBS_NODEFILE)» python t.py'",
-            "$PBS_NODEFILE is not there in a container",
+            "$PBS_NODEFILE is not available in a container",
         ),
         ("mpiexec.mpich -n 2 bash -c 'RANK=«$PMI_RANK» python t.py'", ""),
-        ("mpiexec.mpich -n 2 bash -c 'RANK=«$PALS_RANKID» python t.py'", "$PALS_RANKID is not there in a task"),
+        ("mpiexec.mpich -n 2 bash -c 'RANK=«$PALS_RANKID» python t.py'", "$PALS_RANKID is not available in a task"),
         ("ssh n2 'A=«$PBS_JOBID» python t.py'", "it is not known where $PBS_JOBID is expanded"),
     ],
 )
@@ -170,7 +173,7 @@ def test_the_table_speaks_of_every_word_that_a_fix_writes(case):
 def test_no_repair_of_any_case_is_vetoed(case):
     """What is submitted in these cases was judged by hand: each of its words is there."""
     done = decide(case.submission, case.site, None)
-    assert done.repaired is not None and not any(" is not there in " in why for _, why in done.held_back)
+    assert done.repaired is not None and not any(" is not available in " in why for _, why in done.held_back)
 
 
 STUBS = {

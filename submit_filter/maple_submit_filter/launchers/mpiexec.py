@@ -32,13 +32,13 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     scene = programs.scene
     takers = readings(argv, 1, makers_here(argv[0].raw, scene.site, trail.around))
     if not takers:
-        scene.note(trail.span.start if trail.span else -1, "no mpiexec takes these options")
+        scene.note(trail.span.start if trail.span else -1, "no known mpiexec accepts these options")
         scene.hidden = True
         _refuse(argv, trail, scene)
         return
     reading = next(iter(takers.values()))
     if len({one.program for one in takers.values()}) > 1 or reading.contexts or reading.program >= len(argv):
-        scene.note(trail.span.start if trail.span else -1, "this mpiexec line is read differently by different makers")
+        scene.note(trail.span.start if trail.span else -1, "implementations of mpiexec read this line differently")
         scene.hidden = True
         return
     trail = followed(trail, link("mpiexec", argv, reading), reading)

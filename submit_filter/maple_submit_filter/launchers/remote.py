@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from ..programs import Programs
 
 _SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
-_LOST = "a command is carried to a node that is not known"
+_LOST = "a command goes to an unknown node"
 
 
 def destination(argv: List[Text]) -> Tuple[Optional[int], int]:

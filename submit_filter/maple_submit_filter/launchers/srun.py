@@ -59,7 +59,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     jobid = one.option("jobid")
     other_job = jobid is not None and (jobid.value is None or jobid.value.raw != b"\0job\0")
     if reading.program >= len(argv) or one.option("het-group") or one.option("multi-prog") or other_job:
-        scene.note(trail.span.start if trail.span else -1, "this srun is not followed")
+        scene.note(trail.span.start if trail.span else -1, "this srun line could not be followed")
         scene.hidden = True
         return
     trail = followed(trail, one, reading)
@@ -130,7 +130,7 @@ def step_shape(one: Link, shell: Shell, scene: Scene) -> StepShape:
     if nodes is not None and tasks is not None and tasks < nodes:
         nodes = tasks
     if nodes_here and nodes is not None and allocation.nodes is not None and nodes > allocation.nodes:
-        refusal = "the step wants %d nodes and the job has %d" % (nodes, allocation.nodes)
+        refusal = "the step asks for %d nodes, but the job has %d" % (nodes, allocation.nodes)
         return StepShape(nodes, tasks, None, False, refusal)
     layout = _layout(nodes, tasks, per_node, allocation.tasks_per_node is not None or allocation.shared is False)
     return StepShape(nodes, tasks, layout, bool(tasks and tasks > MOST_TASKS), "")

@@ -26,6 +26,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for oddity in job.script.oddities:
         if oddity.kind == "late" and unheeded(job, oddity.span):
             marked = job.source.startswith(b"\xef\xbb\xbf") and command(job) == "qsub"
-            says = "a directive behind the first command, which %s does not read" % command(job)
-            yield Finding("MPL101", says, oddity.span, help="take the byte order mark off the first line"
-                          if marked else "move it above the first command")  # fmt: skip
+            says = "%s does not read this directive, because it stands after the first command" % command(job)
+            yield Finding("MPL101", says, oddity.span, help="remove the byte order mark from the first line"
+                          if marked else "move the line above the first command")  # fmt: skip

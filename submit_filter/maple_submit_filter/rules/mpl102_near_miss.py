@@ -26,5 +26,5 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for oddity in job.script.oddities:
         if oddity.kind == "near-miss" and says_anew(job, oddity.span):
-            told = "begin the line with %s if it is meant" % prefix(job)
+            told = "if it is meant as a directive, begin the line with %s" % prefix(job)
             yield Finding("MPL102", oddity.says, oddity.span, help=told)

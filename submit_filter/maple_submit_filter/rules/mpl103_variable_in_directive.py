@@ -51,10 +51,19 @@ def _at(job: Job, span: Span) -> Optional[Setting]:
 def _finding(oddity: Oddity, setting: Setting, job: Job) -> Finding:
     refused = _refused_by_qsub(setting) if is_pbs(job) else _REFUSED
     if setting.name in refused:
-        says = "%s, and %s refuses a job with such a %s" % (oddity.says, command(job), option(job, setting.name))
+        says = "%s, so %s refuses the value of %s" % (oddity.says, command(job), option(job, setting.name))
         slot = refused[setting.name]
-        return Finding("MPL103", says, oddity.span, True, slot, help="write the value, or say it on the command line")
-    return Finding("MPL103", oddity.says, oddity.span, help="write the value, or say it on the command line")
+        return Finding(
+            "MPL103",
+            says,
+            oddity.span,
+            True,
+            slot,
+            help="write the value itself, or pass the option on the command line",
+        )
+    return Finding(
+        "MPL103", oddity.says, oddity.span, help="write the value itself, or pass the option on the command line"
+    )
 
 
 def _refused_by_qsub(setting: Setting) -> Dict[str, str]:

@@ -48,9 +48,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         other = next((one for one in job.settings.all(setting.name) if _prefix(job, one) == "#SBATCH"), None)
         if other is not None and other.value != setting.value:
             line, values = _line(job, setting), _shown(setting, other)
-            says = "%s says --%s=%s and wins over #SBATCH, which says %s" % (prefix, setting.name, *values)
+            says = "%s sets --%s=%s, which overrides the %s of #SBATCH" % (prefix, setting.name, *values)
             yield Finding(
-                "MPL104", says, setting.origin.span or line, help="--ignore-pbs has sbatch leave such lines alone"
+                "MPL104", says, setting.origin.span or line, help="to have sbatch ignore such lines, add --ignore-pbs"
             )
 
 
@@ -65,17 +65,19 @@ def _comments(job: Job) -> Iterator[Finding]:
     if missing:
         line = lines[0]
         kind = job.source[line.span.start : line.span.end].split()[0].decode("ascii", "replace")
-        says = "%s lines are comments to qsub, and nothing else says %s"
+        says = "%s lines are comments to qsub, so these are not set: %s"
         words = ", ".join("%s (%s)" % (name, option(job, _IN_PBS[name][0])) for name in missing)
-        yield Finding("MPL104", says % (kind, words), line.span, help=_anew(job, "say it in #PBS lines"))
+        yield Finding("MPL104", says % (kind, words), line.span, help=_anew(job, "write the request in #PBS lines"))
 
 
 def _of_pbs(job: Job, plan: LaunchPlan) -> Iterator[Finding]:
     """Speak once, at the first directive, where all are those of PBS and the script reads what only PBS sets."""
     name = unset_here(job, plan.assigned) if plan.steps and other_scheduler(job) else None
     if name is not None:
-        says = "the script is one for PBS: Slurm sets no %s" % name.decode("ascii", "replace")
-        yield Finding("MPL104", says, job.script.directives[0].span, help=_anew(job, "write it in the words of Slurm"))
+        says = "the script was written for PBS: Slurm does not set %s" % name.decode("ascii", "replace")
+        yield Finding(
+            "MPL104", says, job.script.directives[0].span, help=_anew(job, "use the variables of Slurm instead")
+        )
 
 
 def _anew(job: Job, otherwise: str) -> str:

@@ -42,21 +42,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
         return
     fix = _fix(job.source) if place is None else None
-    yield Finding(WHY, "sbatch refuses this: " + said, place or _first_line(job.source), True,
-                  fixes=(fix,) if fix is not None else (), help="mend the text")  # fmt: skip
+    yield Finding(WHY, "sbatch refuses the script: " + said, place or _first_line(job.source), True,
+                  fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
 
 def _by_qsub(job: Job, site: Site, said: str, place: Optional[Span]) -> Finding:
     fix = _unix(job.source) if _returns(job.source) else _bare(job)
     sure = fix is not None or surely_openpbs(job, site)  # Torque has options of its own
-    says = "qsub refuses this: " + (said[6:] if said.startswith("qsub: ") else said)
+    says = "qsub refuses the script: " + (said[6:] if said.startswith("qsub: ") else said)
     return Finding(WHY, says, place or _first_line(job.source), sure,
-                   fixes=(fix,) if fix is not None else (), help="mend the text")  # fmt: skip
+                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
+
+
+def _help(job: Job) -> str:
+    """Return what to do about the text."""
+    if _returns(job.source):
+        name = job.submission.path.rpartition(b"/")[2].decode("utf-8", "backslashreplace")
+        return "convert the line ends: dos2unix " + (name or "FILE")
+    return "begin the script with #!/bin/bash" if job.script.unreadable else "correct this line"
 
 
 def _unix(source: bytes) -> Optional[Fix]:
     breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)]
-    return Fix(tuple(breaks), Safety.ASK, "write Unix line breaks") if b"\0" not in source else None
+    return Fix(tuple(breaks), Safety.ASK, "convert to Unix line breaks") if b"\0" not in source else None
 
 
 def _bare(job: Job) -> Optional[Fix]:
@@ -66,7 +74,7 @@ def _bare(job: Job) -> Optional[Fix]:
         match = re.match(_COMMENTED, job.source[one.span.start : one.span.end]) if one.kind == "refused" else None
         if match is not None:
             edits.append(Edit(Span(one.span.start + match.end(1), one.span.end), b"", WHY))
-    return Fix(tuple(edits), Safety.SAFE, "leave out the comment, which qsub does not take") if edits else None
+    return Fix(tuple(edits), Safety.SAFE, "remove the comment, which qsub refuses") if edits else None
 
 
 def _first_line(source: bytes) -> Optional[Span]:
@@ -77,7 +85,7 @@ def _fix(source: bytes) -> Optional[Fix]:
     begin = _begin(source)
     breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)] if b"\0" not in source else []
     if begin is None:
-        return Fix(tuple(breaks), Safety.ASK, "write Unix line breaks") if breaks and source[:2] == b"#!" else None
+        return Fix(tuple(breaks), Safety.ASK, "convert to Unix line breaks") if breaks and source[:2] == b"#!" else None
     edit, safety, says = begin
     return Fix((edit,), safety, says) if not breaks else None
 
@@ -90,11 +98,11 @@ def _begin(source: bytes) -> Optional[Tuple[Edit, str, str]]:
     """Return what gives the script its first line, no line added."""
     blank = re.match(_SHEBANG, source)
     if blank is not None:
-        says = "leave out the byte order mark" if blank.group() == _BOM else "begin with #!"
+        says = "remove the byte order mark" if blank.group() == _BOM else "start the script with #!"
         return Edit(Span(0, blank.end()), b"", WHY), Safety.SAFE if blank.group() == _BOM else Safety.ASK, says
     nearly = re.match(_NEARLY, source)
     if nearly is not None:
-        return Edit(Span(0, nearly.end()), b"#!", WHY), Safety.ASK, "begin with #!"
+        return Edit(Span(0, nearly.end()), b"#!", WHY), Safety.ASK, "start the script with #!"
     if source[:1] == b"\n" and source.strip():
-        return Edit(Span(0, 0), b"#!/bin/bash", WHY), Safety.ASK, "#!/bin/bash in the first line, which is empty"
+        return Edit(Span(0, 0), b"#!/bin/bash", WHY), Safety.ASK, "write #!/bin/bash into the empty first line"
     return None

@@ -24,7 +24,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for oddity in job.script.oddities:
         if oddity.kind == "ignored" and _misleads(job, oddity):
-            yield Finding("MPL107", oddity.says, oddity.span, help="leave out the line that is not meant")
+            yield Finding("MPL107", oddity.says, oddity.span, help="remove the line that is not meant")
 
 
 def _misleads(job: Job, oddity: Oddity) -> bool:

@@ -31,8 +31,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for cut in cut_lines(plan, job, CODE):
         if not cut.step.maybe:
             safe = any(breach.kind == "no-script" for breach in cut.step.breaches)
-            fix = Fix(cut.edits, Safety.SAFE if safe else Safety.ASK, "the line goes on")
-            says = "%s ends the launch line; the options behind it are no command"
+            fix = Fix(cut.edits, Safety.SAFE if safe else Safety.ASK, "continue the line")
+            says = "%s ends the launch line, so the options after it are not read"
             yield Finding(CODE, says % cut.what, cut.at, True, fixes=(fix,))
 
 

@@ -46,7 +46,7 @@ def _breached(demand: Demand, job: Job) -> bool:
 def _finding(demand: Demand, job: Job, site: Site) -> Finding:
     names = " or ".join(option(job, name) for name in demand.options)
     proven = demand.effect == "refused"
-    says = "%s is missing, and the site refuses the job without it" if proven else "%s is missing"
+    says = "%s is missing; the site refuses the job without it" if proven else "%s is missing"
     if proven and is_pbs(job) and demand.text:
         says += ": " + demand.text.removeprefix("qsub: ").replace("%", "%%")
     fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
@@ -70,7 +70,7 @@ def _said_unread(demand: Demand, job: Job) -> Optional[Fix]:
             continue
         for name, value, words in said_on(job, job.source[oddity.span.start : oddity.span.end]):
             if name in demand.options and (value or not is_pbs(job)):
-                says = "say %s, as line %d does, which is not read" % (words.decode("utf-8", "replace"), oddity.line)
+                says = "add %s, which line %d sets but is not read" % (words.decode("utf-8", "replace"), oddity.line)
                 return say(job, words, "MPL201").fix(Safety.ASK, says)
     return None
 
@@ -82,5 +82,5 @@ def _named_by_site(demand: Demand, job: Job, site: Site) -> Optional[Fix]:
     for word in site.gpu_request.form.split():
         name, equals, value = word[2:].partition("=")
         if name in demand.options and equals and "{" not in value:
-            return say(job, word.encode(), "MPL201").fix(Safety.ASK, "say %s" % word)
+            return say(job, word.encode(), "MPL201").fix(Safety.ASK, "add %s" % word)
     return None

@@ -67,7 +67,7 @@ def _finding(refusal: Demand, setting: Setting, plan: LaunchPlan, job: Job, site
     named = option(job, setting.name, setting.value.decode("utf-8", "replace") if is_pbs(job) else "")
     return Finding(
         "MPL202",
-        "the site refuses a job with " + named,
+        "the site refuses " + named,
         at(setting),
         True,
         fixes=(fix,) if fix is not None else (),
@@ -82,7 +82,7 @@ def _without(setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> Option
         return None
     safety = Safety.SAFE if _equal_without(setting, plan, job, site) else Safety.ASK
     said = option(job, setting.name, setting.value.decode("utf-8", "backslashreplace"))
-    return made.fix(safety, "leave out " + said)
+    return made.fix(safety, "remove " + said)
 
 
 def _equal_without(setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> bool:

@@ -36,7 +36,7 @@ def _told(step: Step, breach: Breach) -> Finding:
     """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
     says = "local ranks up to %d, but the nodes it may run on have %s GPUs" % (
         (breach.numbers["workers"] or 1) - 1, breach.numbers["node"])  # fmt: skip
-    return Finding("MPL203", says, step.span, help="start no more ranks on a node than it has GPUs")
+    return Finding("MPL203", says, step.span, help="start at most one rank per GPU")
 
 
 def _hidden(plan: LaunchPlan) -> bool:
@@ -47,18 +47,18 @@ def _hidden(plan: LaunchPlan) -> bool:
 def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     workers = breach.numbers["workers"]
     most = breach.numbers["node"] if breach.kind == "gpus-node" else breach.numbers["visible"]
-    where = "the nodes it may run on have" if breach.kind == "gpus-node" else "the job has asked for"
+    where = "the nodes it may run on have" if breach.kind == "gpus-node" else "the job has requested"
     says = "%s ranks per node, but %s %s GPU%s" % (workers, where, most, "s" if most != 1 else "")
     link = step.links[-1]
     option = link.option(_OPTION[link.name]) if link.name in _OPTION else None
     at = (option.value_span or option.span if option is not None else None) or link.name_span
     fix = _fewer(step, option, most or 0)
     return Finding("MPL203", says, at, True, fixes=(fix,) if fix else (),
-                   help="--%s=%s, if fewer ranks are what you want" % (_OPTION.get(link.name, ""), most))  # fmt: skip
+                   help="set --%s=%s if you want fewer ranks" % (_OPTION.get(link.name, ""), most))  # fmt: skip
 
 
 def _fewer(step: Step, option: Optional[Option], most: int) -> Optional[Fix]:
     nodes = step.nodes or 1
     count = most * nodes if option is not None and option.name == "num-processes" else most
     edits = change(option, b"%d" % count, "MPL203") if count else None
-    return Fix(tuple(edits), Safety.ASK, "start %d ranks on each node" % most) if edits else None
+    return Fix(tuple(edits), Safety.ASK, "start %d ranks per node" % most) if edits else None

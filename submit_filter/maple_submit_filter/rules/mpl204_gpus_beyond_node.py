@@ -68,7 +68,7 @@ def _finding(setting: Optional[Setting], says: str, most: int, better: int, job:
     sentence = "%s, but the nodes it may run on have %s" % (says, most if most else "no GPU")
     fix = _fewer(setting, better, job) if better else None
     return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (),
-                   help="ask for GPUs that one node has" if most else "name a partition that has GPUs")  # fmt: skip
+                   help="request no more GPUs per node than a node has" if most else "choose a partition with GPUs")  # fmt: skip
 
 
 def _fewer(setting: Optional[Setting], count: int, job: Job) -> Optional[Fix]:
@@ -102,6 +102,6 @@ def _wrong_type(job: Job, setting: Optional[Setting], said: str, there: "list[st
     fix = None
     if len(near) == 1 and setting is not None and setting.value.count(said.encode()) == 1:
         made = restate(job, setting, setting.value.replace(said.encode(), near[0].encode()), "MPL204")
-        fix = made.fix(Safety.ASK, "name the type %s" % near[0]) if made is not None else None
-    return Finding("MPL204", "no node it may run on has GPUs of type %s" % said, at(setting), True,
-                   fixes=(fix,) if fix is not None else (), help="there are %s" % ", ".join(there))  # fmt: skip
+        fix = made.fix(Safety.ASK, "use the type %s" % near[0]) if made is not None else None
+    return Finding("MPL204", "no node that it may run on has GPUs of type %s" % said, at(setting), True,
+                   fixes=(fix,) if fix is not None else (), help="available: %s" % ", ".join(there))  # fmt: skip

@@ -29,11 +29,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for name in refusal.options if refusal.effect == "may-run-wrongly" else ():
             setting = job.settings.get(name)
             if setting is not None and refuses(refusal, setting, job):
-                says = "the site advises against %s here" % option(job, name)
+                says = "the site advises against %s" % option(job, name)
                 yield Finding("MPL205", says, at(setting), help=refusal.says, site_fact=refusal.key)
     for demand in site.demands:
         gpu = demand.effect == "may-run-wrongly" and demand.applies == "gpu" and asks_for_gpus(job.settings)
         if gpu and not any(asked(job, name) for name in demand.options):
             other = next((one for one in ("gres", "gpus", "gpus-per-task") if one in job.settings), "")
-            says = "GPUs are asked for without " + " or ".join(option(job, name) for name in demand.options)
+            says = "GPUs are requested without " + " or ".join(option(job, name) for name in demand.options)
             yield Finding("MPL205", says, at(job.settings.get(other)), help=demand.says, site_fact=demand.key)

@@ -54,7 +54,7 @@ def _nodes(job: Job, site: Site) -> Optional[Finding]:
     most, wanted = limit(job, site, "max_nodes"), _wanted(job, site)
     if most is None or wanted is None or wanted <= most.most:
         return None
-    says = "%d nodes, but %s gives at most %d" % (wanted, most.row.name, most.most)
+    says = "%d nodes, but %s allows at most %d" % (wanted, most.row.name, most.most)
     return _finding(job, site, _nodes_say(job), says, most, _fewer(job, most.most))
 
 
@@ -81,7 +81,7 @@ def _too_few(job: Job, site: Site) -> Optional[Finding]:
     said, least = _most(job, site), limit(job, site, "min_nodes")
     if said is None or least is None or said >= least.most:
         return None
-    says = "%d node%s, but %s takes no fewer than %d" % (said, "s" if said != 1 else "", least.row.name, least.most)
+    says = "%d node%s, but %s requires at least %d" % (said, "s" if said != 1 else "", least.row.name, least.most)
     return _finding(job, site, _nodes_say(job), says, least, b"")
 
 
@@ -91,7 +91,7 @@ def _time(job: Job, site: Site) -> Optional[Finding]:
         return None
     shown = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
     name = "walltime" if is_pbs(job) else "time"
-    says = "a time limit of %s, but %s gives at most %s" % (text(job.settings, name), most.row.name, shown)
+    says = "a time limit of %s, but %s allows at most %s" % (text(job.settings, name), most.row.name, shown)
     return _finding(job, site, name, says, most, shown.encode())
 
 
@@ -111,9 +111,9 @@ def _nowhere(job: Job, site: Site) -> Iterator[Finding]:
     if leads is None or leads.name != (text(job.settings, "queue") or site.default_partition):
         return
     if not open_to(site, nodes, time):
-        says = "no queue behind %s that is known takes %s nodes for this time: the job may vanish without a word"
+        says = "no known queue behind %s takes %s nodes for this time: the job may be deleted without a message"
         yield Finding("MPL206", says % (leads.name, nodes if nodes is not None else "so many"), at(_said(job)),
-                      site.partitions_complete, help="ask for less time, or for other nodes",
+                      site.partitions_complete, help="request less time, or a different number of nodes",
                       site_fact="queue.%s" % leads.name)  # fmt: skip
 
 
@@ -126,7 +126,7 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
     fixes.append(_with(job, setting, value))
     takes = "%s %s it" % (", ".join(others[:4]), "takes" if len(others) == 1 else "take") if others else ""
-    helps = takes or "stay within it, or name another %s" % _kind_of(row)
+    helps = takes or "stay within the limit, or choose another %s" % _kind_of(row)
     return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
                    help=helps, site_fact=row.key)  # fmt: skip
 

@@ -51,8 +51,8 @@ def _routed(job: Job, site: Site) -> Iterator[Finding]:
     if setting is None or row is None or not row.routed or _spoken_of(job, site):
         return
     fix = through_route(setting, job, site, "MPL207")
-    yield Finding("MPL207", "only a routing queue leads to %s: qsub says that access to it is denied" % row.name,
-                  at(setting), True, "queue", (fix,) if fix is not None else (), "name the queue that leads there",
+    yield Finding("MPL207", "%s accepts jobs from its routing queue only: qsub denies access to it" % row.name,
+                  at(setting), True, "queue", (fix,) if fix is not None else (), "submit to the routing queue",
                   "queue.%s" % row.name)  # fmt: skip
 
 
@@ -72,8 +72,8 @@ def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven:
         words = [near[0] if one == name else one for one in text(job.settings, selector).split(",")]
         made = restate(job, setting, ",".join(words).encode(), "MPL207")
         fixes = [made.fix(Safety.ASK, option(job, selector, ",".join(words)))] if made is not None else []
-    says = "there is no %s %s" if proven else "the site file knows no %s %s"
-    helps = "did you mean %s?" % near[0] if len(near) == 1 else "there are %s" % ", ".join(known)
+    says = "there is no %s %s" if proven else "the site file lists no %s %s"
+    helps = "did you mean %s?" % near[0] if len(near) == 1 else "available: %s" % ", ".join(known)
     return Finding("MPL207", says % (selector, name), at(setting), proven, selector, tuple(fixes), helps, selector)
 
 

@@ -30,8 +30,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if _takes_gpus(step) and not step.maybe:
             workers = step.workers_per_task
             form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
-            told = "ask for them: %s" % form if "{" not in form else "ask for them as the site wants it: %s" % form
-            yield Finding("MPL208", "ranks that take a GPU each, but the job asks for no GPU",
+            told = "request them: %s" % form if "{" not in form else "request them the way this site expects: %s" % form
+            yield Finding("MPL208", "the ranks use one GPU each, but the job requests no GPU",
                           step.links[-1].name_span or step.span, help=told, site_fact="gpu_request")  # fmt: skip
             return
 

@@ -26,4 +26,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for demand in site.demands:
         if demand.effect == "bad-default" and "mem" in demand.options:
-            yield Finding("MPL209", "no memory is asked for", asks_for="mem", help=demand.says, site_fact=demand.key)
+            yield Finding(
+                "MPL209",
+                "no memory is requested, and the default is small",
+                asks_for="mem",
+                help=demand.says,
+                site_fact=demand.key,
+            )

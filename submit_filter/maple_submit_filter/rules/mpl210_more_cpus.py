@@ -38,7 +38,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     made = restate(job, setting, b"%d" % (cpus // tasks), "MPL210") if setting is not None and tasks <= cpus else None
     fixes = (made.fix(Safety.ASK, "--cpus-per-task=%d" % (cpus // tasks)),) if made is not None else ()
     place = at(setting or job.settings.get("ntasks-per-node") or job.settings.get("ntasks"))
-    yield Finding("MPL210", says, place, True, fixes=fixes, help="ask for CPUs that one node has")
+    yield Finding("MPL210", says, place, True, fixes=fixes, help="request no more CPUs per node than a node has")
 
 
 def _tasks(job: Job) -> Optional[int]:

@@ -29,7 +29,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job) or setting is None or wanted is None or not most or wanted <= most * 1024:
         return
     made = restate(job, setting, b"0", "MPL211")
-    fixes = (made.fix(Safety.ASK, "--mem=0, all that a node has"),) if made is not None else ()
+    fixes = (made.fix(Safety.ASK, "use --mem=0, all memory of the node"),) if made is not None else ()
     said = setting.value.decode("utf-8", "replace")
     says = "%s of memory per node, but the nodes it may run on have %d GiB" % (said, most)
-    yield Finding("MPL211", says, at(setting), True, fixes=fixes, help="ask for memory that one node has")
+    yield Finding(
+        "MPL211", says, at(setting), True, fixes=fixes, help="request no more memory per node than a node has"
+    )

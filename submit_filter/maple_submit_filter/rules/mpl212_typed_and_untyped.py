@@ -18,7 +18,7 @@ _OPTIONS = ("gres", "gpus-per-node", "gpus", "gpus-per-task")
 _EACH_NODE = ("gres", "gpus-per-node")
 
 
-@rule("MPL212", "GPUs are asked for with a type and without", "slurm")
+@rule("MPL212", "GPUs are requested with a type and without", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """One request names the type of its GPUs everywhere, or nowhere.
 
@@ -35,10 +35,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     bare = [one for one in said if not one[1].type]
     if typed and bare:
         setting = job.settings.get(bare[0][0])
-        says = "--%s names a type of GPU, --%s does not: Slurm takes no such mixture" % (typed[0][0], bare[0][0])
+        says = "--%s names a GPU type and --%s does not; Slurm refuses the combination" % (typed[0][0], bare[0][0])
         fix = _without(job, typed, bare)
         yield Finding("MPL212", says, at(setting), True, fixes=(fix,) if fix is not None else (),
-                      help="name the type in both, or in none")  # fmt: skip
+                      help="name the type in both or in neither")  # fmt: skip
 
 
 def _without(job: Job, typed: List[Tuple[str, Gres]], bare: List[Tuple[str, Gres]]) -> Optional[Fix]:
@@ -50,4 +50,4 @@ def _without(job: Job, typed: List[Tuple[str, Gres]], bare: List[Tuple[str, Gres
         return None
     alike = len(typed) == 1 and typed[0][1].amount == item.amount and {name, typed[0][0]} == set(_EACH_NODE)
     unseen = b"SLURM_GPUS" not in job.source
-    return made.fix(Safety.SAFE if alike and unseen else Safety.ASK, "leave out --%s, which names no type" % name)
+    return made.fix(Safety.SAFE if alike and unseen else Safety.ASK, "remove --%s, which names no type" % name)

@@ -26,4 +26,4 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     tasks = values.whole(job.settings.value("ntasks") or b"")
     if judged(job) and nodes is not None and tasks and tasks < nodes[0]:
         yield Finding("MPL213", "%d tasks for %d nodes: sbatch gives the job %d" % (tasks, nodes[0], tasks),
-                      at(job.settings.get("ntasks")), help="ask for one task on each node at least")  # fmt: skip
+                      at(job.settings.get("ntasks")), help="request at least one task per node")  # fmt: skip

@@ -56,5 +56,5 @@ def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
 
 
 def _finding(setting: Optional[Setting], count: int, by: Limit, most: int) -> Finding:
-    says = "%d GPUs, but %s gives at most %d" % (count, by.row.name, most)
-    return Finding("MPL214", says, at(setting), help="ask for fewer, or name another partition", site_fact=by.key)
+    says = "%d GPUs, but %s allows at most %d" % (count, by.row.name, most)
+    return Finding("MPL214", says, at(setting), help="request fewer, or choose another partition", site_fact=by.key)

@@ -44,7 +44,7 @@ def _finding(excess: Excess, job: Job) -> Finding:
     says = "a chunk with %s=%s, but the nodes it may run on have %s" % (name, value, excess.shown)
     fix = _less(excess, setting, job) if excess.most.strip(b"0") else None
     return Finding("MPL215", says, at(setting), True, fixes=(fix,) if fix is not None else (),
-                   help="ask for more chunks that one node has room for")  # fmt: skip
+                   help="request smaller chunks that fit on one node, and more of them")  # fmt: skip
 
 
 def _less(excess: Excess, setting: Optional[Setting], job: Job) -> Optional[Fix]:

@@ -65,4 +65,4 @@ def _finding(one: Refusal, job: Job, site: Site) -> Finding:
 
     fix = cure(one, job, site) if sure else None
     return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure,
-                   fixes=(fix,) if fix is not None else (), help="ask for it in a form that PBS takes")  # fmt: skip
+                   fixes=(fix,) if fix is not None else (), help="write the request in a form that PBS accepts")  # fmt: skip

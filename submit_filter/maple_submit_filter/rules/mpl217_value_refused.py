@@ -32,7 +32,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     for setting, said in refusals(one for one in job.settings if _is_read(job, one)):
         example = _RIGHT.get(setting.name, "--%s=4" % setting.name)
-        yield Finding("MPL217", "sbatch refuses this: " + said, at(setting), True,
+        yield Finding("MPL217", "sbatch refuses this value: " + said, at(setting), True,
                       help="give it a value such as " + example)  # fmt: skip
 
 

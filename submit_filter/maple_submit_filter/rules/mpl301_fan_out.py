@@ -15,7 +15,7 @@ from ..text import number
 from . import rule
 
 
-@rule("MPL301", "a launcher that starts the ranks itself is started several times on one node")
+@rule("MPL301", "a launcher that starts all ranks of a node is started several times on it")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """torchrun, accelerate and deepspeed start the ranks of a node themselves, so one of them belongs on each node.
 
@@ -36,10 +36,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     inner = step.links[-1]
-    says = "%s starts the ranks of a node itself, but %d of it would start on each node" % (inner.name, together)
+    says = "%s starts all ranks of a node, but %d of them would start on each node" % (inner.name, together)
     outer = next((link for link in step.links if link.name in ("srun", "ibrun", "mpiexec")), step.links[0])
     return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job, site)),
-                   help="start one task on each node for it")  # fmt: skip
+                   help="start one task per node")  # fmt: skip
 
 
 def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fix]:
@@ -48,10 +48,10 @@ def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> I
     if outer.name == "mpiexec" and step.nodes:
         line = _mpiexec(outer, step, site)
     if line:
-        yield Fix(tuple(line), Safety.SAFE, "one %s on each node" % step.links[-1].name)
+        yield Fix(tuple(line), Safety.SAFE, "one %s per node" % step.links[-1].name)
     asked = by_directive(job, plan, step, why)
     if asked:
-        yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, on each node" % step.links[-1].name)
+        yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, per node" % step.links[-1].name)
 
 
 def _mpiexec(outer: Link, step: Step, site: Site) -> List:  # type: ignore[type-arg]

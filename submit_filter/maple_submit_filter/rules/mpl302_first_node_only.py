@@ -34,10 +34,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, wanted: int, plan: LaunchPlan, site: Site, source: bytes) -> Finding:
     link = step.links[-1]
-    says = "%s waits for %d nodes, but is started on the first one only" % (link.name, wanted)
+    says = "%s waits for %d nodes, but starts on the first one only" % (link.name, wanted)
     launcher = "mpiexec" if site.scheduler == "pbs" else "srun"
     return Finding("MPL302", says, link.name_span, True, fixes=tuple(_fixes(step, plan, site, source)),
-                   help="start it with %s, one task on each node" % launcher)  # fmt: skip
+                   help="start it with %s, one task per node" % launcher)  # fmt: skip
 
 
 def _fixes(step: Step, plan: LaunchPlan, site: Site, source: bytes) -> Iterator[Fix]:

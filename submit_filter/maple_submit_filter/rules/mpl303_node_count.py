@@ -15,7 +15,7 @@ from . import rule
 _OPTION = {"torchrun": "nnodes", "accelerate": "num-machines"}
 
 
-@rule("MPL303", "the launcher waits for another number of nodes than start")
+@rule("MPL303", "the launcher waits for a different number of nodes than start")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Each node's agent is told how many there will be; that has to be the number that the job starts.
 
@@ -40,13 +40,15 @@ def _is_other_rule(breach: Breach, step: Step, plan: LaunchPlan) -> bool:
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     link = step.links[-1]
     started, wanted = breach.numbers["agents"], breach.numbers["nnodes"]
-    says = "%s waits for %s node%s, but is started on %s" % (link.name, wanted, "s" if wanted != 1 else "", started)
+    says = "%s waits for %s node%s, but starts on %s" % (link.name, wanted, "s" if wanted != 1 else "", started)
     option = link.option(_OPTION.get(link.name, "nnodes"))
     at = (option.value_span or option.span if option is not None else None) or link.name_span
     if step.links[0].name in ("ssh", "pbs_tmrsh"):
-        return Finding("MPL303", says, at, True, help="start it on every node in the background (&), and wait for all")
+        return Finding(
+            "MPL303", says, at, True, help="start it on every node, each in the background (&), and end with: wait"
+        )
     fixes = tuple(_fixes(step, link, started, wanted, plan, job))
-    return Finding("MPL303", says, at, True, fixes=fixes, help="let both be the number of nodes of the job")
+    return Finding("MPL303", says, at, True, fixes=fixes, help="set the node count of the launcher to that of the job")
 
 
 def _fixes(
@@ -63,13 +65,17 @@ def _fixes(
             all_nodes.append(("nodes", b"%d" % wanted))
         edits = put(step.links[0], all_nodes, "MPL303")
         if edits:
-            yield Fix(tuple(edits), Safety.SAFE, "start it on all %d nodes of the job" % wanted)
+            yield Fix(tuple(edits), Safety.SAFE, "one task on each of the %d nodes of the job" % wanted)
     edits = put(link, [(name.replace("-", "_") if link.name == "accelerate" else name, b"%d" % started)], "MPL303")
     if edits and started <= (plan.allocation.nodes or started):
         # Nobody typed the number, and each GPU that was asked for gets its rank: no other world would fit the job.
         # Where there is no number at all, each node may have been meant to train for itself.
         fits = option is not None and not typed and step.workers_per_task in (None, plan.allocation.gpus_per_node)
-        yield Fix(tuple(edits), Safety.SAFE if fits else Safety.ASK, "wait for %d nodes" % started)
+        yield Fix(
+            tuple(edits),
+            Safety.SAFE if fits else Safety.ASK,
+            "set --%s=%d" % (name.replace("-", "_") if link.name == "accelerate" else name, started),
+        )
     for edits, says in _more_nodes(step, wanted, plan, job):
         yield Fix(tuple(edits), Safety.ASK, says)
 
@@ -83,4 +89,4 @@ def _more_nodes(step: Step, wanted: int, plan: LaunchPlan, job: Job) -> List[Tup
     if edits and tasks is not None:
         more = change_setting(tasks, b"%d" % wanted, "MPL303")
         edits = edits + more if more else None
-    return [(edits, "ask for %d nodes" % wanted)] if edits else []
+    return [(edits, "request %d nodes for the job" % wanted)] if edits else []

@@ -37,18 +37,27 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     option = link.option(_OPTION[link.name])
     rank = breach.numbers.get("node rank")
     if option is None:
-        says = "no node rank is given to %s, so every node takes itself for the first" % link.name
+        says = "%s is given no node rank, so every node believes it is node 0" % link.name
     else:
         says = (
-            "every node gets node rank %s" % rank if rank is not None else "the node ranks do not tell the nodes apart"
+            "every node gets the same node rank, %s" % rank
+            if rank is not None
+            else "several nodes get the same node rank"
         )
         value = option.value.raw if option.value is not None else b""
         where = option.span
         own = where is not None and b"LOCALID" in job.source[where.start : where.end]
         if value == b"0" and option.value is not None and option.value.span() is None and not own:
-            says += ": the batch shell expands it before the tasks start"
+            says += ": the batch shell expands the variable before the tasks start"
     at = (option.span if option is not None else None) or link.name_span
-    return Finding("MPL304", says, at, True, fixes=tuple(_fixes(step, link, job, site)), help="let each task expand it")
+    return Finding(
+        "MPL304",
+        says,
+        at,
+        True,
+        fixes=tuple(_fixes(step, link, job, site)),
+        help="let each task expand the variable itself",
+    )
 
 
 def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
@@ -58,7 +67,7 @@ def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
             yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
     met = _by_meeting(link, job.source)
     if met:
-        yield Fix(tuple(met), Safety.SAFE, "the nodes meet by c10d, which gives out the node ranks")
+        yield Fix(tuple(met), Safety.SAFE, "use the c10d rendezvous, which assigns the node ranks")
 
 
 def _ways(step: Step, link: Link, variable: bytes, job: Job) -> List[Edits]:

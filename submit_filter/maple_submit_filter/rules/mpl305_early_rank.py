@@ -32,7 +32,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     same = breach.numbers["rank"]
     if breach.names:
-        says = "the RANKs of the %s tasks are not one each" % breach.numbers["tasks"]
+        says = "the %s tasks do not each get a RANK of their own" % breach.numbers["tasks"]
     else:
         says = "all %s tasks get %s RANK" % (breach.numbers["tasks"], "an empty" if same is None else "%d as" % same)
     rank = breach.texts.get("rank-text")
@@ -41,7 +41,7 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     ways = _ways(step, breach, job, words) if words is not None and usable else ()
     fixes = [Fix(tuple(edits), Safety.SAFE, "each task gets its own RANK") for edits in ways if edits]
     at = pointed_at(rank, step)
-    return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set it in the task")
+    return Finding("MPL305", says, at, True, fixes=tuple(fixes), help="set RANK in the task, not in the batch script")
 
 
 def _ways(step: Step, breach: Breach, job: Job, words: RankWords) -> Iterator[Optional[List[Edit]]]:

@@ -39,7 +39,14 @@ def _shared_out(step: Step, breach: Breach) -> Finding:
         if edits:
             fixes.append(Fix(tuple(edits), Safety.ASK, "start %d processes" % count))
     at = (option.value_span if option is not None else None) or link.name_span
-    return Finding("MPL306", says, at, True, fixes=tuple(fixes), help="--num_processes is the total of all machines")
+    return Finding(
+        "MPL306",
+        says,
+        at,
+        True,
+        fixes=tuple(fixes),
+        help="--num_processes counts the processes of all machines together",
+    )
 
 
 def _exported(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
@@ -51,5 +58,5 @@ def _exported(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     at = pointed_at(text, step)
     says = "WORLD_SIZE is %s, but %s processes start" % (world, tasks)
     return Finding(
-        "MPL306", says, at, True, fixes=fixes, help="let it be the number of processes that the launcher starts"
+        "MPL306", says, at, True, fixes=fixes, help="set it to the number of processes that the launcher starts"
     )

@@ -44,9 +44,9 @@ def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: Launc
     proven = judged(job) and not step.maybe and not brought
     fix = _replaced(step, index, link, job.source, site) if proven else None
     there = [one.name for one in site.launchers if one.state == "preferred"]
-    return Finding("MPL307", "there is no %s at this site" % fact.name, link.name_span or step.span, proven,
+    return Finding("MPL307", "%s is not available at this site" % fact.name, link.name_span or step.span, proven,
                    fixes=(fix,) if fix is not None else (),
-                   help="%s is the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
+                   help="use %s, the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
 
 
 def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> Optional[Fix]:
@@ -62,7 +62,7 @@ def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> 
             because = "%s revision %d" % (one.name, one.revision)
             own = _own_numbers(source, Span(span.end, step.span.end), because, site, link)
             safety = Safety.SAFE if one.verified and not own else Safety.ASK
-            return Fix((Edit(span, words, because), *own), safety, "start it by %s" % words.decode())
+            return Fix((Edit(span, words, because), *own), safety, "start it with: %s" % words.decode())
     return None
 
 

@@ -34,6 +34,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 continue
             told.add(fact.name)
             there = [one.name for one in site.launchers if one.state == "preferred"]
-            better = "%s is the launcher here" % there[0] if there else ""
+            better = "use %s, the launcher of this site" % there[0] if there else ""
             yield Finding("MPL308", "the site advises against %s" % fact.name, link.name_span or step.span,
                           help=fact.says or better, site_fact=fact.key)  # fmt: skip

@@ -27,5 +27,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             continue
         if any(name in job.source for name in (b"SLURM_PROCID", b"SLURM_NODEID", b"SLURM_ARRAY_TASK_ID", b"PMI_RANK")):
             continue
-        says = "each of the %d nodes trains by itself, in a world of its own" % step.nodes if step.nodes else ""
-        yield Finding("MPL309", says, option.span or step.span, help="--nnodes and one endpoint make them one world")
+        says = "each of the %d nodes would train alone, in a world of its own" % step.nodes if step.nodes else ""
+        yield Finding(
+            "MPL309",
+            says,
+            option.span or step.span,
+            help="to train together, replace --standalone by --nnodes and one --rdzv-endpoint",
+        )

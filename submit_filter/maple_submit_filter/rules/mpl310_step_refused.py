@@ -39,15 +39,19 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     nodes = plan.allocation.nodes if wanted and _tasks_are_said(step, job) else None
     nodes = nodes if nodes and _has_room(step, nodes, plan) else None
     edits = change(option, b"%d" % nodes, "MPL310") if nodes else None
-    fixes = (Fix(tuple(edits), Safety.ASK, "use the nodes of the job"),) if edits else _without(step, breach, job)
+    fixes = (
+        (Fix(tuple(edits), Safety.ASK, "run the step on all nodes of the job"),)
+        if edits
+        else _without(step, breach, job)
+    )
     at = (option.value_span if option is not None else None) or step.span
     return Finding("MPL310", breach.names[0].decode(), at, True, fixes=fixes, help=_help(wanted, plan))
 
 
 def _help(wanted: Optional[int], plan: LaunchPlan) -> str:
     if not wanted or not plan.allocation.nodes:
-        return "see the launcher's own help"
-    return "ask for %d nodes for the job, or let the step ask for %d: as many ranks as nodes then start" % (
+        return "see what the launcher accepts: its --help"
+    return "request %d nodes for the job, or %d for the step; the number of ranks follows" % (
         wanted, plan.allocation.nodes,
     )  # fmt: skip
 

@@ -14,7 +14,7 @@ from ..site import Site
 from . import rule
 
 
-@rule("MPL311", "a task gets one CPU for all its ranks")
+@rule("MPL311", "all ranks of a task share one CPU")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """On shared nodes a job gets the CPUs that it asks for, and by default one for each task.
 
@@ -29,9 +29,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         ranks = step.workers_per_task
         if ranks and ranks > 1 and _takes_gpus(step) and _tasks(job) == 1:
-            says = "%d ranks on each node, and nobody asks for more CPUs than one" % ranks
+            says = "%d ranks per node would share one CPU" % ranks
             yield Finding("MPL311", says, step.links[-1].name_span or step.span,
-                          help="say --cpus-per-task, unless the site gives CPUs with the GPUs")  # fmt: skip
+                          help="add --cpus-per-task, unless the site assigns CPUs with the GPUs")  # fmt: skip
             return
 
 

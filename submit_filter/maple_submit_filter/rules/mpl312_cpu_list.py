@@ -29,7 +29,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         says = _wrong(option, step, plan) if option is not None else ""
         if option is not None and says:
             yield Finding("MPL312", says, option.value_span or option.span or step.span,
-                          help="give each rank of a node an entry of its own")  # fmt: skip
+                          help="list one entry for each rank of a node")  # fmt: skip
 
 
 def _wrong(option: Option, step: Step, plan: LaunchPlan) -> str:

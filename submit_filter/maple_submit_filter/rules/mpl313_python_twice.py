@@ -40,9 +40,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if step.program and b"python" in step.program[0] and re.fullmatch(_PYTHON, step.program[0]):
             at = step.program_spans[0] if step.program_spans else None
             fix = _without(step, job.source)
-            yield Finding(CODE, "%s starts Python itself, and looks for a script named python" % link.name,
+            yield Finding(CODE, "%s starts Python itself, so it would look for a script named python" % link.name,
                           at or step.span, True, fixes=(fix,) if fix is not None else (),
-                          help="name the script alone, or say -m and the module")  # fmt: skip
+                          help="remove the word python; a module needs -m")  # fmt: skip
 
 
 def _without(step: Step, source: bytes) -> Optional[Fix]:
@@ -59,4 +59,4 @@ def _without(step: Step, source: bytes) -> Optional[Fix]:
     if b"\n" in written or tuple(written.split()) != step.program[:behind]:
         return None
     edit = Edit(Span(first.start, last.start), b"", CODE)
-    return Fix((edit,), Safety.SAFE, "the launcher starts the script itself")
+    return Fix((edit,), Safety.SAFE, "remove the word python")

@@ -15,13 +15,13 @@ from . import rule
 
 CODE = "MPL314"
 SAYS = {
-    b"none": ("%s is given no script to start", "name the script behind its options"),
-    b"blank": ("%s is given a blank in place of a script", "name the script behind its options"),
+    b"none": ("%s gets no script to start", "name the script after the options"),
+    b"blank": ("%s gets a blank instead of a script", "name the script after the options"),
     b"node": (
-        "%s takes a node's name for the script",
-        "the address is several words: name one node, say with head -n 1",
+        "%s takes the name of a node for the script",
+        "the address has several words: name one node, for example with head -n 1",
     ),
-    b"dash": ("%s takes an option for the script, for its dash is no hyphen", ""),
+    b"dash": ("%s takes an option for the script, because its dash is not a plain hyphen", ""),
 }
 
 
@@ -68,4 +68,4 @@ def _hyphens(step: Step) -> Optional[Fix]:
         letters = word[size:].partition(b"=")[0]
         plain = b"--" if len(letters) > 1 else b"-"
         edits.append(Edit(Span(span.start, span.start + size), plain, CODE))
-    return Fix(tuple(edits), Safety.SAFE, "options begin with plain hyphens") if edits else None
+    return Fix(tuple(edits), Safety.SAFE, "type the option again with plain hyphens (-)") if edits else None

@@ -19,7 +19,7 @@ _OWN = {"torchrun": _OF_TORCHRUN, "accelerate": _OF_ACCELERATE}
 ENOUGH = 2  # a script may have one option of such a name itself
 
 
-@rule("MPL315", "the launcher's options stand behind the script")
+@rule("MPL315", "the launcher's options stand after the script")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """All words behind the script are the script's own; the launcher reads those before it.
 
@@ -32,9 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         behind = _behind(step)
         if len(behind) >= ENOUGH:
             names = " ".join(name.decode("ascii", "replace") for name in behind[:3])
-            says = "%s stand behind the script, where %s does not read them" % (names, step.links[-1].name)
+            says = "%s: written after the script, where %s does not read options" % (names, step.links[-1].name)
             at = next((span for span in step.program_spans[:1] if span is not None), step.span)
-            yield Finding("MPL315", says, at, help="name the script behind the launcher's options")
+            yield Finding("MPL315", says, at, help="move the options in front of the script")
 
 
 def _behind(step: Step) -> List[bytes]:

@@ -41,6 +41,8 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     has = plan.allocation.gpus_per_node
     every = b",".join(b"%d" % index for index in range(workers))
     ways = replacements(text, (every,), "MPL401", job.source) if has is not None and has >= workers else []
-    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "show as many GPUs as there are ranks") for edits in ways)
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "list one GPU for each rank") for edits in ways)
     at = pointed_at(text, step)
-    return Finding("MPL401", says, at, True, fixes=fixes, help="leave it to the scheduler, or list every device")
+    return Finding(
+        "MPL401", says, at, True, fixes=fixes, help="remove the line, so that the scheduler sets it, or list every GPU"
+    )

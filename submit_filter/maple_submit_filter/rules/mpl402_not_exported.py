@@ -38,14 +38,16 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     names = _read_by(step, breach.names, job)
     shown = _listed(names)
     why = _why(step)
-    says = "%s is empty in the tasks: it is set but %s" % (shown, why) if names else "the master's address is empty"
+    says = "%s is empty in the tasks: it is set, but %s" % (shown, why) if names else "the master's address is empty"
     fixes = (
         _handed_on(names, step, plan, job)
         if names
         else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source)
     )
     at = fixes[0].edits[0].span if names and fixes else step.span
-    helps = ("export it" if why == NOT_EXPORTED else "say it in the command itself") if names else "name the first node"
+    helps = (
+        ("export it" if why == NOT_EXPORTED else "write it into the command itself") if names else "name the first node"
+    )
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
 
 
@@ -74,7 +76,7 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
         + foreign
         + (": %s is set but %s" % (_listed(names), _why(step)) if names else "")
     )
-    return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="see where its value comes from")
+    return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="check where its value is set")
 
 
 def _of_other(written: bytes, job: Job) -> str:
@@ -88,9 +90,9 @@ def _why(step: Step) -> str:
     """Return what keeps a variable from the tasks."""
     carrier = next((link.name for link in step.links if link.name in ("ssh", "pbs_tmrsh", "pbsdsh")), "")
     if carrier:
-        return "%s passes no variables on" % carrier
+        return "%s does not pass variables on" % carrier
     kept = any(link.option("envnone", "genvnone", "envlist", "genvlist") for link in step.links)
-    return "the launcher is told not to pass it on" if kept else NOT_EXPORTED
+    return "the launcher is told not to pass it" if kept else NOT_EXPORTED
 
 
 def _listed(names: Tuple[bytes, ...]) -> str:

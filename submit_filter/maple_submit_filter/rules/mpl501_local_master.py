@@ -34,11 +34,11 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     at = master.span() if master is not None and master.raw else None
     said = master.raw.decode("ascii", "replace") if master is not None and master.raw else "its own address"
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
-    says = "the master of a run on %s nodes is %s, which every node takes for itself" % (nodes, said)
+    says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, said)
     ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
     fixes = as_first_node(ways)
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
-    return Finding("MPL501", says, where, True, fixes=fixes, help="use the job's first node")
+    return Finding("MPL501", says, where, True, fixes=fixes, help="use the name of the job's first node")
 
 
 def _said(step: Step, site: Site) -> List[List[Edit]]:

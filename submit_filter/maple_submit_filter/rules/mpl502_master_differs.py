@@ -30,4 +30,11 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     fixes = first_node_fixes(master, site, "MPL502", job.source)
     at = pointed_at(master, step)
-    return Finding("MPL502", "each node names itself as the master", at, True, fixes=fixes, help="name the first node")
+    return Finding(
+        "MPL502",
+        "each node uses its own name as the master address",
+        at,
+        True,
+        fixes=fixes,
+        help="use the name of the job's first node",
+    )

@@ -31,6 +31,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     run_id = breach.texts.get("run-id")
     ways = replacements(run_id, (job_id(site), b"'\"" + job_id(site) + b"\"'"), "MPL503", job.source)
-    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "the job id names the rendezvous") for edits in ways)
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "use the job id as the rendezvous id") for edits in ways)
     at = pointed_at(run_id, step)
-    return Finding("MPL503", "each node gives the rendezvous another id", at, True, fixes=fixes, help="use the job id")
+    return Finding(
+        "MPL503",
+        "each node uses a different rendezvous id",
+        at,
+        True,
+        fixes=fixes,
+        help="use one id on all nodes, for example the job id",
+    )

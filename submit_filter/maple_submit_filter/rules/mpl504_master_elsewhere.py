@@ -12,8 +12,8 @@ from ..site import Site
 from . import rule
 
 SAID = {
-    "master-elsewhere": "rank 0 does not run on the node that is named as the master",
-    "master-list": "the list of all nodes is named as the master, which is no node's name",
+    "master-elsewhere": "the master address is not the node where rank 0 runs",
+    "master-list": "the master address is the whole node list, which is not the name of a node",
 }
 
 
@@ -37,4 +37,4 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
     return Finding("MPL504", SAID[breach.kind], at, True, fixes=fixes,
-                   help="name the job's first node")  # fmt: skip
+                   help="use the name of the job's first node")  # fmt: skip

@@ -29,8 +29,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for step in plan.steps:
         if _fixed(step):
-            yield Finding("MPL505", "tasks of the array on one node would want the same port", step.links[-1].name_span,
-                          help="make the port from the job id")  # fmt: skip
+            yield Finding("MPL505", "array tasks that share a node would use the same port", step.links[-1].name_span,
+                          help="derive the port from the job id: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
             return
 
 

@@ -27,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for step in plan.steps:
         if (step.nodes or 1) > 1 and value_of(step.program, "backend")[1] == b"gloo":
-            yield Finding("MPL506", "gloo over several nodes, and nobody says which network",
+            yield Finding("MPL506", "gloo on several nodes, and the network interface is not set",
                           step.program_span or step.span, help="export GLOO_SOCKET_IFNAME=%s" % site.interface,
                           site_fact="network.interface")  # fmt: skip
             return

@@ -31,9 +31,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if value == b"nccl" and not step.maybe:
             where = step.program_spans[index]
             fix = _xccl(job.source, where) if where is not None else None
-            yield Finding("MPL507", "nccl, but the nodes it may run on have Intel GPUs", where or step.span,
+            yield Finding("MPL507", "backend nccl, but the nodes it may run on have Intel GPUs", where or step.span,
                           True, fixes=(fix,) if fix is not None else (),
-                          help="xccl in PyTorch itself, ccl with Intel's extension")  # fmt: skip
+                          help="use xccl (PyTorch), or ccl with Intel's extension")  # fmt: skip
 
 
 def _xccl(source: bytes, where: Span) -> Optional[Fix]:

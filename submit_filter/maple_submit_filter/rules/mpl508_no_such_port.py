@@ -19,7 +19,7 @@ _BY_JOB = (rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\
                      rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
 
 
-@rule("MPL508", "the master's port is no port")
+@rule("MPL508", "the master's port is not a valid port")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """A port is a number up to 65535.
 
@@ -37,21 +37,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
             if re.search(_BY_JOB, job.source[span.start : span.end]):
-                yield Finding(CODE, "the sum is no port where job ids have grown beyond 65535", span,
-                              help="take the rest: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
+                yield Finding(CODE, "the port is too large once job ids exceed 65535", span,
+                              help="keep it in range: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
 
 
 def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     port = breach.texts["port"]
     ways = replacements(port, (USUAL,), CODE, job.source)
     safety = Safety.ASK if port.raw else Safety.SAFE
-    fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "torch's usual port") for edits in ways)
-    return Finding(CODE, _says(port.raw), pointed_at(port, step), True, fixes=fixes, help="a number from 1024 to 65535")
+    fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "use 29500, the default port of torch") for edits in ways)
+    return Finding(
+        CODE, _says(port.raw), pointed_at(port, step), True, fixes=fixes, help="set a number from 1024 to 65535"
+    )
 
 
 def _says(port: bytes) -> str:
     if not port:
         return "the master's port is empty"
     if not port.strip(b"0"):
-        return "port 0 is any free port, which the agents of other nodes do not find"
-    return "%s is no port" % port.decode("utf-8", "replace")
+        return "port 0 is a random port, which other nodes cannot find"
+    return "%s is not a valid port" % port.decode("utf-8", "replace")

@@ -23,4 +23,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for name in ("output", "error", "chdir", "input"):
         setting = job.settings.get(name)
         if setting is not None and setting.value.startswith(b"~"):
-            yield Finding("MPL601", "~ is not expanded in --%s" % name, at(setting), help="write the whole path")
+            yield Finding(
+                "MPL601",
+                "~ is not expanded in --%s: it becomes a folder named ~" % name,
+                at(setting),
+                help="write the full path",
+            )

@@ -53,7 +53,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     # A function of the submitter's shell may do anything, and a program may make the file that it is.
     sure = "all-variables" not in job.settings and makes_nothing(program, found[0].span.start)
     fix = _into(found, job, home, program) if sure else None
-    says = "%s is looked for in the home directory, where PBS starts the job, and lies where it is submitted"
+    says = "%s lies in the folder of submission, but PBS starts the job in the home directory"
     yield Finding(CODE, says % found[0].name.decode("utf-8", "backslashreplace"), found[0].span, sure,
                   fixes=(fix,) if fix is not None else (), help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
 
@@ -85,7 +85,7 @@ def _into(found: List[Use], job: Job, home: bytes, program: shell.Program) -> Op
     safe = alone and simple and quiet and not any(_of_home(job, home, use) for use in found)
     start = item.command.span.start
     edit = Edit(Span(start, start), INTO, CODE)
-    return Fix((edit,), Safety.SAFE if safe else Safety.ASK, "go to the folder of submission first")
+    return Fix((edit,), Safety.SAFE if safe else Safety.ASK, 'begin with: cd "$PBS_O_WORKDIR"')
 
 
 def _within(outer: Span, inner: Span) -> bool:

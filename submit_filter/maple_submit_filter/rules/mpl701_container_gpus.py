@@ -16,7 +16,7 @@ _RUNNERS = (b"apptainer", b"singularity")
 _SET = (b"APPTAINER_NV", b"SINGULARITY_NV", b"APPTAINER_NVCCLI", b"APPTAINER_ROCM", b"SINGULARITY_ROCM")
 
 
-@rule("MPL701", "a container that is not given the GPUs")
+@rule("MPL701", "a container without access to the GPUs")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """apptainer (singularity) gives a container the GPUs of its host only when it is told to.
 
@@ -31,8 +31,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for step in plan.steps:
         if _is_given_none(step, job.source, wanted):
-            yield Finding("MPL701", "the container does not get the GPUs of the node", step.span,
-                          help="say --%s behind exec" % wanted[0])  # fmt: skip
+            yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span,
+                          help="add --%s after exec" % wanted[0])  # fmt: skip
             return
 
 

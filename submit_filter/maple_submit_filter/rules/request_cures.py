@@ -85,7 +85,9 @@ def _moved_out(setting: Setting, job: Job, site: Site) -> Optional[Fix]:
     made = restate(job, setting, rest, CODE)
     if made is None:
         return None
-    return (made + say(job, b"-l " + text, CODE)).fix(Safety.SAFE, "say %s beside select" % name.decode())
+    return (made + say(job, b"-l " + text, CODE)).fix(
+        Safety.SAFE, "move %s out of the chunk, beside select" % name.decode()
+    )
 
 
 def _said_once(setting: Setting, job: Job) -> Optional[Fix]:
@@ -96,7 +98,7 @@ def _said_once(setting: Setting, job: Job) -> Optional[Fix]:
         if again and setting.value.count(chunk) == 1:
             kept: List[bytes] = [one for index, one in enumerate(parts) if one not in again or one not in parts[:index]]
             made = restate(job, setting, setting.value.replace(chunk, b":".join(kept)), CODE)
-            return made.fix(Safety.SAFE, "say it once") if made is not None else None
+            return made.fix(Safety.SAFE, "keep one of the two") if made is not None else None
     return None
 
 
@@ -106,7 +108,7 @@ def _without_nodes(older: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
     if chunks is None or same is None or sum(one.count for one in chunks) != sum(one.count for one in same):
         return None
     made = unsay(job, "nodes", CODE)
-    return made.fix(Safety.ASK, "leave out -l nodes") if made is not None else None
+    return made.fix(Safety.ASK, "remove -l nodes") if made is not None else None
 
 
 def _as_chunks(setting: Setting, job: Job) -> Optional[Fix]:
@@ -131,8 +133,8 @@ def _into_chunk(beside: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
     said = chunks[0].value(name)
     if said is not None:
         safety = Safety.SAFE if chunks[0].count == 1 else Safety.ASK
-        says = "leave out -l %s, which the chunk says as well" % beside.name
+        says = "remove -l %s, which the chunk already sets" % beside.name
         return without.fix(safety, says) if said == beside.value else None
     value = chosen.value + b":" + name + b"=" + beside.value
     made = restate(job, chosen, value, CODE) if chunks[0].count == 1 and select.chunks(value) is not None else None
-    return (made + without).fix(Safety.SAFE, "say %s in the chunk" % beside.name) if made is not None else None
+    return (made + without).fix(Safety.SAFE, "move %s into the chunk" % beside.name) if made is not None else None
