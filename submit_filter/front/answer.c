@@ -47,7 +47,6 @@ static int connect_daemon(const struct config *config, bool *trusted) {
     memcpy(address.sun_path, config->socket, strlen(config->socket) + 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
     const struct timeval most = {config->socket_ms / 1000, config->socket_ms % 1000 * 1000};
-    if (fd < 0) return -1;
     if (setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &most, sizeof most) == 0 &&
         connect(fd, (struct sockaddr *)&address, sizeof address) == 0 &&
         getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &size) == 0 &&
@@ -67,8 +66,7 @@ static _Noreturn void become_helper(const struct config *config, int fd) {
     bound(RLIMIT_CORE, 0);
     bound(RLIMIT_CPU, CPU_SECONDS);
     int nothing = open("/dev/null", O_WRONLY);
-    if (fd < 3 || nothing < 0) _exit(127);
-    if (dup2(fd, 0) != 0 || dup2(fd, 1) != 1 || dup2(nothing, 2) != 2) _exit(127);
+    if (fd < 3 || nothing < 0 || dup2(fd, 0) != 0 || dup2(fd, 1) != 1 || dup2(nothing, 2) != 2) _exit(127);
     close_others();
     become_python(config->python, "-IS", config->helper, config->path, NULL);
 }
@@ -81,8 +79,7 @@ static int above_standard(int fd) {
     return higher;
 }
 
-static bool ask_helper(const struct config *config, const struct buffer *request, struct buffer *frame,
-                       unsigned *waited) {
+static bool ask_helper(const struct config *config, const struct buffer *request, struct reply *reply) {
     int64_t deadline = now_ms() + config->helper_ms;
     int ends[2];
     if (config->python[0] == '\0' || config->helper[0] == '\0' || config->path[0] == '\0') return false;
@@ -94,8 +91,8 @@ static bool ask_helper(const struct config *config, const struct buffer *request
     if (theirs >= 0) close(theirs);
     if (helper > 0) {
         (void)setpgid(helper, helper);
-        answered = exchange(ours, request, frame, deadline);
-        if (!answered && now_ms() >= deadline) *waited |= FOR_HELPER;
+        answered = exchange(ours, request, &reply->frame, deadline);
+        if (!answered && now_ms() >= deadline) reply->waited |= FOR_HELPER;
         end_process(helper);
     }
     if (ours >= 0) close(ours);
@@ -104,9 +101,9 @@ static bool ask_helper(const struct config *config, const struct buffer *request
 
 /* Ask the daemon on *fd*; what it cannot decide, because that takes a file of the user's, the helper can. */
 static bool ask_daemon(const struct submission *of, int fd, bool trusted, int64_t deadline, const struct buffer *request,
-                       struct reply *reply, unsigned *waited) {
+                       struct reply *reply) {
     if (!exchange(fd, request, &reply->frame, deadline)) {
-        if (now_ms() >= deadline) *waited |= FOR_DAEMON;
+        if (now_ms() >= deadline) reply->waited |= FOR_DAEMON;
         return false;
     }
     return read_reply(reply, of) && !reply->ask_helper && (trusted || is_bounded(reply, of)) &&
@@ -123,13 +120,12 @@ static void teach(int fd, const struct reply *reply, const unsigned char nonce[N
 }
 
 /* *reply*: what the daemon said, if it said anything: the helper is told what that says of earlier jobs. */
-static bool ask_instead(const struct submission *of, const struct buffer *request, struct reply *reply,
-                        unsigned *waited) {
+static bool ask_instead(const struct submission *of, const struct buffer *request, struct reply *reply) {
     struct buffer told = {NULL, 0, 0, false};
-    struct reply other = {.rewrite = false};
+    struct reply other = {.waited = reply->waited};
     if (reply->earlier.size > 0) tell_earlier(&told, request, &reply->earlier);
     const struct buffer *asked = told.size > 0 && !told.broken ? &told : request;
-    bool answered = ask_helper(of->config, asked, &other.frame, waited) && read_reply(&other, of) && !other.ask_helper &&
+    bool answered = ask_helper(of->config, asked, &other) && read_reply(&other, of) && !other.ask_helper &&
                     conditions_hold(&other, now_ms() + of->config->socket_ms);
     other.reading = reply->reading; /* the daemon's: a helper wishes for nothing */
     if (other.reading.record[0] == '\0') free(reply->frame.at); /* the wish points into it */
@@ -138,14 +134,14 @@ static bool ask_instead(const struct submission *of, const struct buffer *reques
     return answered;
 }
 
-bool ask(const struct submission *of, const struct buffer *request, struct reply *reply, unsigned *waited) {
+bool ask(const struct submission *of, const struct buffer *request, struct reply *reply) {
     int64_t deadline = now_ms() + of->config->socket_ms;
     bool trusted = false;
     int daemon = connect_daemon(of->config, &trusted);
-    if (daemon < 0 && of->config->socket[0] != '\0' && now_ms() >= deadline) *waited |= FOR_DAEMON;
-    bool answered = daemon >= 0 && ask_daemon(of, daemon, trusted, deadline, request, reply, waited);
+    if (daemon < 0 && of->config->socket[0] != '\0' && now_ms() >= deadline) reply->waited |= FOR_DAEMON;
+    bool answered = daemon >= 0 && ask_daemon(of, daemon, trusted, deadline, request, reply);
     if (!answered) {
-        answered = ask_instead(of, request, reply, waited);
+        answered = ask_instead(of, request, reply);
         if (answered && daemon >= 0) teach(daemon, reply, of->nonce);
     }
     if (daemon >= 0) close(daemon);

@@ -2,17 +2,9 @@
  * four bytes, big end first. Fields that are not known are skipped. maple_submit_filter/frames.py has the other half. */
 #include "front.h"
 
-enum { FACTS_SIZE = 160, MAX_TRAVELLERS = 4096 };
-enum {
-    Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,
-    Q_CAME = 9, Q_PATH = 10, Q_FLAGS = 11, Q_WORD = 12, Q_OFFSET = 13, Q_DEADLINE = 14,
-    Q_EARLIER = 16,
-    R_NONCE = 1, R_HASH = 2, R_VERDICT = 3, R_SCRIPT = 4, R_ARGV = 5, R_SAY = 6, R_AUDIT = 7,
-    R_QUESTION = 8, R_OFFER_SCRIPT = 9, R_OFFER_ARGV = 10, R_OFFER_AUDIT = 11, R_CONDITION = 12, R_LEARNT = 13,
-    R_READ = 14, R_READ_UNLESS = 15, R_EARLIER = 16
-};
+#include "frame_tags.h"
 
-const char *const WAYS[] = {"none", "file", "stdin", "wrap", "fd"};
+enum { FACTS_SIZE = 160, MAX_TRAVELLERS = 4096 };
 
 static void add_text(struct buffer *to, unsigned tag, const char *text) { add_field(to, tag, text, strlen(text)); }
 
@@ -166,11 +158,12 @@ bool read_reply(struct reply *reply, const struct submission *of) {
     return at == frame->size && seen.nonce && seen.hash && seen.verdict;
 }
 
-bool files_are_as_they_were(const struct reply *reply) {
+bool files_are_as_they_were(void *reply) {
+    const struct buffer *frame = &((const struct reply *)reply)->frame;
     struct slice field;
     unsigned tag;
     size_t at = 8;
-    while (next_field(&reply->frame, &at, &tag, &field))
+    while (next_field(frame, &at, &tag, &field))
         if (tag == R_CONDITION && !still_holds(&field)) return false;
     return true;
 }

@@ -81,8 +81,7 @@ static char **carry_out(const struct submission *of, const struct change *change
     if (change->script.size == 0) return result;
     if (source->came == BY_STDIN || source->came == BY_FD) return replace(source, &change->script) ? result : NULL;
     if (source->came != BY_FILE) return NULL;
-    const char *slash = strrchr(source->path, '/'), *name = slash != NULL ? slash + 1 : source->path;
-    if (!private_copy(of->config, &change->script, name, path, late)) return NULL;
+    if (!private_copy(of->config, &change->script, basename(source->path), path, late)) return NULL;
     result[now.word] = path;
     return result;
 }
@@ -92,17 +91,16 @@ static char **consult(struct submission *of) {
     bool verbose = user_said("verbose");
     struct buffer request = {NULL, 0, 0, false};
     struct reply reply = {.rewrite = false};
-    unsigned waited = 0;
     bool late = false;
     unsigned flags = (may_ask() ? MAY_ASK : 0) | (isatty(STDERR_FILENO) || verbose ? STDERR_IS_TERMINAL : 0);
     if (getrandom(of->nonce, NONCE_SIZE, GRND_NONBLOCK) != NONCE_SIZE) return NULL;
     sha256(of->source.script.at, of->source.script.size, of->hash);
     build_request(&request, of, flags);
     if (request.broken || of->config->path[0] == '\0') return as_written("Maple has no front.conf, or no memory", false);
-    bool answered = ask(of, &request, &reply, &waited);
+    bool answered = ask(of, &request, &reply);
     detach(of->config, &reply.reading);
     if (!answered) {
-        write_late(of, waited);
+        write_late(of, reply.waited);
         return as_written("no answer in time", true);
     }
     say(reply.say.at, reply.say.size, verbose);
@@ -124,9 +122,7 @@ static char **consult(struct submission *of) {
 
 int main(int argc, char **argv, char **environment) {
     static const char again[] = "maple: the real command came back to the front; the next in PATH is taken\n";
-    const char *slash = argc > 0 ? strrchr(argv[0], '/') : NULL;
-    const char *called = argc > 0 ? (slash != NULL ? slash + 1 : argv[0]) : "";
-    const struct command *command = strcmp(called, QSUB.name) == 0 ? &QSUB : &SBATCH;
+    const struct command *command = argc > 0 && strcmp(basename(argv[0]), QSUB.name) == 0 ? &QSUB : &SBATCH;
     struct config config;
     struct submission call = {&config, command, argv, environment, now_ms(), .arguments = {.came = LEFT}};
     char **result = NULL;
@@ -137,8 +133,7 @@ int main(int argc, char **argv, char **environment) {
         (void)as_written(config.off ? "Maple is switched off here" : "MAPLE=off", false);
     } else {
         call.arguments = command->read(argv);
-        bool has_script = read_source(&call);
-        const char *why = has_script ? why_unasked(&call.source.script) : "no single script of at most 4 MiB can be read";
+        const char *why = read_source(&call) ? why_unasked(&call.source.script) : "no script of at most 4 MiB can be read";
         result = why == NULL ? consult(&call) : as_written(why, false);
     }
     if (result != NULL) (void)try_real(&config, command->name, result, environment);

@@ -121,6 +121,7 @@ struct reply {
     size_t conditions;      /* files that it depends on */
     struct slice earlier;   /* what the helper has to know of earlier jobs; as reading */
     struct reading reading; /* also of a reply that is not believed because a file changed */
+    unsigned waited;        /* for whom, of those that did not answer in time */
 };
 
 /* buffer.c */
@@ -174,7 +175,7 @@ void tell_earlier(struct buffer *to, const struct buffer *request, const struct 
 /* Is a file still what it was? The field holds its path, a NUL, and its facts. It may hang as long as the file does. */
 bool still_holds(const struct slice *field);
 /* All that a reply, which was read, depends on. It may hang. */
-bool files_are_as_they_were(const struct reply *reply);
+bool files_are_as_they_were(void *reply);
 
 /* process.c */
 /* A process of ours; without an exit signal, so that a caller who blocks, ignores or handles SIGCHLD sees none. */
@@ -205,7 +206,7 @@ int travels(const char *variable, const struct buffer *script);
 bool is_bounded(const struct reply *reply, const struct submission *of);
 
 /* answer.c: ask the daemon, else the helper. False: nobody answered in time. */
-bool ask(const struct submission *of, const struct buffer *request, struct reply *reply, unsigned *waited);
+bool ask(const struct submission *of, const struct buffer *request, struct reply *reply);
 
 /* detach.c: start the process that reads the user's files, if the daemon wants it and the site has it; nobody's child. */
 void detach(const struct config *config, const struct reading *reading);

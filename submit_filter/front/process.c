@@ -106,8 +106,6 @@ bool with_files(const struct config *config, bool (*work)(void *of), void *of, b
     return done;
 }
 
-static bool look(void *of) { return files_are_as_they_were(of); }
-
 bool conditions_hold(struct reply *reply, int64_t deadline) {
-    return reply->conditions == 0 || in_time(look, reply, deadline);
+    return reply->conditions == 0 || in_time(files_are_as_they_were, reply, deadline);
 }

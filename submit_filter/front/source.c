@@ -100,6 +100,7 @@ bool read_file(int fd, off_t at, struct buffer *to) {
 
 static bool read_stdin(struct source *source) {
     struct stat file;
+    source->target = STDIN_FILENO;
     if (fstat(STDIN_FILENO, &file) != 0) return false;
     if (S_ISFIFO(file.st_mode) || S_ISSOCK(file.st_mode)) return drain(STDIN_FILENO, &source->script);
     if (!S_ISREG(file.st_mode) || file.st_size > (off_t)MAX_SCRIPT) return false;
@@ -136,6 +137,7 @@ bool read_regular(const char *path, struct buffer *to) {
  * from memory it would be a regular file. */
 static bool read_descriptor(struct source *source, bool as_named) {
     struct stat file;
+    source->came = BY_FD;
     if (fstat(source->target, &file) != 0) return false;
     if (S_ISFIFO(file.st_mode)) return !as_named && drain(source->target, &source->script);
     return read_regular(source->path, &source->script);
@@ -183,17 +185,11 @@ bool read_source(struct submission *of) {
         add(&source->script, command, strlen(command));
         return !source->script.broken && source->script.size <= MAX_SCRIPT;
     }
-    if (source->came == BY_STDIN) {
-        source->target = STDIN_FILENO;
-        return read_stdin(source);
-    }
+    if (source->came == BY_STDIN) return read_stdin(source);
     if (source->came != BY_FILE) return false;
     source->path = of->argv[arguments->word];
     source->target = named_descriptor(source->path);
-    if (source->target >= 0) {
-        source->came = BY_FD;
-        return read_descriptor(source, arguments->as_named);
-    }
+    if (source->target >= 0) return read_descriptor(source, arguments->as_named);
     if (arguments->as_named) return read_regular(source->path, &source->script);
     return find(source->path, arguments->chdir, path) && read_regular(path, &source->script);
 }

@@ -7,6 +7,7 @@ import re
 import subprocess
 
 import pytest
+from maple_submit_filter import frames
 from maple_submit_filter.schedulers.options import NO, OPTIONAL, REQUIRED
 from maple_submit_filter.schedulers.sbatch_options import SBATCH
 from maple_submit_filter.submission import SECRET_WORDS, WATCHED_NAMES, WATCHED_PREFIXES
@@ -41,6 +42,19 @@ def test_the_watched_variables_are_the_same_in_c() -> None:
     assert words_of("WATCHED_PREFIXES") == WATCHED_PREFIXES
     assert words_of("WATCHED_NAMES") == WATCHED_NAMES
     assert words_of("SECRET_WORDS") == SECRET_WORDS
+
+
+def test_the_frames_have_the_same_numbers_and_words_in_c() -> None:
+    """Of each field that one side names, with the names of the other where they differ; and no number twice."""
+    names = {"R_NONCE": "_NONCE", "R_HASH": "_HASH", "R_SCRIPT": "_NEW_SCRIPT", "R_ARGV": "_NEW_ARGV"}
+    names["R_EARLIER"] = "_REPLY_EARLIER"
+    in_c = {name: int(number) for name, number in re.findall(r"\b([QR]_[A-Z_]+) = (\d+)", header("frame_tags.h"))}
+    assert len(in_c) == 31 and all(getattr(frames, names.get(one, one[1:])) == in_c[one] for one in in_c)
+    for side in "QR":
+        numbers = [number for name, number in in_c.items() if name.startswith(side)]
+        assert len(set(numbers)) == len(numbers)
+    ways = re.search(r"WAYS\[\] = \{(.*?)\}", header("frame_tags.h"))
+    assert ways is not None and tuple(re.findall(r'"(\w+)"', ways.group(1))) == frames.CAME
 
 
 def test_every_option_that_python_reads_is_known_in_c() -> None:
@@ -81,7 +95,14 @@ def test_the_front_s_parsers_survive_mutated_frames_and_words() -> None:
 
 def test_the_front_stays_small() -> None:
     """Fewer than 2,000 lines beside its tables, and no long ones: what can be decided in Python is not decided in C."""
-    tables = {"launcher_words.h", "service_words.h", "slurm_options.h", "watched.h"}
+    tables = {
+        "launcher_words.h",
+        "service_words.h",
+        "slurm_options.h",
+        "watched.h",
+        "sha256_constants.h",
+        "frame_tags.h",
+    }
     code = [name for name in os.listdir(FRONT) if name.endswith((".c", ".h")) and name not in tables | {"fuzz.c"}]
     assert {"front.c", "front.h", "copy.c"} <= set(code)
     assert sum(header(name).count("\n") for name in code) < 2000

@@ -67,8 +67,8 @@ def _total(job: Job, most: int) -> Optional[Finding]:
 def _finding(setting: Optional[Setting], says: str, most: int, better: int, job: Job) -> Finding:
     sentence = "%s, but the nodes it may run on have %s" % (says, most if most else "no GPU")
     fix = _fewer(setting, better, job) if better else None
-    return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (),
-                   help="request no more GPUs per node than a node has" if most else "choose a partition with GPUs")  # fmt: skip
+    told = "request no more GPUs per node than a node has" if most else "choose a partition with GPUs"
+    return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (), help=told)
 
 
 def _fewer(setting: Optional[Setting], count: int, job: Job) -> Optional[Fix]:

@@ -64,5 +64,6 @@ def _finding(one: Refusal, job: Job, site: Site) -> Finding:
     from .request_cures import cure
 
     fix = cure(one, job, site) if sure else None
-    return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure,
-                   fixes=(fix,) if fix is not None else (), help="write the request in a form that PBS accepts")  # fmt: skip
+    fixes = (fix,) if fix is not None else ()
+    wanted = "write the request in a form that PBS accepts"
+    return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure, fixes=fixes, help=wanted)
