@@ -120,7 +120,7 @@ def test_why_says_what_was_read_again(maple: Call) -> None:
     assert "launch: known before" in last
     assert "after: read again: it changed" in last
     assert "directives: read again: it changed" in middle
-    assert "launch: read again: the same, but what it depends on changed" in middle
+    assert "launch: read again: unchanged, but something it depends on changed" in middle
 
 
 def test_the_limit_is_one_of_versions(maple: Call) -> None:
@@ -143,7 +143,7 @@ def test_history_is_json_too(maple: Call) -> None:
 def test_show_tells_what_was_submitted_in_place_of_what_was_written(maple: Call) -> None:
     """And how it ended."""
     said = maple("show", "4711").out
-    assert "job 4711 completed" in said and "Maple: repaired, and submitted so (MPL304)" in said
+    assert "job 4711 completed" in said and "Maple: repaired before submitting (MPL304)" in said
     assert "job.sh:6: MPL304 " in said
     assert "\n-srun torchrun" in said and "\n+srun bash -c" in said
     assert "line 6: srun > torchrun: 2 node(s) x 4 ranks" in said
@@ -158,7 +158,7 @@ def test_show_last_is_the_last_and_masks_secrets(maple: Call) -> None:
     script = maple("show", "last", "--script")
     assert script.out.startswith("#!/bin/bash\n") and "echo [masked]\n" in script.out
     assert "srun bash -c" in script.out
-    assert script.err == "maple: secrets in it are masked; put them back before you submit it\n"
+    assert script.err == "maple: secrets are masked as [masked]; put them back before submitting\n"
     told = json.loads(maple("show", "4714", "--json").out)
     assert told["submitted"]["diff"].count("\n+srun bash -c") == 1
     assert SECRET not in json.dumps(told) + script.out
@@ -235,7 +235,7 @@ def test_without_a_service_one_line_says_so(
     monkeypatch.setenv("MAPLE_SOCKET", "/nowhere/sock")
     said = maple(*words)
     assert (said.code, said.out) == (3, "")
-    why = "the service does not answer (/nowhere/sock: no such file or directory); nothing is remembered without it"
+    why = "the Maple service does not answer (/nowhere/sock: no such file or directory); job history needs it"
     assert said.err == "maple: %s\n" % why
 
 

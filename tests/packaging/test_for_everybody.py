@@ -109,7 +109,7 @@ def test_doctor_sees_a_command_that_was_replaced(cluster, fit):
     (cluster.bin / "maple").unlink()
     (cluster.bin / "maple").symlink_to("/bin/true")
     said = cluster.admin("doctor").output
-    assert "is not what was put there" in said
+    assert "is not what Maple installed" in said
     assert Path(os.readlink(cluster.bin / "maple-fix")).name == "maple-fix"
 
 

@@ -49,7 +49,7 @@ def _ask(one: "Missing") -> "Slot":
             return slot(one.slot, answer, "prompt", name)
         except Complaint as error:
             _say(error.format_message())
-    raise Complaint("%s: no answer that can be used" % name)
+    raise Complaint("%s: no usable answer" % name)
 
 
 def _line(question: str) -> str:

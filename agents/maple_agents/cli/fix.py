@@ -37,21 +37,29 @@ if TYPE_CHECKING:
 )
 @click.option("--state", type=click.Choice(STATES), help="How it ended, where no scheduler can be asked.")
 @click.option(
-    "--exit-code", type=click.IntRange(-99, 511), metavar="N", help="Its exit code, likewise; also as PBS tells it."
+    "--exit-code",
+    type=click.IntRange(-99, 511),
+    metavar="N",
+    help="Its exit code, where no scheduler can be asked; PBS's form works too.",
 )
 @click.option("--apply", "write", is_flag=True, help="Write the fixed copy, NAME.maple.sh, beside the script.")
 @click.option("--submit", is_flag=True, help="Write the fixed copy and submit it.")
 @click.option(
-    "--rounds", type=click.IntRange(1, 5), metavar="N", help="Fix, run and read again, up to N times; asks first."
+    "--rounds",
+    type=click.IntRange(1, 5),
+    metavar="N",
+    help="Fix, run and diagnose again, up to N times; asks before submitting.",
 )
 @click.option(
     "--was",
     type=click.Choice(NAMED),
     metavar="CLASS",
-    help="Say what the cause was, once you know; a later job of yours that ends the same way is told so.",
+    help="Record the real cause once you know it; Maple will recognise it in later jobs of yours.",
 )
-@click.option("--anew", is_flag=True, help="Read the logs again, where a diagnosis was made at the job's end.")
-@click.option("--model", metavar="NAME", help="Ask this language model as well: off, a folder, or a server's address.")
+@click.option(
+    "--anew", is_flag=True, help="Read the logs again instead of showing the diagnosis made when the job ended."
+)
+@click.option("--model", metavar="NAME", help="Language model to ask as well: off, a folder, or a server's address.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 @click.option("--json-schema", "shape", is_flag=True, help="Print the JSON schema of that answer, and do nothing else.")
 def fix(

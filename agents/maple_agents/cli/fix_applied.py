@@ -45,15 +45,15 @@ def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> Applied:
     asked = diagnosis.case.asked
     cure = next((one for one in diagnosis.cures if _changes(one)), None)
     if cure is None or asked is None:
-        raise Complaint("no fix of this job changes its script", "nothing was written")
+        raise Complaint("no fix for this job changes its script", "nothing was written")
     if asked.uid != os.getuid():
-        raise Complaint("the job is another user's", "its owner can say maple-fix --apply; nothing was written")
+        raise Complaint("the job is another user's", "only its owner can apply a fix; nothing was written")
     path = "" if cure.script is None and _is_there(asked) else written(cure, diagnosis, quiet)
     if submit:
         return Applied(path or None, submitted(cure, diagnosis, path, quiet))
     if not quiet:
         shown = shlex.join(safe_words([os.fsencode(word) for word in words(cure, diagnosis, path)]))
-        lead = "" if path else "nothing to write, the script stays as it is; "
+        lead = "" if path else "the script needs no change; "
         click.echo(lead + "submit it so: " + shown, err=True)
     return Applied(path or None)
 
@@ -107,7 +107,7 @@ def _put(script: bytes, path: str, mode: int | None) -> None:
     try:
         put(script, path, mode)
     except Complaint as error:
-        raise Complaint(error.message, "nothing was written; the diff can be taken with patch elsewhere") from error
+        raise Complaint(error.message, "nothing was written; apply the diff with patch in another folder") from error
 
 
 def _holds(path: str, script: bytes) -> bool:
@@ -163,7 +163,7 @@ def submitted(cure: Cure, diagnosis: Diagnosis, path: str, quiet: bool = False) 
     code = done.returncode
     if code != 0:
         how = "exited with %d" % code if code > 0 else "was ended by signal %d" % -code
-        raise Complaint("%s %s" % (argv[0], how), "nothing is known of a job; the fixed script is %s" % told)
+        raise Complaint("%s %s" % (argv[0], how), "no job id was printed; the fixed script is %s" % told)
     return done.stdout.decode("utf-8", "replace").strip() if quiet else None
 
 

@@ -20,7 +20,7 @@ def steps(diagnosis: Diagnosis) -> Iterator[str]:
     """Yield what to do next, the cheapest first; nothing where the cause is known or all is well."""
     case, cause = diagnosis.case, diagnosis.causes[0].cause
     if cause == "none" and case.ended.state == "unknown":
-        yield "how it ended is not known here; where it failed all the same, say so: --state failed --exit-code N"
+        yield "how it ended is not known here; if it failed, add: --state failed --exit-code N"
     if cause != "unknown":
         return
     call = "maple-fix %s" % case.ended.id if case.ended.id else "maple-fix"
@@ -28,31 +28,31 @@ def steps(diagnosis: Diagnosis) -> Iterator[str]:
         yield from _waiting(case, call)
         return
     yield from _more(case, call)
-    yield "run it again with more said: %s" % louder(case)
-    yield "ask %s, and send them this page, secrets are masked in it%s" % (
+    yield "run it again with more output: %s" % louder(case)
+    yield "ask %s and send this page; secrets in it are masked%s" % (
         _people(case), ": %s > %s.txt" % (call, case.ended.id) if case.ended.id else ""
     )  # fmt: skip
     if case.ended.id:
-        yield "once you know the cause: %s --was CLASS, and the next job that ends so is told" % call
+        yield "once you know the cause: %s --was CLASS; Maple will recognise it next time" % call
 
 
 def _waiting(case: Case, call: str) -> Iterator[str]:
     """What there is to see of a job that has not ended: nothing of it has failed yet."""
     job, slurm = case.ended.id, case.scheduler != "pbs"
     if case.ended.state == "pending":
-        yield "it waits still; why, and when it may start: %s" % (
+        yield "it is still waiting; to see why, and when it may start: %s" % (
             "squeue --start -j %s" % job if slurm else "qstat -f %s | grep comment" % job
         )
     else:
-        yield from ("it runs still; see what it says: tail -f %s" % short(one.path) for one in case.logs[:1])
-    yield "ask again when it has ended: %s" % call
+        yield from ("it is still running; follow its output: tail -f %s" % short(one.path) for one in case.logs[:1])
+    yield "when it has ended: %s" % call
 
 
 def _more(case: Case, call: str) -> Iterator[str]:
     if not case.logs or case.missing:
         yield "if it wrote elsewhere, name the file: %s --log FILE" % call
     if case.asked is None:
-        yield "name its script as well, so that its launch lines are checked: --script FILE"
+        yield "add its script, so that its launch lines are checked: --script FILE"
 
 
 def louder(case: Case) -> str:
@@ -62,7 +62,7 @@ def louder(case: Case) -> str:
     told = ["export " + " ".join(names)] if names else []
     if script and b"set -x" not in script and safe_script(script) == script:
         told.append("set -x")
-    return "; ".join(told) or "on one node, where it may be seen sooner"
+    return "; ".join(told) or "on one node, where the error may show sooner"
 
 
 def _people(case: Case) -> str:

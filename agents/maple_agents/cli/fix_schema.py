@@ -100,7 +100,7 @@ class End(Shape):
 class Answer(Shape):
     """The answer of `maple-fix --json`. What is not known is null, or an empty list.
 
-    *cause*: class "none": the job succeeded; "unknown": the cause is not in what could be read, and *excerpt* is the
+    *cause*: class "none": the job succeeded; "unknown": the logs do not show the cause, and *excerpt* is the
     shortest useful piece. *by*: who says so. *here*: what the site's file says of such a cause. *next*: what to do
     where no cause is known. *written*, *submitted*: only with `--apply` or `--submit`: the copy, and what the submit
     command said. *rounds*, *ended*: only with `--rounds`.

@@ -30,11 +30,11 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
     lines(first.evidence, ROWS, bold=True)
     _notes(diagnosis)
     if first.cause == "unknown" and diagnosis.excerpt:
-        say("", "what the log complains of first, or says last:")
+        say("", "first complaint in the log, or its last lines:")
         lines(diagnosis.excerpt, ROWS)
     _others(first, [] if first.cause == "none" else diagnosis.causes[1:])
     if diagnosis.cascade and first.cause not in UNSURE:
-        say("", "what only followed from it:", dim=True)
+        say("", "errors that followed from it:", dim=True)
         lines(diagnosis.cascade[:FEW], 1, dim=True)
         _more(len(diagnosis.cascade) - FEW)
     _documents(diagnosis.cited)
@@ -120,7 +120,7 @@ def _changes(cure: Cure) -> bool:
 
 def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
     """Print a fix, or what there is to do. *further*: another one stands above it, so that either is enough."""
-    how = {"safe": "checked", "ask": "checked; it changes what runs, so it is for you to decide"}.get(cure.safety, "")
+    how = {"safe": "checked", "ask": "suggested; checked"}.get(cure.safety, "")
     note = " (%s)" % how if how and _changes(cure) else ""
     lead = "or: " if further else "fix: " if _changes(cure) else "to do: "
     if cure.says.startswith("besides"):

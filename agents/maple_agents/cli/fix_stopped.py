@@ -33,7 +33,7 @@ def spoken() -> None:
     Raises `Complaint` where standard output is closed: whatever is opened next would get its number.
     """
     if sys.stdout is None:
-        raise Complaint("standard output is closed", "nobody would see the answer; send it to a file or to /dev/null")
+        raise Complaint("standard output is closed", "redirect it to a file or to /dev/null")
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace")  # a log's letters may be none of Latin-1
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @click.command()
 @click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completing.job_names)
-@click.option("--why", is_flag=True, help="Say what of each version was read again, and what was known.")
+@click.option("--why", is_flag=True, help="Show which parts of each version were read again, and why.")
 @click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
               help="Versions of a job, or jobs where none is named.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")

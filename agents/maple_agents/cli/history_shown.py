@@ -23,8 +23,8 @@ WHY = {
     "known": "known before",
     "new": "read: the first version",
     "changed": "read again: it changed",
-    "above": "read again: the same, but what it depends on changed",
-    "anew": "read again: the same, but nothing was kept of it",
+    "above": "read again: unchanged, but something it depends on changed",
+    "anew": "read again: unchanged, but its values were not kept",
 }
 
 
@@ -68,7 +68,7 @@ def _head(one: "Version", job: "Job", at: int) -> str:
     below = job.versions[at + 1] if at + 1 < len(job.versions) else None
     said = "changed: " + ", ".join(changed(one, parent)) if parent else "first version"
     if one.parent and parent is None:
-        said = "made from a version that is no longer kept"
+        said = "its earlier version is no longer kept"
     if parent is not None and parent != below:
         said += " (since %s)" % parent.id[:8]
     return "* %s  %s  %s" % (click.style(one.id[:8], fg="yellow"), when(one.at), printable(said))
@@ -127,9 +127,9 @@ def _submissions(records: "Sequence[Record]") -> Iterator[str]:
 def ending(one: "Record") -> str:
     """Return what became of a submission, in words."""
     if not one.job:
-        return "job not known"
+        return "job id not known"
     if one.outcome is None:
-        return printable("job %s, end not known" % one.job)
+        return printable("job %s, outcome not known" % one.job)
     code = one.outcome.exit_code
     said = one.outcome.state + (", exit %d" % code if code else "")
     colour = COLOURS.get(one.outcome.state, "red")

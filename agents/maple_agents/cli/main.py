@@ -165,7 +165,7 @@ def _failed(error: Exception) -> int:
     log = written(error)
     what = " ".join(f"{type(error).__name__}: {error}".split())
     kept = f"the details are in {log}" if log else "the details could not be kept"
-    _say(f"this is a mistake of Maple's own ({what}); {kept}; submitting is not affected")
+    _say(f"this is a bug in Maple ({what}); {kept}; submitting jobs is not affected")
     return 2
 
 

@@ -24,13 +24,13 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
 
 @click.command()
 @click.argument("words", metavar="[REQUEST]", nargs=-1)
-@click.option("--from", "from_", metavar="SCRIPT|-", help="Carry this script, of any cluster, to the site.")
+@click.option("--from", "from_", metavar="SCRIPT|-", help="Convert this script from another cluster to this site.")
 @click.option(
     "--site",
     "site_id",
     metavar="ID",
     shell_complete=completing.sites,
-    help="Write for this site, not for the one we are on.",
+    help="Write for this site instead of the current one.",
 )
 @click.option(
     "--set",
@@ -38,12 +38,14 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
     metavar="SLOT=VALUE",
     multiple=True,
     shell_complete=completing.slots,
-    help="Say one slot; it wins over the request.",
+    help="Set one slot; it overrides the request.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the script to a new file; nothing is overwritten.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
-@click.option("--verify", "verified", is_flag=True, help="Run it with mini-apps first; hand it over if that passed.")
-@click.option("--model", metavar="NAME|PATH|URL", default="", help="Let a language model read what the grammar cannot.")
+@click.option("--verify", "verified", is_flag=True, help="Run it with mini-apps first; write it only if they pass.")
+@click.option(
+    "--model", metavar="NAME|PATH|URL", default="", help="Use a language model for what the grammar cannot read."
+)
 def new(
     words: Tuple[str, ...],
     from_: Optional[str],

@@ -64,7 +64,7 @@ def tell(assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
 def lines(assumed: Sequence["Assumed"], advice: Sequence[str]) -> Iterator[str]:
     """Yield a row for each slot that was assumed, then the advice, folded at the terminal's width."""
     if assumed:
-        yield click.style("nobody said, so it was taken:", bold=True)
+        yield click.style("not in your request, so these defaults were used:", bold=True)
     names = [CALLED.get(one.slot, one.slot) for one in assumed]
     left, middle = max(map(len, names), default=0), max((len(str(one.value)) for one in assumed), default=0)
     for name, one in zip(names, assumed):
@@ -82,7 +82,7 @@ def missing(found: "Lacking") -> Iterator[str]:
         choices = " (%s)" % ", ".join(one.choices) if one.choices else ""
         yield printable("%s: missing; %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
     sets = " ".join("--set %s=…" % one.slot for one in found.missing)
-    yield "say it in the request, or with %s" % sets
+    yield "add it to the request, or use %s" % sets
 
 
 def _folded(mark: str, said: str) -> Iterator[str]:

@@ -100,7 +100,7 @@ def _printed(record: "Record", version: "Optional[Version]", decided: Optional[O
         click.echo("maple: the script of %s is no longer kept" % record.id, err=True)
         return 1
     if b"[masked]" in source:
-        click.echo("maple: secrets in it are masked; put them back before you submit it", err=True)
+        click.echo("maple: secrets are masked as [masked]; put them back before submitting", err=True)
     sys.stdout.buffer.write(source)
     return 0
 

@@ -18,15 +18,15 @@ if TYPE_CHECKING:
 
 Object = dict[str, Any]
 SAID = {
-    "repaired": "repaired, and submitted so",
-    "accepted": "repaired after you had said yes, and submitted so",
-    "known-good": "repaired as you had said yes to before and a job ran with, and submitted so",
-    "taken-back": "submitted as written: a job had failed at once with the change",
-    "would-repair": "would have been repaired; the mode was %s",
+    "repaired": "repaired before submitting",
+    "accepted": "repaired before submitting, as you agreed",
+    "known-good": "repaired before submitting, as you agreed for an earlier job that ran",
+    "taken-back": "submitted as written, because an earlier job failed at once with the repair",
+    "would-repair": "submitted as written in mode %s; mode repair would have repaired it",
     "findings": "submitted as written",
-    "clean": "nothing to say",
+    "clean": "nothing found, submitted as written",
     "unread": "not read",
-    "": "not known: the helper answered in the service's place",
+    "": "no details: the service was too slow, so a helper checked this submission",
 }
 
 
@@ -35,7 +35,7 @@ def shown(record: "Record", version: "Optional[Version]", decided: Optional[Obje
     for line in _lines(record, version, decided):
         click.echo(line, color=drawing.coloured())
     if version is None:
-        click.echo("what was written is no longer kept")
+        click.echo("the script as you wrote it is no longer kept")
         return
     _difference(record, version, decided)
 
@@ -56,7 +56,7 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
     codes = ", ".join(record.codes)
     yield "Maple: " + (said % record.mode if "%s" in said else said) + (" (%s)" % codes if codes else "")
     if record.offered_hash:
-        yield "a change was offered; only the job's own script tells whether it was taken"
+        yield "a change was suggested; whether you accepted it shows in the job's own script"
     yield from _decided(decided, name)
 
 
@@ -113,5 +113,5 @@ def _difference(record: "Record", version: "Version", decided: Optional[Object])
         click.echo("  " + printable(" ".join(words)))
     text = unified(version.script, source, name_of(version))
     if text:
-        click.echo("submitted in its place:")
+        click.echo("changes made before submitting:")
         drawing.diff(printable(line.replace("\t", "    ")) for line in text.split("\n")[:-1])

@@ -25,5 +25,5 @@ def asked_of_service() -> Iterator[None]:
     except (NoService, Refused) as error:
         raise Unanswered(printable(str(error))) from None
     except (KeyError, TypeError, AttributeError) as error:
-        what = "the service says what this command does not understand (%s); are they of one release?" % error
+        what = "the service's answer was not understood (%s); service and command may be of different releases" % error
         raise Unanswered(printable(what)) from None

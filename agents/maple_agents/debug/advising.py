@@ -110,7 +110,7 @@ def _with(
 ) -> Diagnosis:
     evidence = quoted(said["quotes"], lines)
     if not evidence:
-        tell("the model proves nothing by the log: what it says is left aside")
+        tell("the model quoted nothing from the log, so its answer was ignored")
         return diagnosis
     if foreign(str(said["says"]), diagnosis.case.scheduler):
         said = {**said, "says": ""}  # what is not here helps nobody
@@ -118,7 +118,7 @@ def _with(
         return _named(diagnosis, said, evidence, candidates)
     chosen = _chosen(said, candidates)
     if chosen is None or not _supports(chosen.cause, evidence):
-        tell("what the model says contradicts itself or the log, and is left aside")
+        tell("the model's answer contradicts itself or the log, so it was ignored")
         return diagnosis
     return _ordered(diagnosis, chosen, said)
 

@@ -15,7 +15,7 @@ CLASSES = (
     "mpi_not_enough_slots", "backend_unsupported_on_hardware", "deepspeed_hostfile_or_ssh", "accelerate_config",
     "container_error", "dos_line_endings", "cancelled_by_user", "resource_limit", "none", "unknown",
 )  # fmt: skip
-# none: the job succeeded; unknown: the cause is not in what could be read; cancelled_by_user: somebody ended it;
+# none: the job succeeded; unknown: the logs do not show the cause; cancelled_by_user: somebody ended it;
 # resource_limit: too many open files, processes or threads.
 
 FIX_KINDS = (

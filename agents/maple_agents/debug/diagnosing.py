@@ -45,7 +45,7 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
     return Diagnosis(case, causes, _told(cascade), excerpt=shown)
 
 
-UNKNOWN = Cause("", "unknown", "the cause is not in what could be read", 0.0, 0.0)
+UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
 
 
 def _none(digest: Digest) -> Cause:

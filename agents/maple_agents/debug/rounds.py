@@ -63,7 +63,7 @@ def _agreed(submit: bool) -> None:
     if submit:
         return
     if not at_terminal():
-        raise Complaint("--rounds submits jobs, and nobody can be asked here", "say --submit as well")
+        raise Complaint("--rounds submits jobs and cannot ask here", "add --submit")
     if not click.confirm(QUESTION, default=False, err=True):
         raise click.exceptions.Exit(1)
 

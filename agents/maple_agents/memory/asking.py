@@ -38,7 +38,7 @@ def ask(question: Mapping[str, object], kind: bytes = ASK, seconds: float = SECO
             return _read(_exchange(path, uid, kind + struct.pack(">I", len(body)) + body, until))
         except OSError as error:
             tried.append("%s: %s" % (path, (error.strerror or str(error)).lower()))
-    raise NoService("the service does not answer (%s); nothing is remembered without it" % "; ".join(tried))
+    raise NoService("the Maple service does not answer (%s); job history needs it" % "; ".join(tried))
 
 
 def places(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -63,7 +63,7 @@ def _model(name: str, settings: Mapping[str, Any], environ: Mapping[str, str]) -
 
     url, _, served = name.partition("#")
     if not served or not served.isprintable():
-        raise ModelError(url.rpartition("@")[2], "nobody says which model of this server", "write URL#name")
+        raise ModelError(url.rpartition("@")[2], "the server has several models", "write URL#name")
     return HttpModel(url, served, _key(settings, environ), plain_http=settings.get("plain_http") is True)
 
 
@@ -84,7 +84,7 @@ def _settings(path: str) -> dict[str, Any]:
     except (FileNotFoundError, NotADirectoryError):
         return {}
     except (OSError, ValueError) as error:
-        raise ModelError("", f"{path}: {error}", "mend or remove it") from None
+        raise ModelError("", f"{path}: {error}", "correct or remove it") from None
     for name, value in found.items():
         if name not in _KINDS:
             raise ModelError("", f"{path}: {name} is no setting", f"there are {', '.join(_KINDS)}")

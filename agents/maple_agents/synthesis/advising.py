@@ -19,7 +19,7 @@ def advice(plan: Plan) -> tuple[str, ...]:
 
 
 def _walltime(plan: Plan) -> tuple[str, ...]:
-    return () if plan.value("walltime") else ("No walltime was said: the scheduler's default holds.",)
+    return () if plan.value("walltime") else ("No walltime was given; the scheduler's default applies.",)
 
 
 def _caps(plan: Plan) -> tuple[str, ...]:
@@ -33,7 +33,7 @@ def _caps(plan: Plan) -> tuple[str, ...]:
     if most is None or wanted <= most:
         return ()
     return (
-        "A user can have %d GPUs at a time in %s, and this job wants %d: it may wait for ever."
+        "A user can have %d GPUs at a time in %s, and this job wants %d: it may never start."
         % (most, place.name, wanted),
     )
 
@@ -45,7 +45,7 @@ def _without_effect(plan: Plan) -> tuple[str, ...]:
     if not plan.cluster.site.kinds:
         slots = (*slots, "gpu")
     return tuple(
-        "%s %s was said, and there is no way to ask for it here: it is left out." % (slot, plan.said.text(slot))
+        "%s %s was said, and it cannot be requested here, so it was left out." % (slot, plan.said.text(slot))
         for slot in slots
         if slot in plan.said
     )

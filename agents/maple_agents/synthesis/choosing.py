@@ -116,7 +116,7 @@ def _by_launcher(said: Slots) -> Assumed | None:
 
 def _fitting_ddp(load: Load, cluster: Cluster) -> str:
     if load.parameters is None or load.gpu is None:
-        return "nobody said one"
+        return "none was given"
     needs = memory.gigabytes(load.parameters, cluster.paradigms["ddp"], 1)
     return "%s need about %.0f GB a GPU, and these have %.0f" % (_counted(load.parameters), needs, _printed(load.gpu))
 

@@ -78,7 +78,7 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
     nodes = spot.fitted.nodes
     if nodes is None and not any(one.slot == "nodes" for one in missing):
         nodes = 1
-        assumed += [Assumed("nodes", 1, "nobody said more")]
+        assumed += [Assumed("nodes", 1, "no number was given")]
     gpu = memory.of_device(cluster, spot.kinds) if spot.kinds else None
     ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
     chosen = choosing.choose(said, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes is not None, asked.hints)
@@ -140,7 +140,7 @@ def _defaults(said: Slots, spot: Spot) -> list[Assumed]:
         because = "%s.%s.default_walltime of the site file" % (spot.row.selector, spot.row.name)
         found.append(Assumed("walltime", times.clock(spot.row.default_walltime), because))
     if "program" not in said:
-        found.append(Assumed("program", PROGRAM, "nobody named a program"))
+        found.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
     return found
 
 

@@ -35,7 +35,7 @@ def _undescribed(job: Job, cluster: Cluster) -> tuple[Spot | None, tuple[Assumed
     numbers = job.numbers
     each = numbers.gpus_per_node or numbers.ranks_per_node
     if each is None:
-        says = "nothing is known of this cluster: say how many GPUs a node has, or name the cluster (--site)"
+        says = "this cluster is not described: give the number of GPUs per node, or name the cluster (--site)"
         return None, (), (Missing("gpus_per_node", says),)
     return Spot(None, (), _fit(job, each, None, cluster)), (), ()
 

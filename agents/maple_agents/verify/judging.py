@@ -109,7 +109,7 @@ def _waits(run: Run, scene: Scene) -> list[Reason]:
 
 
 def _address(fact: Fact) -> str:
-    return f"{fact.master_addr}:{fact.master_port}" if fact.master_addr else "an address that nobody told them"
+    return f"{fact.master_addr}:{fact.master_port}" if fact.master_addr else "an unknown address"
 
 
 def _left(run: Run) -> list[Reason]:

@@ -83,7 +83,7 @@ admin.add_command(docs)
 @click.option(
     "--daemon/--no-daemon",
     default=None,
-    help="With the service that remembers: its settings and units are written.  [default: as before, else without]",
+    help="Also write settings and units of the service that keeps job history.  [default: as before, else without]",
 )
 @click.option(
     "--socket", default="", metavar="PATH", help="Where the service listens.  [with --daemon: /run/maple/daemon.sock]"
@@ -157,7 +157,7 @@ def _tell_of_service(service: Service, new: bool) -> None:
     for line in hook_lines(service.files):
         click.echo(line)
     if new:
-        click.echo("where it runs already, let it read what is in force now: reload it, or send it SIGHUP")
+        click.echo("if the service is running: systemctl reload maple-daemon")
     if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
         click.echo(
             f"warning: {program()}, or the Python that runs it, lies in a home, which the hardened unit does not see; "
@@ -175,7 +175,7 @@ def uninstall(prefix: str) -> None:
 
     told = receipt.read(layout.layout(absolute(prefix, "--prefix")))
     if told is not None and any(one.kind == "unit" for one in told.written):
-        click.echo("a service that still runs is stopped by: systemctl stop maple-daemon.socket maple-daemon.service")
+        click.echo("if the service is running: systemctl stop maple-daemon.socket maple-daemon.service")
     for one in retreat.uninstall(absolute(prefix, "--prefix")):
         click.echo(f"left: {one.path} {one.why}", err=True)
     click.echo(f"nothing of Maple is left below {prefix}")
@@ -273,7 +273,7 @@ def mode(
         for name, value in now[modes.TABLES[kind]].items():
             click.echo(f"{kind} {modes.readable(kind, name)}: {value}")
     if now["mode"] == "off" and any(now[table] for table in modes.TABLES.values()):
-        click.echo("warning: while the site's mode is off, the exceptions hold for nobody", err=True)
+        click.echo("warning: the site's mode is off, so these exceptions have no effect", err=True)
 
 
 @admin.command()

@@ -54,7 +54,7 @@ def list_(path: str, as_json: bool) -> None:
         click.echo(json.dumps({"users": settings.corrections.users, "candidates": told}, indent=1))
         return
     if not found:
-        click.echo("nothing yet that %d users have in common" % settings.corrections.users)
+        click.echo("no correction yet that %d users agree on" % settings.corrections.users)
         return
     click.echo("%-8s %6s %6s %6s  %s" % ("rule", "ran", "failed", "users", "template or site key"))
     for one in found:
@@ -83,7 +83,7 @@ def approve(path: str, template: str, reason: str, dry_run: bool) -> None:
     from ..corrections import Approval, Refused, chosen, revised, write
 
     if not reason.strip():
-        raise Complaint("--reason says nothing", "say in a sentence why this template is to be trusted")
+        raise Complaint("--reason says nothing", "explain in one sentence why this template can be trusted")
     settings = settings_of(path)
     try:
         one = chosen(_candidates(settings), template)

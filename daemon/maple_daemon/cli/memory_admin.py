@@ -64,7 +64,7 @@ def purge(path: str, user: str | None, days: int | None) -> None:
     )
     for one in _laid_aside(settings.store) if uid is not None else ():
         click.echo(
-            "warning: %s was laid aside because it is corrupt, and may hold rows of his; remove it" % one, err=True
+            "warning: %s was set aside because it is corrupt and may hold this user's rows; remove it" % one, err=True
         )
 
 
@@ -111,7 +111,7 @@ def check(path: str, as_json: bool) -> None:
         for line in wrong or ["sound"]:
             click.echo("%s: %s" % (settings.store, line))
         for one in aside:
-            click.echo("%s: was laid aside because it is corrupt; remove it when nobody wants to look at it" % one)
+            click.echo("%s: was set aside because it is corrupt; remove it when it is no longer needed" % one)
     if wrong:
         raise click.exceptions.Exit(1)
 
@@ -144,7 +144,9 @@ def settings_of(path: str) -> Settings:
     except Wrong as error:
         raise Complaint("; ".join(str(error).splitlines())) from None
     if not settings.store:
-        raise Complaint("the settings name no store, so nothing outlives the service", "set `store` in daemon.toml")
+        raise Complaint(
+            "the settings name no store, so nothing is kept when the service stops", "set `store` in daemon.toml"
+        )
     return settings
 
 

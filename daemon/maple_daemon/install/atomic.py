@@ -70,6 +70,6 @@ def alone(folder: Path) -> Iterator[None]:
         fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
         yield
     except BlockingIOError:
-        raise Refused(f"{folder}: another maple admin is at work here", "wait until it is done") from None
+        raise Refused(f"{folder}: another maple admin is running here", "wait until it has finished") from None
     finally:
         os.close(handle)

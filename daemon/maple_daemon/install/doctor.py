@@ -42,7 +42,9 @@ def guarded(part: Callable[[Layout, Release], Iterator[Check]], where: Layout, r
     try:
         yield from part(where, release)
     except OSError as error:
-        yield Check(part.__name__, "wrong", f"{error.filename}: {error.strerror}", "look as the user who installed it")
+        yield Check(
+            part.__name__, "wrong", f"{error.filename}: {error.strerror}", "run this as the user who installed it"
+        )
 
 
 def link(where: Layout) -> Iterator[Check]:
@@ -211,7 +213,7 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
             yield from tool(one)
             continue
         if not place.is_ours(path, where, one):
-            yield Check("command", "wrong", f"{path} is not what was put there", "install again")
+            yield Check("command", "wrong", f"{path} is not what Maple installed", "install again")
             continue
         yield Check("command", "ok", f"{path}, a {one.kind}")
         values = settings.values(Release(where.current))
@@ -229,7 +231,7 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
 
 def tool(one: Placed) -> Iterator[Check]:
     """Does a command for people still lead to a program that is fit for all?"""
-    why = user_commands.unfit(Path(one.what)) if user_commands.is_ours(one) else "is not what was put there"
+    why = user_commands.unfit(Path(one.what)) if user_commands.is_ours(one) else "is not what Maple installed"
     says = f"{one.path}, {one.what} {why}" if why and user_commands.is_ours(one) else f"{one.path} {why}"
     name = os.path.basename(one.path)
     yield Check(name, "wrong", says, "install again") if why else Check(name, "ok", f"{one.path}, a link to {one.what}")

@@ -64,7 +64,7 @@ def exceptions(where: Layout) -> dict[str, Any]:
     except FileNotFoundError:
         return empty
     except ValueError as error:
-        raise Refused(f"{where.policy}: {error}", "mend it, or move it away to have no exceptions") from None
+        raise Refused(f"{where.policy}: {error}", "correct it, or move it away to have no exceptions") from None
     return {**empty, **data}
 
 

@@ -44,7 +44,7 @@ def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> Ga
     try:
         paths = [folder / name for name in sorted(os.listdir(folder))]
     except OSError as error:
-        raise Refused(f"{folder}: {error.strerror}", "read it as the user who installed Maple") from None
+        raise Refused(f"{folder}: {error.strerror}", "run this as the user who installed Maple") from None
     first = begin(since, now or datetime.datetime.now(datetime.timezone.utc))
     lines = [one for path in paths if path.suffix == ".jsonl" for one in read(path) if one is None or one.time >= first]
     untouched: Counter[int] = Counter()

@@ -371,7 +371,7 @@ def test_a_job_that_was_cancelled_before_it_began_has_no_output_to_miss(work: Wo
     work.lab.cancel(int(job))
     case = work.case(work.ended(job))
     assert (case.ended.state, case.logs, case.missing) == ("cancelled", (), ())
-    assert case.notes == ("the job was ended before it began",)
+    assert case.notes == ("the job was cancelled before it started",)
 
 
 def test_a_step_of_a_job_and_a_part_of_a_heterogeneous_one_are_the_job(work: Work) -> None:

@@ -59,7 +59,7 @@ DIAGNOSES = {
     ),
     "runs still": Diagnosis(
         Case(Ended("4711", "running", elapsed=5.0), "slurm", SITE, logs=(LogFile("/x/slurm-4711.out", "both"),)),
-        (Cause("", "unknown", "the cause is not in what could be read", 0.0, 0.0),),
+        (Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0),),
     ),
     "says the model": Diagnosis(
         Case(Ended(), "slurm", SITE, notes=("the script is not known",)),

@@ -199,7 +199,7 @@ def test_a_folder_that_takes_no_file(number: int, tmp_path: Path, monkeypatch: p
         raise OSError(number, os.strerror(number))
 
     monkeypatch.setattr("maple_agents.cli.new_output._write", refused)
-    with pytest.raises(Complaint, match="nothing was written; the diff can be taken with patch elsewhere"):
+    with pytest.raises(Complaint, match="nothing was written; apply the diff with patch in another folder"):
         applied(found, submit=False)
     assert sorted(os.listdir(tmp_path)) == ["job.sh"]
 

@@ -105,7 +105,7 @@ def test_what_to_do_where_it_is_not() -> None:
     assert told[2].startswith("ask the help desk of NCSA,") and told[2].endswith(": maple-fix 7 > 7.txt")
     assert told[3].startswith("once you know the cause: maple-fix 7 --was CLASS")
     (script, *_) = steps(diagnosis("unknown", logs=(log,), ended=Ended("", "failed")))
-    assert script == "name its script as well, so that its launch lines are checked: --script FILE"
+    assert script == "add its script, so that its launch lines are checked: --script FILE"
 
 
 @pytest.mark.parametrize(

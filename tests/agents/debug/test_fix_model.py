@@ -77,7 +77,7 @@ def test_a_lie_is_left_aside(words: tuple[str, ...], tmp_path: Path, capsys: pyt
         _set(server.url, 5.0, tmp_path)
         told = _told(words, capsys)
     assert told["cause"] == alone["cause"] and told["advice"] is None
-    assert "the model proves nothing by the log: what it says is left aside" in told["notes"]  # type: ignore[operator]
+    assert "the model quoted nothing from the log, so its answer was ignored" in told["notes"]  # type: ignore[operator]
     assert "evil" not in json.dumps(told)
 
 

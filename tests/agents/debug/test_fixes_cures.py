@@ -89,7 +89,7 @@ def test_where_the_rules_find_nothing_the_usual_fix_of_the_class_is_made():
     one = "#!/bin/bash\n#SBATCH --nodes=1\ntorchrun --nproc-per-node=2 --master-port=29500 a.py\n"
     made = cured(one, entry(remedy("as-checked", steps=["see who listens"])), "port_in_use")
     assert b"--master-port=$((" in made[0].script and made[1].steps == ("see who listens",)
-    assert cured(one, entry(remedy("")), "port_in_use")[0].says == "the port follows from the job's id"
+    assert cured(one, entry(remedy("")), "port_in_use")[0].says == "the port is derived from the job id"
     assert cured(GOOD, entry(remedy("as-checked")), "code_error")[0].script is None
 
 

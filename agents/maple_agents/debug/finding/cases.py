@@ -85,7 +85,7 @@ def _within(gathered: Gathered, gather: object) -> None:
 def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Played) -> None:
     values = outputs.values_of(told)
     if _never_began(told):
-        gathered.notes.append("the job was ended before it began")
+        gathered.notes.append("the job was cancelled before it started")
     elif told.interactive:
         gathered.notes.append("an interactive job: it has no script, and its output went to the terminal")
     elif told.state != "pending":

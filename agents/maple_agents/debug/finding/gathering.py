@@ -51,7 +51,7 @@ class Gathered:
             self.missing.append("%s (%s): it is another user's" % (one.path, about))
             return False
         if self.window.too_old(one.facts):
-            self.missing.append("%s (%s): it was last written at %s, before the job began" % (
+            self.missing.append("%s (%s): last written at %s, before the job started" % (
                 one.path, about, _clock(one.facts)))  # fmt: skip
             return False
         if self.window.too_new(one.facts):

@@ -59,7 +59,7 @@ def by_job(
         told = replace(told, argv=None)  # Maple knows them word by word
     known = [one for one in (told, remembered) if one is not None]
     if not any(one.knows for one in known):
-        says = [why, *(line for one in known for line in one.missing), "neither Maple nor the scheduler knows it"]
+        says = [why, *(line for one in known for line in one.missing), "neither Maple nor the scheduler knows this job"]
         return _by_name(asked, next(filter(None, says)), logs, script, site_id, words)
     whole = together(known)
     files, wrong = log_files(logs)
@@ -77,7 +77,7 @@ def _by_name(
     if not found and not logs:
         raise Complaint("job %s: %s" % (asked, why), _REMEDY)
     case = by_files([*logs, *found], script, site_id, words)
-    note = "%s; files of that number in this folder are read" % why if found else why
+    note = "%s; reading files with that number in this folder" % why if found else why
     return replace(case, ended=replace(case.ended, id=asked), notes=(note, *case.notes))
 
 
@@ -126,7 +126,7 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
         array = re.sub(r"^\d+", r"\g<0>[]", asked)  # 39 may be an array, which PBS knows as 39[]
         job = scheduler.jobs([array])[array]
     if job.state is JobState.VANISHED:
-        says = "PBS knows no such job: its history is over, or no queue took it (a routed job vanishes without a word)"
+        says = "PBS does not know this job: its history has expired, or no queue accepted it after routing"
         return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
     if not job.attributes:
         return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
@@ -182,7 +182,9 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
     if accounted is not None and accounted.owner is not None:
         owners.check(asked, str(accounted.owner))
     if job.state is JobState.VANISHED and accounted is None:
-        says = "Slurm knows no such job: the controller has forgotten it, and accounting has none, or does not answer"
+        says = (
+            "Slurm does not know this job: its controller has forgotten it, accounting has no record or does not answer"
+        )
         return Told(by="Slurm", scheduler="slurm", missing=(says, *commands.late)), []
     known = [] if chosen.state is JobState.VANISHED else [from_slurm.told(chosen, commands)]
     if accounted is not None and accounted.failed_steps:

@@ -62,7 +62,7 @@ def made_up(told: Told, made: Optional[Submission]) -> list[str]:
         return []
     words = [os.fsdecode(word) for word in made.argv[1:] if word not in (told.argv or ())]
     shown = [word for word in words if word.startswith(_PLANNED)]
-    return ["the submit command is not known; by what the job had it said %s" % " ".join(shown)] if shown else []
+    return ["the submit command is not known; judging by the job it had %s" % " ".join(shown)] if shown else []
 
 
 def as_one(made: Submission) -> Submission:

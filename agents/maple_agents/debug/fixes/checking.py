@@ -39,7 +39,7 @@ def changed(asked: Submission, made: Fix) -> Submission | None:
 def objection(before: Submission, after: Submission, site: Site) -> str:
     """Return why a changed submission may not be offered, "" where nothing speaks against it."""
     if after.script is None or not parses(after.script) and _must_parse(before.script or b"", after.script):
-        return "bash would not take the script"
+        return "bash would reject the script"
     if (before.script or b"").count(b"\n") != after.script.count(b"\n") and _COUNTS.search(after.script):
         return "the script reads itself by its lines' numbers"
     if any(byte < 32 and byte not in b"\t\n\r\f\x1b" and byte not in (before.script or b"") for byte in after.script):

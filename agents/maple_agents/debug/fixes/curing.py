@@ -91,7 +91,7 @@ def _checked(plain: Cure, made_of: Callable[[Submission], Fix | None], asked: Su
         return replace(plain, held_back=wrong)
     again = made_of(after)
     if again is not None and changed(after, again) is not None:
-        return replace(plain, held_back="made twice it would change the script twice")
+        return replace(plain, held_back="applying it twice would change the script twice")
     return _whole(plain, fix, after, diagnosis)
 
 

@@ -30,4 +30,4 @@ def unix_line_endings(given: Given) -> Fix | None:
     edits = [
         Edit(Span(*one.span()), b"", "unix-line-endings") for one in re.finditer(rb"\r+(?=\n|\Z)", given.job.source)
     ]
-    return Fix(tuple(edits), Safety.SAFE, "lines end as Linux wants them") if edits else None
+    return Fix(tuple(edits), Safety.SAFE, "Windows line ends are converted to Unix ones") if edits else None

@@ -38,7 +38,7 @@ def port_of_job(given: Given) -> Fix | None:
     edits = edits or _of_environment(given)
     if _stays(given, edits):
         return None
-    return Fix(tuple(dict.fromkeys(edits)), Safety.SAFE, "the port follows from the job's id") if edits else None
+    return Fix(tuple(dict.fromkeys(edits)), Safety.SAFE, "the port is derived from the job id") if edits else None
 
 
 def _stays(given: Given, edits: list[Edit]) -> bool:

@@ -127,7 +127,7 @@ def offline_hub(given: Given) -> Fix | None:
     if b"HF_HUB_OFFLINE=1" in given.job.source or _DOWNLOADS.search(given.job.source):
         return None
     edit = line(given, b"export HF_HUB_OFFLINE=1 TRANSFORMERS_OFFLINE=1 HF_DATASETS_OFFLINE=1", "offline-hub")
-    says = "the hub is not asked: models and data come from the cache"
+    says = "offline mode: models and data come from the cache"
     return Fix((edit,), Safety.ASK, says) if edit is not None else None
 
 
@@ -144,7 +144,7 @@ def cpus_for_srun(given: Given) -> Fix | None:
     if not steps or any(_crowded(given, step) or _maps(step) for step in steps):
         return None
     edit = line(given, b"export SRUN_CPUS_PER_TASK=$SLURM_CPUS_PER_TASK", "cpus-for-srun")
-    return Fix((edit,), Safety.ASK, "steps get the CPUs for each task that the job asked for") if edit else None
+    return Fix((edit,), Safety.ASK, "steps use the CPUs per task that the job requested") if edit else None
 
 
 def _maps(step: Step) -> bool:

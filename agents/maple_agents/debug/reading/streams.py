@@ -28,7 +28,7 @@ from .units import Assembler
 from .voices import ASIDE, Line, Unit
 
 HEAD, TAIL = 20, 40
-NOT_UNDERSTOOD = "could not be understood, which is a mistake of Maple's"
+NOT_UNDERSTOOD = "could not be parsed, which is a bug in Maple"
 _TRACED = re.compile(r"\++ \S")  # what the shell is about to do (set -x) tells nothing of how it went
 BEHIND = 40  # lines behind a hit that may belong to its event
 _TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")

@@ -210,5 +210,5 @@ def _carriable(foreign: Foreign, plan: Plan) -> None:
             raise Refused(says % (launch.line, plan.launch.when.over))
         single = launch.outer is not None and launch.agent is None and not launch.small
         if single and launch_lines.python_template(plan) is None:
-            says = "line %d: it starts its ranks one by one, and nobody knows how they find their numbers on %s"
+            says = "line %d: it starts its ranks one by one, and it is not known how they get their ranks on %s"
             raise Refused(says % (launch.line, plan.cluster.site.id))
