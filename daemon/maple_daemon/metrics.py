@@ -97,13 +97,20 @@ def _response(head: bytes, metrics: Metrics) -> bytes:
 
 
 def place_of(where: str) -> tuple[str, int]:
-    """Return path and 0, or host and port, where the page is to be served; ("", 0): nowhere. Raises `ValueError`."""
+    """Return path and 0, or host and port, where the page is to be served; ("", 0): nowhere. Raises `ValueError`.
+
+    A port alone is one of 127.0.0.1.
+    """
     if not where or where.startswith("/"):
         return where, 0
     host, _, port = where.rpartition(":")
-    if host not in ("127.0.0.1", "[::1]", "localhost") or not port.isdecimal() or int(port) > 65535:
-        raise ValueError("metrics: %s: name a socket's path, or 127.0.0.1:PORT" % where)
+    if host not in ("", "127.0.0.1", "[::1]", "localhost") or not _is_port(port):
+        raise ValueError("metrics: %s: name a socket's path, a port (1 to 65535), or 127.0.0.1:PORT" % where)
     return "::1" if host == "[::1]" else "127.0.0.1", int(port)
+
+
+def _is_port(text: str) -> bool:
+    return text.isascii() and text.isdecimal() and 0 < int(text) <= 65535
 
 
 def _listening(where: str) -> socket.socket:

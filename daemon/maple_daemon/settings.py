@@ -7,7 +7,7 @@ from typing import Annotated, Literal
 
 import tomllib
 from maple_submit_filter import places
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
 from .limits import Bounds
 from .store.protocol import LEAST_USERS, Caps
@@ -56,8 +56,13 @@ class Corrections(Table):
     users: Annotated[int, Field(ge=LEAST_USERS)] = LEAST_USERS
 
 
+def _port_as_text(told: object) -> object:
+    return str(told) if isinstance(told, int) and not isinstance(told, bool) else told
+
+
 class Settings(Table):
-    """*conf*: the front's own file, which names site, policy and modes. *metrics*: a socket's path, or a loopback port.
+    """*conf*: the front's own file, which names site, policy and modes. *metrics*: a socket's path, or a loopback port
+    (9100, or 127.0.0.1:9100).
 
     *store*: the file of the memory that outlives the service, or `postgresql://USER@HOST/DATABASE?passfile=FILE` where
     several login nodes share one; "" for none.
@@ -80,7 +85,7 @@ class Settings(Table):
     keep: Keep = Keep()
     corrections: Corrections = Corrections()
     admission: Admission = Admission()
-    metrics: str = ""
+    metrics: Annotated[str, BeforeValidator(_port_as_text)] = ""
     spool: str = ""
     events_socket: str = ""
     events_users: list[str] = ["slurm"]

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from maple_daemon import metrics, settings
 from maple_daemon.cli.daemon import main
 from maple_submit_filter import site_snapshot
 from maple_submit_filter.site import GENERIC_SLURM
@@ -81,10 +82,22 @@ def test_what_only_makes_it_less_is_said_and_does_not_stop_it(tmp_path: Path, co
         ('socket = "\\u0000"', "not a path from the root"),
         ('socket = "run/s"', "not a path from the root"),
         ('socket = "/etc/passwd"', "is there and no socket"),
-        ('metrics = "127.0.0.1:http"', "name a socket's path, or 127.0.0.1:PORT"),
+        ('metrics = "127.0.0.1:http"', "name a socket's path, a port (1 to 65535), or 127.0.0.1:PORT"),
+        ("metrics = 0", "name a socket's path, a port"),
+        ("metrics = true", "metrics: "),
+        ('metrics = "10.0.0.1:9100"', "name a socket's path, a port"),
     ],
 )
 def test_a_mistake_ends_with_two_and_no_traceback(tmp_path: Path, text: str, said: str) -> None:
     """In one line."""
     done = check(tmp_path, text)
     assert done.exit_code == 2 and said in done.output and "Traceback" not in done.output
+
+
+@pytest.mark.parametrize("told", ["9100", '"9100"', '":9100"', '"127.0.0.1:9100"'])
+def test_a_port_alone_is_one_of_this_host(tmp_path: Path, told: str) -> None:
+    """As a number, too."""
+    path = tmp_path / "daemon.toml"
+    path.write_text("metrics = %s\n" % told)
+    found, wrong = settings.examined(str(path))
+    assert not wrong and metrics.place_of(found.metrics) == ("127.0.0.1", 9100)

@@ -97,6 +97,24 @@ def show(name: str, site_id: Optional[str], as_json: bool) -> None:
 
 
 @templates.command()
+@click.argument("site_id", metavar="SITE", shell_complete=completing.sites)
+@_clear
+def draft(site_id: str) -> None:
+    """Print a first environment part for SITE, made from its site file: modules, variables, demands.
+
+    Look at every line, then keep it in /etc/maple/templates/environment/SITE.toml.
+
+    \b
+    Example:
+      maple templates draft ncsa-delta > /etc/maple/templates/environment/ncsa-delta.toml
+    """
+    from maple_agents.repository.described import described
+    from maple_agents.repository.environment_draft import draft as drafted
+
+    click.echo(drafted(described(site_id)), nl=False)
+
+
+@templates.command()
 @_clear
 def lint() -> int:
     """Check every part, its references to site files, and that each site can start each paradigm. Exit 1 if not.

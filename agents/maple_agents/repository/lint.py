@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping
 from functools import partial
+
+from maple_submit_filter import places
 
 from .. import sites, templates
 from ..sites.mistakes import nearest
@@ -18,6 +21,7 @@ from .paradigms import Paradigm
 from .revisions import composition_revision
 from .tables import Part, paths, read
 
+MISSING = "environment/%s.toml: is missing; for a first one: maple templates draft %s > %s"
 INTERNET = ("", "direct", "proxy", "none")
 _URL = re.compile(r"https://\S+\Z")
 _SLOT = re.compile(r"(?<!\$)\{([^{}]*)\}")
@@ -104,7 +108,7 @@ def _sites() -> Iterator[str]:
         one = described(site_id)
         yield from _revisions(one, known, {launch.name: launch for launch in launches})
         if one.environment is None:
-            yield "environment/%s.toml: is missing" % site_id
+            yield MISSING % (site_id, site_id, shlex.quote(f"{places.etc()}/templates/environment/{site_id}.toml"))
         else:
             yield from ("environment/%s.toml: %s" % (site_id, line) for line in _environment(one, one.environment))
         for name, paradigm in known.items():

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
+import shlex
+from pathlib import Path
 
 import pytest
+from maple_agents import sites
 
 
 def test_list_names_every_kind_of_part(maple) -> None:  # type: ignore[no-untyped-def]
@@ -83,3 +87,36 @@ def test_export_is_json(maple) -> None:  # type: ignore[no-untyped-def]
     said = json.loads(maple("templates", "export", "--json").out)
     assert set(said) == {"paradigms", "launches", "environments", "models", "sites"}
     assert said["sites"]["tacc-vista"]["accelerate-ddp"][0]["launch"] == "accelerate-over-mpirun"
+
+
+@pytest.fixture
+def added(tmp_path, monkeypatch):  # type: ignore[no-untyped-def]
+    """A cluster of one's own that has a site file, made from a delivered one, and nothing else yet."""
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "etc maple"))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+
+    def add(of: str) -> str:
+        made = tmp_path / "etc maple" / "site_configs" / "mine.toml"
+        made.parent.mkdir(parents=True)
+        text = Path(sites.path(of)).read_text().replace('id = "%s"' % of, 'id = "mine"', 1)
+        made.write_text(re.sub(r"^aliases = .*$", "", text, flags=re.MULTILINE))
+        return str(tmp_path / "etc maple")
+
+    return add
+
+
+@pytest.mark.parametrize("of", ["ncsa-deltaai", "alcf-aurora"])
+def test_lint_tells_where_a_draft_of_what_is_missing_goes_and_the_draft_is_right(maple, added, of: str) -> None:  # type: ignore[no-untyped-def]
+    """What it says can be typed as it stands."""
+    etc = added(of)
+    said = maple("templates", "lint")
+    (line,) = [one for one in said.out.splitlines() if one.startswith("environment/mine.toml: is missing")]
+    _, _, command = line.partition("for a first one: ")
+    words = shlex.split(command)
+    assert said.code == 1 and words[:4] == ["maple", "templates", "draft", "mine"]
+    assert words[4:] == [">", etc + "/templates/environment/mine.toml"]
+    drafted = maple(*words[1:4])
+    Path(words[5]).parent.mkdir(parents=True)
+    Path(words[5]).write_text(drafted.out)
+    assert (drafted.code, drafted.err) == (0, "") and maple("templates", "lint").code == 0
+    assert "Drafted from the site file" in maple("templates", "show", "mine").out

@@ -6,9 +6,10 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from maple_agents import templates
+from maple_agents import sites, templates
 from maple_agents.repository import environments, lint, model_facts, paradigms, proofs, tables
 from maple_agents.repository.described import described
+from maple_agents.repository.environment_draft import draft
 from maple_agents.repository.revisions import composition_revision
 from maple_submit_filter import places
 
@@ -70,6 +71,15 @@ def test_a_mistake_is_told_with_its_place(case: str, edited) -> None:  # type: i
 def test_a_part_of_a_site_that_does_not_exist_is_told(edited) -> None:  # type: ignore[no-untyped-def]
     (found,) = edited(DELTA, "revision = 1", "revision = 1", "environment/ncsa-detla.toml")
     assert found == "environment/ncsa-detla.toml: there is no such site; did you mean ncsa-delta?"
+
+
+@pytest.mark.parametrize("site_id", sites.ids())
+def test_a_drafted_environment_is_right(site_id: str) -> None:
+    """Of every site, and it loads what there is of PyTorch."""
+    one = described(site_id)
+    made = tables.parse(environments.Environment, draft(one).encode(), site_id)
+    assert list(lint._environment(one, made)) == []
+    assert bool(made.modules) == bool(one.file.modules and one.file.modules.pytorch)
 
 
 def test_a_directive_that_the_site_refuses_is_told(edited) -> None:  # type: ignore[no-untyped-def]
