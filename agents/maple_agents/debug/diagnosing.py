@@ -11,7 +11,7 @@ from .confidence import confidence
 from .doubts import unread
 from .excerpts import excerpt
 from .facts import facts
-from .knowledge.conditions import Fact
+from .knowledge.conditions import Fact, holds
 from .knowledge.entries import Entry
 from .matching import Match, matches
 from .ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived
@@ -37,7 +37,7 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
         return Diagnosis(case, (_none(digest),), _told(cascade))
     causes = tuple(
         replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
-        for one in _causes(rows, known)
+        for one in _causes(rows, known, given)
     )
     if not causes or unread(rows[0], found, known, given, digest):
         causes = (UNKNOWN, *(replace(one, confidence=0.0) for one in causes))
@@ -88,7 +88,7 @@ def _ended_there(event: Event, digest: Digest) -> bool:
     return event.behind <= (LAST if died else 0)
 
 
-def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry]) -> Iterable[Cause]:
+def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
     once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
     for place, one in enumerate([one for one in rows if once[one.cause] is one][:MOST_CAUSES]):
         behind = next((other.score for other in rows if other.cause != one.cause), 0.0)
@@ -96,12 +96,16 @@ def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry]) -> Iterable[Caus
         yield Cause(
             one.entry,
             one.cause,
-            said(known[one.entry].says, values),
+            said(_sentence(known[one.entry], given), values),
             one.score,
             confidence(one.score, max(0.0, one.score - behind)) if place == 0 and one.cause != "unknown" else 0.0,
             tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
             values,
         )
+
+
+def _sentence(entry: Entry, given: Mapping[str, Fact]) -> str:
+    return next((one.says for one in entry.said if holds(one.when, given) is True), entry.says)
 
 
 def said(sentence: str, values: Mapping[str, str]) -> str:

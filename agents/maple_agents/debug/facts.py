@@ -14,6 +14,10 @@ from .values import Case, Digest, Ended, Severity
 FEW_LINES = 60  # a log of so few ordinary lines may be one that hung in silence
 _BACKEND = re.compile(rb"""(?:backend[=\s"']+|BACKEND=["']?)(nccl|gloo|mpi|ccl|xccl|hccl)\b""", re.I)
 
+_COMMENT = re.compile(rb"^[ \t]*#(?!SBATCH\b|PBS\b).*$", re.M)
+_ASSIGNED = re.compile(rb"\b([A-Za-z_][A-Za-z0-9_]*)=(?=[^\s;=])")  # also in the words of another shell, or an --export
+_LOGGED = re.compile(r"\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+)(?==[^\s=])|\b([A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+) set ")
+
 
 def facts(case: Case, digest: Digest, decision: Decision | None) -> dict[str, Fact]:
     """Return every fact of a job by its name (`knowledge.conditions.NAMES`); what is not known is None."""
@@ -22,6 +26,7 @@ def facts(case: Case, digest: Digest, decision: Decision | None) -> dict[str, Fa
         **_of_logs(digest, len(case.logs)),
         **_of_script(case),
         **_of_plan(decision),
+        "job.set": _set(case, digest),
         "site.id": case.site.id,
         "site.scheduler": case.scheduler,
         "site.vendor": _vendor(case, decision),
@@ -72,6 +77,16 @@ def _of_script(case: Case) -> dict[str, Fact]:
         "script.endings": "dos" if b"\r\n" in source else "unix",
         "plan.backend": backend[1].decode().lower() if backend else None,
     }
+
+
+def _set(case: Case, digest: Digest) -> Fact:
+    """Return the variables that are seen to be given a value, None where no script tells."""
+    if case.asked is None or case.asked.script is None:
+        return None
+    names = {name for name, value in case.asked.environment.items() if value}
+    names |= set(_ASSIGNED.findall(_COMMENT.sub(b"", case.asked.script)))
+    logged = {name for one in digest.events for pair in _LOGGED.findall(one.text) for name in pair if name}
+    return tuple(sorted({name.decode("utf-8", "replace") for name in names} | logged))
 
 
 def _of_plan(decision: Decision | None) -> dict[str, Fact]:

@@ -39,10 +39,29 @@ def test_an_entry_names_only_what_there_is(name):
 def test_a_sentence_says_only_what_is_caught(name):
     """Whatever pattern was found, each name in a sentence or an argument has a value."""
     entry = KNOWN[name]
-    said = [entry.says, *(text for one in entry.fixes for text in (one.says, *one.steps, *map(str, one.give.values())))]
+    said = [
+        entry.says,
+        *(one.says for one in entry.said),
+        *(text for one in entry.fixes for text in (one.says, *one.steps, *map(str, one.give.values()))),
+    ]
     named = {field for text in said for _, field, _, _ in Formatter().parse(text) if field is not None}
     for pattern in entry.match or [""]:
         assert named <= set(re.compile(pattern).groupindex), pattern
+
+
+VARIABLE = re.compile(r"\b[A-Z][A-Z0-9]+(?:_[A-Z0-9]+)+\b")
+
+
+@pytest.mark.parametrize("name", KNOWN)
+def test_a_sentence_names_a_variable_only_where_the_log_or_a_condition_does(name):
+    """What a job's variable holds is claimed by evidence; a variable is unset only where something sets it."""
+    entry = KNOWN[name]
+    shown = " ".join([*entry.match, entry.exception, str(entry.needs)])
+    assert [one for one in VARIABLE.findall(entry.says) if one not in shown] == []
+    for other in entry.said:
+        assert [one for one in VARIABLE.findall(other.says) if one not in shown + str(other.when)] == []
+    for remedy in entry.fixes:
+        assert "unset" not in remedy.says or remedy.how == "unset-env", remedy.says
 
 
 @pytest.mark.parametrize("name", [name for name, entry in KNOWN.items() if entry.role == "cause"])

@@ -8,6 +8,7 @@ import pytest
 import tomllib
 from maple_agents.debug.diagnosing import diagnose
 from maple_agents.debug.explaining import case_of, decided
+from maple_agents.debug.fixes.curing import cures
 from maple_agents.debug.knowledge import anchors, entries
 from maple_agents.debug.reading import read
 
@@ -34,3 +35,33 @@ def test_the_rules_of_launch_lines_are_explained():
         "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL307", "MPL310", "MPL401", "MPL402",
         "MPL501", "MPL502", "MPL503", "MPL504", "MPL507", "MPL602",
     } <= RULES  # fmt: skip
+
+
+JOB = "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n%ssrun python train.py\n"
+NO_INTERFACE = "n1:77:77 [0] misc/socket.cc:1 NCCL WARN Bootstrap : no socket interface found\n%s"
+
+
+@pytest.mark.parametrize(
+    ("before", "log", "names"),
+    [
+        ("", "", False),
+        ("export NCCL_SOCKET_IFNAME=\n# export NCCL_SOCKET_IFNAME=eth7\n", "", False),
+        ("export NCCL_SOCKET_IFNAME=eth7\n", "", True),
+        ("NCCL_SOCKET_IFNAME=eth7 ", "", True),
+        ("", "RuntimeError: NCCL error, NCCL_SOCKET_IFNAME=eth7 is no good\n", True),
+        ("", "NCCL WARN NCCL_SOCKET_IFNAME set by environment to eth7\n", True),
+    ],
+)
+def test_a_variable_is_spoken_of_only_where_something_sets_it(before, log, names, tmp_path):
+    """The sentence follows from the evidence, and so does the advice to unset it."""
+    script, out = tmp_path / "job.sh", tmp_path / "slurm-1.out"
+    script.write_text(JOB % before)
+    out.write_text(NO_INTERFACE % log)
+    case = case_of(None, [str(out)], str(script), "generic-slurm", [], "failed", None)
+    digest, decision = read(case.logs, anchors(KNOWN)), decided(case)
+    found = diagnose(case, digest, decision, KNOWN)
+    assert found.causes[0].cause == "wrong_network_interface"
+    assert ("NCCL_SOCKET_IFNAME" in found.causes[0].says) is names
+    made = cures(found, digest, decision, KNOWN)
+    assert any("NCCL_SOCKET_IFNAME" in one.says for one in made) is names
+    assert any(b"unset NCCL_SOCKET_IFNAME" in (one.script or b"") for one in made) is names

@@ -41,7 +41,7 @@ def cures(
     given = _facts(diagnosis, digest, decision, known)
     here = diagnosis.case.scheduler
     remedies = [one for one in (entry.fixes if entry else ()) if not one.when or holds(one.when, given) is True]
-    remedies = [one for one in remedies if spoken(one.says, here)]
+    remedies = [one for one in remedies if spoken(one.says, here) and not _takes_back_nothing(one, given)]
     made = [_cure(one, first, diagnosis, digest, decision, given) for one in remedies]
     if not any(_changes(one) for one in made):
         usual = (_usual(one, first, diagnosis, digest, given) for one in USUAL.get(first.cause, ()))
@@ -102,6 +102,12 @@ def _facts(
     found = [one.entry for one in diagnosis.causes if one.entry in known]
     signs = tuple(sorted({*found, *(known[one].cause for one in found)}))
     return {**facts(diagnosis.case, digest, decision), "signs": signs}
+
+
+def _takes_back_nothing(remedy: Remedy, given: Mapping[str, Fact]) -> bool:
+    """Return whether it names a variable to unset that nothing sets, as far as can be seen."""
+    known, name = given.get("job.set"), str(remedy.give.get("name"))
+    return remedy.how == "unset-env" and name in remedy.says and isinstance(known, tuple) and name not in known
 
 
 def _ordered(made: Iterable[Cure]) -> Iterator[Cure]:

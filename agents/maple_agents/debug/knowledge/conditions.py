@@ -46,6 +46,7 @@ NAMES = {
     "site.vendor": "nvidia, amd or intel: of the GPUs where the job ran",
     "script.text": "the whole script, for ~patterns",
     "script.endings": "dos where lines end with carriage returns",
+    "job.set": "environment variables that the script, what it was submitted with, or the log gives a value",
     "event.frame": "the file of the innermost frame of the user's own code",
     "event.innermost": "the file of the innermost frame, whoever's it is",
     "event.behind": "ordinary lines of the same file after the event",

@@ -44,6 +44,18 @@ class Remedy(Table):
         return checked(condition)
 
 
+class Said(Table):
+    """Another sentence for a cause, where *when* holds."""
+
+    when: Condition
+    says: Annotated[str, Field(min_length=1)]
+
+    @field_validator("when")
+    @classmethod
+    def _condition(cls, condition: Condition) -> Condition:
+        return checked(condition)
+
+
 class Entry(Table):
     """One cause, and how it shows.
 
@@ -55,13 +67,15 @@ class Entry(Table):
     event is a traceback of one of these exceptions (regular expression on the name), whose innermost frame is of "user"
     or "library". *weight*: how much the words alone say. *needs*: all must hold. *confirms*: each that holds makes it
     likelier. *excludes*: any that holds rules it out. *explains*: ids or classes of entries that are its consequences:
-    those are then cascade.
+    those are then cascade. *said*: in place of *says*, the first whose condition holds: a sentence claims of a job only
+    what its log's words or a condition show.
     """
 
     cause: str
     role: Role = "cause"
     says: Annotated[str, Field(min_length=1)]
     why: str = ""
+    said: list[Said] = []
     match: list[str] = []
     without: list[str] = []
     exception: str = ""
