@@ -112,13 +112,23 @@ class Service:
         if self.keepers:
             chores.append(asyncio.create_task(purging(self.keepers[1], self.settings.caps, _purged)))
         notify("READY=1")
-        log().info("listening", socket=_name(listening), site=self.handler.in_force.site.id, pid=os.getpid())
+        log().info(
+            "listening",
+            socket=_name(listening),
+            site=self.handler.in_force.site.id,
+            site_known_by=self._known_by,
+            pid=os.getpid(),
+        )
         await stopped.wait()
         notify("STOPPING=1")
         for chore in chores:
             chore.cancel()
         await self.stop()
         log().info("stopped")
+
+    @property
+    def _known_by(self) -> str:
+        return self.settings.conf or "no front.conf is named"
 
     async def stop(self) -> None:
         """End everything that was started."""
@@ -209,7 +219,7 @@ class Service:
         await workers.stop()
         if self.recorder is not None:
             await self.recorder.renew()
-        log().info("reloaded", site=new.site.id, changed=new.facts != old.facts)
+        log().info("reloaded", site=new.site.id, site_known_by=self._known_by, changed=new.facts != old.facts)
 
     def _forget(self) -> None:
         """Hold nothing in memory of anybody: somebody was purged."""

@@ -15,6 +15,14 @@ MOST = 8  # findings; `maple check` tells them all
 WIDTH = 80
 PREFIX = "maple: "
 _PLAIN = rb"[\w./:@%+,=-]+\Z"
+_FOLDERS = rb"(?:[a-z0-9_.~-]{0,15}/)*\Z"
+_LONG = (rb"--(?:nodes|ntasks(?:-per-(?:node|gpu))?|cpus-per-(?:task|gpu)|gpus(?:-per-(?:node|task))?|gres|time"
+         rb"|mem(?:-per-(?:cpu|gpu))?|partition|qos|account|constraint|array|exclusive)")  # fmt: skip
+_SHORT = rb"-[NncGtpqACal]"
+_VALUE = rb"[\w:.,+*\[\]=-]{1,60}"
+_RESOURCE = rb"(?:%s(?:=%s)?|%s(?:%s)?)\Z" % (_LONG, _VALUE, _SHORT, _VALUE)
+_VALUE_APART = rb"(?!-)" + _VALUE + rb"\Z"
+_OPEN = rb"(?:%s|%s)\Z" % (_LONG, _SHORT)
 
 
 class Told(NamedTuple):
@@ -69,7 +77,7 @@ def _found(one: Told) -> List[str]:
     if one.anew and one.submission.came == "file":
         from .written_for import command
 
-        words = command(one.submission.path).decode("utf-8", "backslashreplace")
+        words = command(_path(one.submission)).decode("utf-8", "backslashreplace")
         lines.append("help: to write it for this site: " + words)
     return lines
 
@@ -88,15 +96,29 @@ def undo(submission: Submission) -> Tuple[str, ...]:
 
 
 def checking(submission: Submission) -> str:
-    """Return the `maple check` that says what is said of a submission; "" where its script lies in no file."""
+    """Return the `maple check` that says what is said of a submission; "" where its script lies in no file.
+
+    Of the words only what asks for resources is said again: any other may hold a secret, and terminals are recorded.
+    """
     if submission.came != "file" or submission.path not in submission.argv[1:]:
         return ""
     at = submission.argv.index(submission.path, 1)
     before, behind = submission.argv[1:at], submission.argv[at + 1 :]
-    words = [b"maple", b"check", submission.path]
-    words += [b"--", *before] if before or behind else []
-    words += [b"--", *behind] if behind else []
+    words = [b"maple", b"check", _path(submission)]
+    words += [b"--", *(before if _asks_for_resources(before) else [b"..."])] if before or behind else []
+    words += [b"--", b"..."] if behind else []
     return _typed(words)
+
+
+def _asks_for_resources(words: Sequence[bytes]) -> bool:
+    rest = list(words)
+    while rest:
+        word = rest.pop(0)
+        if not re.match(_RESOURCE, word):
+            return False
+        if rest and re.match(_OPEN, word) and re.match(_VALUE_APART, rest[0]):
+            del rest[0]
+    return True
 
 
 def _submitted(submission: Submission) -> str:
@@ -106,8 +128,14 @@ def _submitted(submission: Submission) -> str:
 
 def _command(submission: Submission) -> str:
     command = submission.argv[0]
-    name = submission.path
+    name = _path(submission)
     return _typed([command, b"...", name] if name and len(submission.argv) > 2 else [command, name or b"..."])
+
+
+def _path(submission: Submission) -> bytes:
+    """Return the script's path as it can be typed; of folders whose names may be secrets only the dots."""
+    folders, slash, name = submission.path.rpartition(b"/")
+    return submission.path if re.match(_FOLDERS, folders + slash) else b".../" + name
 
 
 def _typed(words: Sequence[bytes]) -> str:

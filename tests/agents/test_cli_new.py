@@ -15,7 +15,7 @@ import pytest
 from maple_agents.cli import new_output
 from maple_agents.cli.complaint import Complaint
 
-KEYS = ["site", "slots", "missing", "script", "template", "assumed", "advice", "asks"]
+KEYS = ["site", "site_known_by", "slots", "missing", "script", "template", "assumed", "advice", "asks"]
 REQUEST = "train.py --lr 1e-4 with ZeRO-3 on 2 nodes of Delta, 4 hours, account abc-delta-gpu"
 
 

@@ -85,7 +85,10 @@ def test_what_three_users_have_in_common_is_listed(settings: str, store: Store) 
         ("MPL307", "template", 4, 11, 1),
     ]
     assert "MPL203" not in run("list", "--config", settings).output
-    for users, said in ((5, "nothing yet that 5 users"), (2, "corrections.users: input should be greater")):
+    for users, said in (
+        (5, "no correction yet that 5 users agree on"),
+        (2, "corrections.users: input should be greater"),
+    ):
         with open(settings, "a", encoding="utf-8") as file:
             file.write("corrections.users = %d\n" % users)
         assert said in run("list", "--config", settings).output

@@ -66,14 +66,14 @@ def test_the_helper_too_leaves_out_what_was_taken_back(cluster: Cluster, stand: 
     first = submitted(stand)
     assert first.script.startswith(b"#!/bin/bash") and b"# maple: repaired" in first.script, first.stderr
     cluster.end_of(written(cluster.daemon, 1)[0], "FAILED", 20, first.script)
-    back = until(stand, b"was taken back: job 4711 failed at once with it; maple-fix 4711")
+    back = until(stand, b"submitted as written: job 4711 failed at once with the change for")
     assert back.script == SOURCES
     if how == "another file":
         stand.write("where.sh", b"DATA=/data/b\n")
     else:
         stand.write("job.sh", SOURCES + b"echo done\n")
     seen = submitted(stand)
-    assert b"was taken back" in seen.stderr and b"# maple: repaired" not in seen.script
+    assert b"failed at once with the change" in seen.stderr and b"# maple: repaired" not in seen.script
     record = written(cluster.daemon, stand.calls)[-1]
     assert (record["how"], record["verdict"], record["submitted_hash"]) == ("helper", "taken-back", "")
     cluster.end_of(record, "FAILED", 20, seen.script)

@@ -62,7 +62,7 @@ def test_the_next_submission_tells_of_it_once(cluster: Cluster) -> None:
     """Before what it has to say of the script, and never again, after a restart neither."""
     ended(cluster, "4711")
     told = said(cluster, WRONG)
-    assert told.startswith(LINE + b"maple: job.sh: MPL304")
+    assert told.startswith(LINE + b"maple: job.sh: changed before submitting (MPL304")
     assert LINE not in said(cluster, WRONG)
     cluster.daemon.stop()
     cluster.daemon.start()

@@ -71,7 +71,7 @@ FAULTS = {
     "others may change the prefix": (lambda c: change(c.prefix, 0o777), {"permissions"}),
     "front.conf is gone": (
         lambda c: (c.release / "etc/front.conf").unlink(),
-        {"front.conf", "python", "audit"},
+        {"front.conf", "python", "audit", "site"},
     ),
     "front.conf may be changed by others": (
         lambda c: change(c.release / "etc/front.conf", 0o666),

@@ -351,7 +351,7 @@ def test_two_administrators_at_once_do_not_mix(installed):
 
     with atomic.alone(installed.prefix):
         result = installed.install(version="0.2.0")
-    assert result.exit_code == 2 and "another maple admin is at work" in result.output
+    assert result.exit_code == 2 and "another maple admin is running here" in result.output
 
 
 def test_the_interpreter_of_the_tests_would_do(compiled, cluster):

@@ -115,7 +115,7 @@ def test_a_doubted_finding_is_still_told() -> None:
     vague = case._replace(site=case.site._replace(unsure=(sure.site_fact,)))
     (told,) = rule_cases.found(vague)
     assert (told.proven, told.fixes, told.says) == (False, (), sure.says)
-    assert sure.fixes[0].says in told.help and "not sure of %s" % sure.site_fact in told.help
+    assert sure.fixes[0].says in told.help and "does not confirm %s" % sure.site_fact in told.help
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if len(list(keys(case.site))) < 20], ids=str)

@@ -33,7 +33,7 @@ def request_of(
 ) -> Request:
     """A request as the front would send it."""
     variables = {name.encode(): value.encode() for name, value in environment.items()}
-    path = b"job.sh" if came == "file" else b""
+    path = next((word for word in argv if word.endswith(b".sh")), b"") if came == "file" else b""
     submission = Submission("slurm", argv, script, came, path, b"/", 1000, variables)
     return Request(bytes(range(16)), b"h" * 32, submission, 1, 0, True, True)
 
@@ -68,11 +68,25 @@ def test_repair_submits_the_repaired_script_with_a_closing_comment(decided: Any)
 @pytest.mark.parametrize(
     ("request_", "see"),
     [
-        (request_of(argv=(b"sbatch", b"-N2", b"job.sh", b"a b")), b"maple check job.sh -- -N2 -- 'a b'"),
+        (request_of(argv=(b"sbatch", b"-N2", b"job.sh", b"a b")), b"maple check job.sh -- -N2 -- ..."),
+        (request_of(argv=(b"sbatch", b"-p", b"gpu", b"--mem=4G", b"job.sh")), b"maple check job.sh -- -p gpu --mem=4G"),
+        (request_of(argv=(b"sbatch", b"-N2", b"--wckey", b"s3cret", b"job.sh")), b"maple check job.sh -- ..."),
+        (request_of(argv=(b"sbatch", b"--nodes", b"2", b"s3cret", b"job.sh")), b"maple check job.sh -- ..."),
+        (request_of(argv=(b"sbatch", b"jobs/a/t.sh")), b"maple check jobs/a/t.sh"),
+        (request_of(argv=(b"sbatch", b"/d/AKIA12/t.sh")), b"maple check .../t.sh"),
         (request_of(argv=(b"sbatch", b"--wrap=x"), came="wrap"), b"scontrol write batch_script JOBID -"),
         (request_of(argv=(b"sbatch",), came="stdin"), b"scontrol write batch_script JOBID -"),
     ],
-    ids=["with words", "wrap", "stdin"],
+    ids=[
+        "with words",
+        "values apart",
+        "a word of the user's",
+        "a word behind a value",
+        "folders",
+        "a folder like a secret",
+        "wrap",
+        "stdin",
+    ],
 )
 def test_how_to_see_a_change_goes_by_how_the_script_came(request_: Request, see: bytes) -> None:
     """What is shown is a command to be copied, on a line of its own."""

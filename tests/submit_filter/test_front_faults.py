@@ -430,7 +430,8 @@ def test_tiny_limits_are_no_hindrance(stand: Stand, kind: str, most: int) -> Non
 def test_the_off_switch_asks_nobody(stand: Stand) -> None:
     """The environment's, alone or in a list, and the site's."""
     as_written(stand, environment={"MAPLE": "off"})
-    as_written(stand, environment={"MAPLE": "verbose,off"})
+    bare, maple = stand.both(["job.sh"], environment={"MAPLE": "verbose,off"})
+    assert maple == bare._replace(stderr=b"maple: submitted as written: MAPLE=off\n" + bare.stderr)
     stand.helper("fixes", mode="off")
     as_written(stand)
 

@@ -50,10 +50,11 @@ def reply(asked: Submission, terminal: bool = True) -> Reply:
 
 @pytest.mark.parametrize(("source", "scheduler"), [(OF_SLURM, "pbs"), (OF_PBS, "slurm")])
 def test_a_terminal_is_told_in_one_line_and_nothing_is_changed_for_it(source: bytes, scheduler: str) -> None:
-    """It is the last line; no question is asked for it, and nothing is handed over in the script's place."""
+    """It is a line of its own; no question is asked for it, and nothing is handed over in the script's place."""
     said = reply(submission(source, scheduler))
     lines = said.say.splitlines()
-    assert lines[-1] == b"maple: help: maple new --from jobs/train.sh would write it for this site"
+    assert lines[-2] == b"maple: help: to write it for this site: maple new --from jobs/train.sh"
+    assert lines[-1] == b"maple: submitted as written. Details: maple check jobs/train.sh"
     assert sum(b"maple new" in line for line in lines) == 1
     assert (said.change, said.offer) == (None, None)
 

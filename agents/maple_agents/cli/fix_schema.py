@@ -109,6 +109,7 @@ class Answer(Shape):
     version: Literal[1]
     job: Optional[str]
     site: str
+    site_known_by: Optional[str]
     state: Optional[str] = Field(json_schema_extra={"examples": list(STATES)})
     exit_code: Optional[int]
     cause: Cause

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from ..debug.values import Cause, Cited, Cure, Diagnosis, Ended
 from . import drawing
-from .asked import GENERIC  # sites that nobody described: their names tell a user nothing
+from .asked import GENERIC, on_site  # sites that nobody described: their names tell a user nothing
 from .fix_here import here
 from .fix_next import steps
 from .fix_rows import head, lines, plain, say, short, step
@@ -45,6 +45,8 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
     _here(diagnosis)
     if hint:
         _next(diagnosis)
+    if diagnosis.case.site_known_by:
+        say("", on_site(diagnosis.case.site.id, diagnosis.case.site_known_by), dim=True)
 
 
 def _ending(diagnosis: Diagnosis) -> str:
@@ -129,7 +131,7 @@ def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
     for one in new(cure.steps, cure.says):
         step("  - ", filled(one, diagnosis))
     if cure.held_back:
-        say("  held back: ", "as a change of the script, because " + cure.held_back, fg="yellow")
+        say("  held back: ", "as a change to the script: " + cure.held_back, fg="yellow")
     if cure.argv is not None:
         plain("  " + shlex.join(safe_words(cure.argv)))
     drawing.diff(line.replace("\t", "    ") for line in difference(cure, diagnosis).split("\n")[:-1])

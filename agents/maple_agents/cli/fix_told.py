@@ -28,6 +28,7 @@ def _told(diagnosis: Diagnosis) -> Object:
         "version": VERSION,
         "job": ended.id or None,
         "site": diagnosis.case.site.id,
+        "site_known_by": diagnosis.case.site_known_by or None,
         "state": None if ended.state == "unknown" else ended.state,
         "exit_code": ended.exit_code,
         "cause": _cause(first),

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Optional, Tuple, Union
 import click
 
 from . import asking, completing, new_output, new_shown
+from .asked import on_site
 from .complaint import Complaint
 from .new_asked import Wanted, wanted
 
@@ -172,11 +173,10 @@ def _foreign(path: str) -> "Foreign":
 
 
 def _missing(asked: Wanted, found: "Lacking", as_json: bool) -> int:
-    site = asked.cluster.site.id
     if as_json:
-        click.echo(json.dumps(new_shown.lacking(site, asked.slots, found), indent=2))
+        click.echo(json.dumps(new_shown.lacking(asked, found), indent=2))
         return 3
-    for line in new_shown.missing(found):
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *new_shown.missing(found)):
         click.echo("maple: " + line, err=True)
     return 3
 
@@ -188,7 +188,7 @@ def _hand_over(
     from maple_agents.synthesis import earlier
 
     if not as_json:
-        new_shown.tell(made.plan.assumed if made.plan is not None else (), made.advice)
+        new_shown.tell(asked, made.plan.assumed if made.plan is not None else (), made.advice)
     if verified:
         from .new_verified import failed
 
@@ -196,7 +196,7 @@ def _hand_over(
         if code:
             return code
     if as_json:
-        click.echo(json.dumps(new_shown.written(made, asked.cluster.site.id, asked.slots), indent=2))
+        click.echo(json.dumps(new_shown.written(made, asked), indent=2))
     if output is not None or not as_json:
         new_output.put(made.script, output)
     earlier.save(asked.cluster.site.id, asked.slots)

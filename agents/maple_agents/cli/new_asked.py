@@ -12,6 +12,7 @@ from .complaint import Complaint
 
 if TYPE_CHECKING:
     from maple_agents.extraction.request import Asked
+    from maple_agents.sites.here import Here
     from maple_agents.synthesis.values import Cluster
 
 MOST = 20_000  # characters of a value
@@ -28,6 +29,7 @@ class Wanted(NamedTuple):
     ranks: Optional[int] = None
     gpu_kinds: tuple[str, ...] = ()
     rest: str = ""  # of the text, what nobody understood
+    known_by: str = ""  # from where it is known which site this is, as a phrase
 
 
 def option(words: str) -> Slot:
@@ -87,11 +89,12 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
         if options.text("site") != site_id:
             raise Complaint("--site %s: --set says site=%s" % (site_id, options.text("site")), "name one cluster")
     asked = _read(text, model)
-    cluster = _cluster(options, asked)
+    where = _where(options, asked)
+    cluster = _cluster(where)
     resolved = _resolved(asked, cluster)
     said = options.with_more(resolved.slots.values())
-    return Wanted(text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds,
-                  resolved.rest)  # fmt: skip
+    known_by = where.why if site_id or where.how != "said" else "the request names it"
+    return Wanted(text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by)
 
 
 def _read(text: str, model: str) -> "Asked":
@@ -135,21 +138,29 @@ def _with_model(text: str, slots: Slots, named: str) -> Slots:
     return read(text, choice.model, slots, limit=choice.limit, tell=tell)
 
 
-def _cluster(options: Slots, asked: "Asked") -> "Cluster":
-    """Return the cluster named by option or request. Raises `Complaint` where they name two."""
+def _where(options: Slots, asked: "Asked") -> "Here":
+    """Return the site named by option or request, else the one we are on. Raises `Complaint` where they name two."""
+    from .asked import here_of
+
     by_option, by_words = options.text("site"), asked.slots.text("site")
     if by_option and by_words and by_option != by_words:
         raise Complaint("the request is for %s, and --site says %s" % (by_words, by_option), "name one cluster")
-    return cluster_of(by_option or by_words or None)
+    return here_of(by_option or by_words or None)
 
 
 def cluster_of(site_id: Optional[str], source: bytes = b"") -> "Cluster":
     """Return the cluster of that id, or the one we are on, or one that nothing is known about."""
+    from .asked import here_of
+
+    return _cluster(here_of(site_id, source))
+
+
+def _cluster(where: "Here") -> "Cluster":
     from maple_agents.synthesis.clusters import cluster
 
-    from .asked import site_of
+    from .asked import loaded
 
-    site = site_of(site_id, source)
+    site = loaded(where)
     try:
         return cluster(site.id)
     except ValueError as error:

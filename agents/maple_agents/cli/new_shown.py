@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Iterator, Optional, Sequence, Union
 import click
 from maple_submit_filter.report import printable
 
+from .asked import on_site
 from .asking import CALLED, coloured
 from .difference import text
 
@@ -18,24 +19,26 @@ if TYPE_CHECKING:
     from maple_agents.synthesis.making import Made
     from maple_agents.synthesis.values import Assumed, Lacking, Missing
 
+    from .new_asked import Wanted
+
 Object = dict[str, object]
 
 
-def written(made: "Union[Made, Carried]", site: str, said: "Slots") -> Object:
-    """Return the JSON of a script; the shape is stable. *said*: where there is no plan that knows more."""
+def written(made: "Union[Made, Carried]", asked: "Wanted") -> Object:
+    """Return the JSON of a script; the shape is stable."""
     plan = made.plan
     if plan is None:
-        return _object(site, said, (), made.advice, (), made.script, None)
-    return _object(site, plan.said, plan.assumed, made.advice, (), made.script, plan.launch.name)
+        return _object(asked, asked.slots, (), made.advice, (), made.script, None)
+    return _object(asked, plan.said, plan.assumed, made.advice, (), made.script, plan.launch.name)
 
 
-def lacking(site: str, said: "Slots", found: "Lacking") -> Object:
+def lacking(asked: "Wanted", found: "Lacking") -> Object:
     """Return the JSON where something is missing."""
-    return _object(site, said, found.assumed, found.advice, found.missing, None, None)
+    return _object(asked, asked.slots, found.assumed, found.advice, found.missing, None, None)
 
 
 def _object(
-    site: str,
+    asked: "Wanted",
     said: "Slots",
     assumed: Sequence["Assumed"],
     advice: Sequence[str],
@@ -44,7 +47,8 @@ def _object(
     template: Optional[str],
 ) -> Object:
     return {
-        "site": site,
+        "site": asked.cluster.site.id,
+        "site_known_by": asked.known_by,
         "slots": said.as_json(),
         "missing": [one.slot for one in missing],
         "script": None if script is None else text(script),
@@ -55,9 +59,9 @@ def _object(
     }
 
 
-def tell(assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
-    """Print what nobody said and what to know, on stderr."""
-    for line in lines(assumed, advice):
+def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
+    """Print for which site it is, what nobody said and what to know, on stderr."""
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice)):
         click.echo(line, err=True, color=coloured())
 
 

@@ -13,7 +13,7 @@ from maple_submit_filter.report import printable
 from maple_submit_filter.site import Site
 
 from . import completing
-from .asked import answer
+from .asked import answer, on_site
 from .complaint import Complaint
 from .verify_of_site import Case, Found, Layout, cases
 
@@ -124,13 +124,14 @@ def _verified(
     wanted = Wanted(asked.submission, asked.site, tuple(words), fit, seconds, queue, keep)
     with _in_one_line():
         made = _run(wanted)
-    told = {"name": asked.title, **_kept(wanted, made, asked)}
+    told = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
     why = _explained(made, wanted)
     if not as_json:
         from .fix_shown import show as show_why
         from .verdict_table import show
 
         show(asked.title, made)
+        click.echo(on_site(asked.site.id, asked.known_by))
         if why is not None:
             show_why(why, hint=False)
     elif why is not None:
@@ -153,7 +154,7 @@ def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tupl
     if "--" in words:
         raise Complaint("-- among the words", "a verification gives the script no arguments")
     asked = answer(script, words, site_id)
-    return asked.name, Case(asked.name, asked.submission, asked.site)
+    return asked.name, Case(asked.name, asked.submission, asked.site, known_by=asked.known_by)
 
 
 def _of_site(

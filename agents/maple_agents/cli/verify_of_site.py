@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple, Optional, Union
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 
-from .asked import site_of, submission
+from .asked import here_of, loaded, submission
 from .complaint import Complaint
 
 if TYPE_CHECKING:
@@ -30,6 +30,7 @@ class Case(NamedTuple):
     composition: str = ""
     miniapp: str = "auto"
     why: Sequence[str] = ()
+    known_by: str = ""  # from where it is known which site this is, as a phrase
 
 
 class Layout(NamedTuple):
@@ -51,7 +52,8 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
     from maple_agents.repository import paradigms
     from maple_agents.verify.errors import CannotVerify
 
-    site = site_of(site_id)
+    where = here_of(site_id)
+    site = loaded(where)
     names = [one.name for one in site.launch_templates]
     if name is None and not names:
         raise Complaint(f"--site {site_id}: there is no launch template for it", "see maple site show")
@@ -65,7 +67,7 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
                 raise Complaint(str(error)) from error
             found.append((one, error))
             continue
-        found.append((one, made))
+        found.append((one, made._replace(known_by=where.why)))
     return found
 
 

@@ -155,6 +155,7 @@ class Case:
     logs: tuple[LogFile, ...] = ()
     before: bytes | None = None
     missing: tuple[str, ...] = ()
+    site_known_by: str = ""  # from where it is known which site this is, as a phrase
     notes: tuple[str, ...] = ()  # what a reader should know, a line each: which task of an array, a script that changed
 
 

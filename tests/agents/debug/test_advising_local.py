@@ -49,5 +49,5 @@ def test_a_model_that_knows_nothing_changes_nothing(folder: Path, tmp_path: Path
     assert told["before"] == "unknown"
     assert told["same"], told
     assert len(told["told"]) == 1
-    assert "proves nothing" in told["told"][0] or "cut short" in told["told"][0], told
+    assert "quoted nothing" in told["told"][0] or "cut short" in told["told"][0], told
     assert told["calls"] == []

@@ -185,7 +185,7 @@ def test_no_accounting_is_one_line(slurm: Forgetful) -> None:
     slurm.say("sacct", "echo 'Slurm accounting storage is disabled' >&2; exit 1")
     with pytest.raises(Complaint) as caught:
         slurm.case()
-    assert "the controller has forgotten it" in caught.value.message and "\n" not in caught.value.message
+    assert "its controller has forgotten it" in caught.value.message and "\n" not in caught.value.message
 
 
 @pytest.mark.parametrize(

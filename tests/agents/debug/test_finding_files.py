@@ -293,14 +293,14 @@ def test_a_part_of_a_heterogeneous_job_concludes_nothing() -> None:
 )
 def test_the_memory_of_a_gpu_is_that_of_the_partitions_nodes(told: Told, expected: int) -> None:
     """Where it is not known which nodes, it is not known."""
-    site = places.site_for(Told(scheduler="slurm"), "ncsa-delta")
+    site = places.site_for(Told(scheduler="slurm"), "ncsa-delta").site
     assert places.gpu_memory(told, site) == expected
 
 
 def test_the_site_fits_the_jobs_scheduler() -> None:
     """A generic one gives way; another is refused."""
-    assert places.site_for(Told(scheduler="pbs"), "generic-slurm").id == "generic-pbs"
-    assert places.site_for(Told(scheduler="pbs", site="alcf-polaris"), None).id == "alcf-polaris"
+    assert places.site_for(Told(scheduler="pbs"), "generic-slurm").site.id == "generic-pbs"
+    assert places.site_for(Told(scheduler="pbs", site="alcf-polaris"), None).site.id == "alcf-polaris"
     with pytest.raises(Complaint):
         places.site_for(Told(scheduler="pbs"), "ncsa-delta")
 
@@ -466,7 +466,7 @@ def test_a_job_that_nobody_knows_is_found_by_its_files_here(
     case = by_job(job, environ={"PATH": "/nonexistent"})
     found = sorted(one.path for one in case.logs)
     assert found == expected and case.ended.id == job and case.ended.state == "unknown"
-    assert "files of that number in this folder are read" in case.notes[0]
+    assert "reading files with that number in this folder" in case.notes[0]
     with pytest.raises(Complaint):
         by_job("78", environ={"PATH": "/nonexistent"})
 

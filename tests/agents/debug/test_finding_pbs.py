@@ -225,7 +225,7 @@ def test_a_routed_job_that_vanished_is_told_in_one_line(place: Place) -> None:
     """PBS says that there is no such job, and keeps no history of it."""
     with pytest.raises(Complaint) as caught:
         place.case("99")
-    assert "a routed job vanishes without a word" in caught.value.message and "\n" not in caught.value.message
+    assert "no queue accepted it after routing" in caught.value.message and "\n" not in caught.value.message
 
 
 def test_another_users_job_is_refused(place: Place) -> None:

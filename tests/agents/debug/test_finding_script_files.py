@@ -247,7 +247,7 @@ def test_files_of_other_times_are_left_alone_and_core_files_named(tmp_path: Path
         made.output((str(tmp_path / name),), "both", "output of the job")
     made.cores([str(tmp_path)])
     assert [os.path.basename(one.path) for one in made.logs] == ["within.log", "after.log"]
-    assert "before the job began" in made.missing[0] and "another job may have written it" in made.notes[0]
+    assert "before the job started" in made.missing[0] and "another job may have written it" in made.notes[0]
     assert "core.77" in made.notes[1] and len(made.notes) == 2
 
 

@@ -101,8 +101,10 @@ def test_what_to_do_where_it_is_not() -> None:
     log = LogFile("/x/slurm-7.out", "both")
     told = list(steps(diagnosis("unknown", sites.load("ncsa-delta"), script=b"srun x\n", missing=("a: gone",))))
     assert told[0] == "if it wrote elsewhere, name the file: maple-fix 7 --log FILE"
-    assert told[1].startswith("run it again with more said: export PYTHONUNBUFFERED=1 ") and "set -x" in told[1]
-    assert told[2].startswith("ask the help desk of NCSA,") and told[2].endswith(": maple-fix 7 > 7.txt")
+    assert told[1].startswith("run it again with more output: export PYTHONUNBUFFERED=1 ") and "set -x" in told[1]
+    assert told[2].startswith("ask the help desk of NCSA and send this page") and told[2].endswith(
+        ": maple-fix 7 > 7.txt"
+    )
     assert told[3].startswith("once you know the cause: maple-fix 7 --was CLASS")
     (script, *_) = steps(diagnosis("unknown", logs=(log,), ended=Ended("", "failed")))
     assert script == "add its script, so that its launch lines are checked: --script FILE"

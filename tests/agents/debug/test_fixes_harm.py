@@ -120,7 +120,7 @@ def test_more_nodes_are_only_said() -> None:
     first = Cause("", "wrong_world_size_or_rank", "says", 9.0, 0.9)
     made = curing.cures(Diagnosis(Case(Ended(), "slurm", where, asked), (first,)), Digest(), decision, {})
     assert [(one.script, one.argv, one.safety) for one in made] == [(None, None, "tell")]
-    assert made[0].says.startswith("ask for 3 nodes, where that is what was meant")
+    assert made[0].says.startswith("request 3 nodes for the job, where that is what was meant")
 
 
 RIGHT = b"""#!/bin/bash

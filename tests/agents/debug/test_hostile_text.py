@@ -300,7 +300,7 @@ def test_a_mistake_of_maple_keeps_no_secret(
     monkeypatch.setattr("maple_agents.debug.explaining.explained", mistaken)
     said = in_process(*case(tmp_path))
     kept = _kept(tmp_path)
-    assert said.code == 2 and "mistake of Maple" in said.err and b"ValueError" in kept
+    assert said.code == 2 and "bug in Maple" in said.err and b"ValueError" in kept
     assert token not in said.err and token.encode() not in kept
 
 

@@ -80,7 +80,8 @@ def called(lab, tmp_path) -> Iterator[Called]:
 def test_a_passed_script_is_shown_as_a_table_and_exits_with_0(called):
     code, out, err = called.call(RIGHT, 29000)
     assert (code, err) == (0, "")
-    assert "gpu-node-" in out and out.splitlines()[-1].startswith("job.sh: passed (dry, 2 ranks, job ")
+    assert "gpu-node-" in out and out.splitlines()[-2].startswith("job.sh: passed (dry, 2 ranks, job ")
+    assert out.splitlines()[-1] == "site: generic-slurm (--site)"
     assert called.folders() == [] and called.jobs() == []
 
 
@@ -89,7 +90,8 @@ def test_the_json_has_one_shape_and_the_record_the_same_verdict(called):
     told = json.loads(out)
     assert (code, err) == (0, "")
     assert set(told) == {
-        "name", "site", "scheduler", "job", "nodes", "miniapps", "result", "reasons", "warnings", "differences",
+        "name", "site", "site_known_by", "scheduler", "job", "nodes", "miniapps", "result", "reasons", "warnings",
+        "differences",
         "compared", "aside", "steps", "seconds", "kept", "record",
     }  # fmt: skip
     assert [rank["rank"] for rank in told["steps"][0]["ranks"]] == [0, 1]

@@ -36,7 +36,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     """
     owner = told.owner if os.geteuid() == 0 and told.owner not in (None, 0) else None
     told = _limits(with_script(told, owner))
-    site = places.site_for(told, site_id)
+    site, known_by = places.site_for(told, site_id)
     asked = submitted.asked(told, site)
     gathered = Gathered(_window(told, owner), told.nodes)
     gathered.given(logs)
@@ -47,6 +47,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
         ended=replace(how_it_ended(told), reason=masked(told.reason), gpus_memory=places.gpu_memory(told, site)),
         scheduler=told.scheduler or site.scheduler,
         site=site,
+        site_known_by=known_by,
         asked=asked,
         name=os.path.basename(told.path) or told.name,
         logs=tuple(gathered.logs),

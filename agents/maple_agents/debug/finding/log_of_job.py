@@ -24,7 +24,7 @@ def with_submitted(case: Case, logs: Sequence[str], site_id: Optional[str]) -> C
     told = next((told for log in logs for told in _jobs(log)), None)
     if told is None or told.script is None:
         return case
-    site = places.site_for(told, site_id)
+    site, known_by = places.site_for(told, site_id)
     known = how_it_ended(told)
     ended = known if case.ended.state == "unknown" else replace(case.ended, id=known.id)
     note = "job %s by the name of its log; its script is the one that Maple saw at the submission" % told.id
@@ -33,6 +33,7 @@ def with_submitted(case: Case, logs: Sequence[str], site_id: Optional[str]) -> C
         ended=ended,
         scheduler=told.scheduler or site.scheduler,
         site=site,
+        site_known_by=known_by,
         asked=submitted.asked(told, site),
         name=os.path.basename(told.path) or told.name,
         before=told.before,

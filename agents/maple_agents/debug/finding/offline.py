@@ -11,11 +11,12 @@ from typing import Optional
 
 from maple_submit_filter.job_records import STATES
 
-from ...cli.asked import site_of, source_of, submission
+from ...cli.asked import source_of, submission
 from ...cli.complaint import Complaint
 from ...models.masking import masked
 from ..values import Case, Ended, LogFile
 from .folders import logs_in
+from .places import known_site
 from .unread import left_unread
 
 _RANK = re.compile(r"(?:rank|proc|task|worker)[._-]?(\d{1,6})(?!\d)", re.IGNORECASE)
@@ -43,7 +44,7 @@ def by_files(
     source = source_of(script) if script is not None else None
     if not found and (logs or source is None):
         raise Complaint(wrong[0] if wrong else "nothing to read", "name a log that you can read: --log FILE")
-    site = site_of(site_id, source or b"")
+    site, known_by = known_site(site_id, source or b"")
     asked = (
         submission(script, source, list(words), site.scheduler) if script is not None and source is not None else None
     )
@@ -51,6 +52,7 @@ def by_files(
         ended=Ended(state=state or _by_code(exit_code), exit_code=exit_code),
         scheduler=site.scheduler,
         site=site,
+        site_known_by=known_by,
         asked=asked,
         name="" if script is None else "stdin" if script == "-" else os.path.basename(script),
         logs=tuple(found),

@@ -2,36 +2,51 @@
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
 
-from ...cli.asked import GENERIC, site_of
+from ...cli.asked import GENERIC, here_of, loaded
 from ...cli.complaint import Complaint
 from .told import Told
 
 _GIB = 1 << 30
 
 
-def site_for(told: Told, site_id: str | None) -> Site:
+class Known(NamedTuple):
+    """A site, and from where it is known that it is this one, as a phrase."""
+
+    site: Site
+    by: str
+
+
+def known_site(site_id: str | None, source: bytes = b"") -> Known:
+    """Return the site that is asked for, else the one we are on."""
+    where = here_of(site_id, source)
+    return Known(loaded(where), where.why)
+
+
+def site_for(told: Told, site_id: str | None) -> Known:
     """Return the site: the one that is asked for, that of Maple's record, the one we are on, else one of nothing known.
 
     Raises `Complaint` where there is no site of the id that was asked for, or its scheduler is another than the job's.
     """
-    generic = GENERIC_PBS if told.scheduler == "pbs" else GENERIC_SLURM
+    generic = Known(GENERIC_PBS if told.scheduler == "pbs" else GENERIC_SLURM, "nothing tells where the job ran")
     if site_id:
-        site = site_of(site_id)
-        if told.scheduler and site.scheduler != told.scheduler:
-            if site.id in GENERIC:
+        known = known_site(site_id)
+        if told.scheduler and known.site.scheduler != told.scheduler:
+            if known.site.id in GENERIC:
                 return generic
-            raise Complaint("--site %s: jobs there are %s's" % (site_id, site.scheduler.capitalize()),
+            raise Complaint("--site %s: jobs there are %s's" % (site_id, known.site.scheduler.capitalize()),
                             "this one is %s's" % told.scheduler.capitalize())  # fmt: skip
-        return site
-    for known in dict.fromkeys((told.site or None, None)):
+        return known
+    for recorded in dict.fromkeys((told.site or None, None)):
         try:
-            found = site_of(known, told.script or b"")
+            known = known_site(recorded, told.script or b"")
         except Complaint:
             continue
-        if not told.scheduler or found.scheduler == told.scheduler:
-            return found
+        if not told.scheduler or known.site.scheduler == told.scheduler:
+            return known._replace(by="recorded with the job") if recorded else known
     return generic
 
 
