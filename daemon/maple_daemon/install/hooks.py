@@ -83,6 +83,8 @@ def lines(placed: Iterable[File]) -> list[str]:
             "hooks: on the PBS server, which has to see the same spool:",
             "    qmgr -c 'create hook maple event=jobobit' -c 'set hook maple alarm=5' \\\n"
             f"         -c 'import hook maple application/x-python default {found['maple_job_end.py']}'",
+            "hooks: where nodes see that spool too and root may write it; else only jobs that Maple changed are known:",
+            "    qmgr -c 'set hook maple event += execjob_epilogue'",
         ]
     return []
 
