@@ -15,7 +15,7 @@ from .job import Job
 from .site import GpuRequest, NodeKind, Partition, Site
 
 Place = Tuple[str, Optional[Span]]
-NOT_SURE = "not certain, because the site file does not confirm "
+NOT_SURE = "Not certain, because the site file does not confirm "
 UNNAMED = "all facts behind this"
 
 
@@ -83,6 +83,7 @@ def doubted(finding: Finding, site: Site) -> Finding:
     parts = [finding.fixes[0].says] if finding.fixes else []
     parts += [finding.help] if finding.help else []
     parts.append(NOT_SURE + fact)
+    parts[1:] = [one[:1].upper() + one[1:] for one in parts[1:]]
     return finding._replace(proven=False, fixes=(), help=". ".join(parts))
 
 

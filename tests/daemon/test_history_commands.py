@@ -80,6 +80,14 @@ def test_all_jobs_are_listed_in_one_line_each(maple: Call) -> None:
     assert line.startswith("job.sh ") and "3 versions  4 submissions" in line and "/job.sh" in line
 
 
+def test_a_narrow_terminal_has_the_script_on_a_second_line(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where all of it does not fit; nothing wraps inside a word."""
+    monkeypatch.setenv("COLUMNS", "60")
+    above, below = maple("history").out.splitlines()
+    assert above.startswith("job.sh ") and "4 submissions" in above
+    assert below.startswith("  /") and below.endswith("/job.sh")
+
+
 @pytest.mark.parametrize("name", ["job.sh", "/job.sh", "job", "last"])
 def test_a_job_is_found_by_its_name_and_by_its_path(maple: Call, name: str) -> None:
     """What changed is shown with what became of each submission."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator
 
 import pytest
@@ -116,6 +117,7 @@ def test_a_doubted_finding_is_still_told() -> None:
     (told,) = rule_cases.found(vague)
     assert (told.proven, told.fixes, told.says) == (False, (), sure.says)
     assert sure.fixes[0].says in told.help and "does not confirm %s" % sure.site_fact in told.help
+    assert re.search(r"\. [a-z]", told.help) is None  # sentences
 
 
 @pytest.mark.parametrize("case", [case for case in CASES if len(list(keys(case.site))) < 20], ids=str)

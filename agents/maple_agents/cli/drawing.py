@@ -27,10 +27,11 @@ WIDE = 1000  # nothing is folded where no terminal sets a width
 
 def width() -> int:
     """Return the columns of the terminal, or 100 where there is none."""
-    return shutil.get_terminal_size((100, 24)).columns if _is_bounded() else 100
+    return shutil.get_terminal_size((100, 24)).columns if is_bounded() else 100
 
 
-def _is_bounded() -> bool:
+def is_bounded() -> bool:
+    """Return whether lines have an end: on a terminal, or where COLUMNS says so."""
     return sys.stdout.isatty() or "COLUMNS" in os.environ
 
 
@@ -86,7 +87,7 @@ def findings(lines: Iterable[str]) -> None:
 def say(lines: Iterable[str]) -> None:
     """Print sentences; on a terminal they are folded between words."""
     for line in lines:
-        first, *more = folded(line, width()) if _is_bounded() else [line]
+        first, *more = folded(line, width()) if is_bounded() else [line]
         click.echo("\n".join([_styled(first), *more]), color=coloured())
 
 

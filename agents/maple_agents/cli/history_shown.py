@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Iterator, Sequence
 import click
 from maple_submit_filter.report import printable
 
-from .drawing import coloured
+from .drawing import coloured, is_bounded, width
 from .history_told import changed, diff, label, state, words
 
 if TYPE_CHECKING:
@@ -29,14 +29,16 @@ WHY = {
 
 
 def listed(jobs: "Sequence[Job]") -> None:
-    """Print one line for each job."""
+    """Print one line for each job; where a terminal is too narrow for all of them, its script stands on a second."""
     if not jobs:
         return
     rows = [_row(one) for one in jobs]
-    wide = [max(len(row[at]) for row in rows) for at in range(len(rows[0]))]
+    wide = [max(len(click.unstyle(row[at])) for row in rows) for at in range(len(rows[0]))]
+    fits = not is_bounded() or sum(wide) + 2 * len(wide) - 2 <= width()
     for row in rows:
-        cells = [cell.ljust(size) for cell, size in zip(row, wide)]
-        _echo(click.style(cells[0], bold=True) + "  " + "  ".join(cells[1:]).rstrip())
+        *cells, path = (cell + " " * (size - len(click.unstyle(cell))) for cell, size in zip(row, wide))
+        told = click.style(cells[0], bold=True) + "  " + "  ".join(cells[1:])
+        _echo((told + "  " + path if fits else told.rstrip() + "\n  " + path).rstrip())
 
 
 def _row(job: "Job") -> tuple[str, ...]:
