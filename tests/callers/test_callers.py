@@ -20,6 +20,8 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from tests.lab.processes import folders
+
 HERE = Path(__file__).parent
 VENV = Path(os.environ.get("MAPLE_CALLERS_VENV") or HERE.parents[1] / "build" / "callers-venv")
 CALLERS = ("submitit", "dask", "parsl", "psij", "maestro", "reframe", "snakemake")
@@ -46,7 +48,7 @@ class Bench(NamedTuple):
         """Return what a user's shell has; the same for both runs."""
         kept = self.lab.environment(doubles_first=False)
         home = self.root / "home"
-        path = [self.front, self.recorder, VENV / "bin", "/usr/local/bin", "/usr/bin", "/bin"]
+        path = [self.front, self.recorder, VENV / "bin", *folders(), "/usr/local/bin", "/usr/bin", "/bin"]
         return {
             "PATH": ":".join(map(str, path)), "SLURM_CONF": kept["SLURM_CONF"], "HOME": str(home), "USER": "root",
             "LOGNAME": "root", "LANG": "C.UTF-8", "TMPDIR": str(home), "XDG_CACHE_HOME": str(home / "cache"),
