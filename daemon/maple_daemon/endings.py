@@ -8,6 +8,7 @@ from maple_submit_filter import shell
 from maple_submit_filter.decide import MOST_READ
 from maple_submit_filter.script import line_of
 from maple_submit_filter.shell import Command, Word
+from maple_submit_filter.shell_parsing import parse
 
 # Commands that start no other program and set nothing that one before them could have seen.
 _NAMES = frozenset(
@@ -24,7 +25,7 @@ def after_from(script: bytes) -> int:
     beyond = script.count(b"\n") + 2
     if len(script) > MOST_READ:
         return beyond
-    items = shell.parse(script).items
+    items = parse(script).items
     own = {one.command.name for one in items if isinstance(one.command, shell.Function)}
     found = beyond
     for at in range(len(items) - 1, 0, -1):

@@ -11,6 +11,7 @@ import re
 from typing import FrozenSet, Mapping, NamedTuple, Optional, Sequence, Set, Tuple
 
 from .edits import Edit, Span, in_order, written
+from .launch import Noted
 from .text import Text
 
 BATCH, TASK, IMAGE = "the batch shell", "a task", "a container"
@@ -53,10 +54,6 @@ class Use(NamedTuple):
     is_command: bool
     where: str
     there: bool
-
-
-# A use as it is noted: most are never looked at. The text it is in and its start there, -1 for a command's own word.
-Noted = Tuple[Text, int, bytes, bool, str, bool]
 
 
 def noted(uses: Sequence[Noted]) -> Tuple[Use, ...]:

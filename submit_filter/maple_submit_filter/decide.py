@@ -6,14 +6,13 @@ from typing import Dict, List, NamedTuple, Optional, Set, Tuple
 
 from .edits import Safety, Span
 from .findings import Finding
-from .job import Job
+from .job import Job, Read
 from .launch import LaunchPlan
 from .modes import silenced
 from .plan import plan
 from .reading import read_file
 from .repair import Again, Repair, State, repair
 from .rules import diagnose
-from .scene import Read
 from .schedulers import slurm
 from .script import line_of
 from .site import GENERIC_PBS, GENERIC_SLURM, Site

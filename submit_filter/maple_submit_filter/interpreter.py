@@ -24,9 +24,9 @@ from .shell import (
     Simple,
     Test,
     Unread,
-    parse,
 )
 from .shell_builtins import BUILTINS
+from .shell_parsing import parse
 from .shell_state import Shell
 from .text import Text
 

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple, Optional, Tuple
+from typing import Callable, NamedTuple, Optional, Tuple
 
-from .scene import Read
 from .script import JobScript
 from .settings import Settings
 from .submission import Submission
+
+Read = Callable[[bytes], Optional[bytes]]  # a file's bytes by its path, None where it may not or cannot be read
 
 
 class Job(NamedTuple):

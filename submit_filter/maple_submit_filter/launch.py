@@ -4,11 +4,22 @@ from __future__ import annotations
 
 from typing import Mapping, NamedTuple, Optional, Tuple
 
-from .availability import Noted
 from .edits import Span
-from .owners import Around
 from .site import NodeKind
 from .text import Text
+
+# A use as it is noted: most are never looked at. The text it is in and its start there, -1 for a command's own word.
+Noted = Tuple[Text, int, bytes, bool, str, bool]
+
+
+class Reason(NamedTuple):
+    """Why a word may be another program than the site's own. *of*: families, or names, of the programs in doubt."""
+
+    of: Tuple[str, ...]
+    says: str
+
+
+Around = Tuple[Reason, ...]
 
 
 class Option(NamedTuple):

@@ -6,8 +6,9 @@ behind a PATH of its own, a module of an MPI, conda, spack, a virtual environmen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple
 
+from .launch import Around, Reason
 from .text import NUL, Text
 
 if TYPE_CHECKING:
@@ -26,14 +27,6 @@ _FAMILY: Mapping[bytes, str] = {
 }  # fmt: skip
 
 
-class Reason(NamedTuple):
-    """Why a word may be another program than the site's own. *of*: families, or names, of the programs in doubt."""
-
-    of: Tuple[str, ...]
-    says: str
-
-
-Around = Tuple[Reason, ...]
 IMAGE = Reason((MPI, SCHEDULER), "it comes from an image")
 UNREAD = Reason((MPI,), "something unread may have changed PATH")
 RUN_IN_ENVIRONMENT = Reason((MPI,), "it is run in an environment of its own")

@@ -7,10 +7,11 @@ from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 from . import groups, program_groups
 from .batch_shell import batch_shell, granted, login
 from .edits import Span
+from .job import Read
 from .launch import Breach, LaunchPlan, Step
 from .launchers.grammar import place
 from .programs import Programs
-from .scene import Read, Scene, Start, StepShape, Trail
+from .scene import Scene, Start, StepShape, Trail
 from .script import JobScript
 from .settings import Settings
 from .shell_state import Shell

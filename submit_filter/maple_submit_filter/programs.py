@@ -2,34 +2,30 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Optional, Sequence
+from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from . import image
 from .devices import HIERARCHY, MASKS
 from .interpreter import Interpreter
 from .launchers.python_options import PythonCall, python_program
+from .launchers.registry import registry
+from .launchers.remote import destination
+from .launchers.srun import single
 from .launchers.wrappers import Unwrapped, unwrap
 from .owners import MPI, RUN_IN_ENVIRONMENT, around, family, foreign
 from .scene import START, Agent, Scene, Start, Trail
 from .shell_state import Shell
-from .strangers import harmless, strange
+from .strangers import LAUNCHER_MARKS, harmless, strange
 from .text import NUL, Text, host, plain, show
+
+if TYPE_CHECKING:
+    from .starter import Launch
 
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
 ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker nerdctl udocker".split())
 UNREAD_LAUNCHERS = frozenset(b"horovodrun composer colossalai torchx jsrun aprun".split())
 _TELLS = {b"--check-build", b"-cb", b"--version", b"-v", b"--help", b"-h"}
-LAUNCHER_MARKS = (
-    b"torchrun",
-    b"torch.distributed",
-    b"accelerate",
-    b"deepspeed",
-    b"srun",
-    b"mpirun",
-    b"mpiexec",
-    b"python",
-)
 RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTER_PORT")
 MODULES = {
     b"torch.distributed.run": b"torchrun",
@@ -40,7 +36,6 @@ MODULES = {
 }
 
 FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singularity": (b"--pwd", b"--cwd")}
-Launch = Callable[["Programs", List[Text], Shell, Trail, Optional[Text]], None]
 
 
 _ENVIRONMENTS = frozenset(("conda run", "mamba run", "uv run", "poetry run", "pipenv run", "pixi run"))
@@ -55,9 +50,8 @@ class Programs:
     """Starts command lines in a scene."""
 
     def __init__(self, scene: Scene) -> None:
-        from .launchers import registry
-
         self.scene = scene
+        scene.single, scene.destination = single, destination
         self.interpreter = Interpreter(scene, self.execute)
         self.launchers: Dict[bytes, Launch] = registry()
 

@@ -5,13 +5,12 @@ from __future__ import annotations
 from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from .edits import Span
-from .launch import Allocation, Link
-from .owners import Around
-from .shell_state import Place, Variable
+from .job import Read
+from .launch import Allocation, Around, Link
+from .shell_state import Place, Shell, Variable
 from .site import Site
-from .text import Text
+from .text import Text, plain
 
-Read = Callable[[bytes], Optional[bytes]]
 MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
 BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
 START = 8  # commands that a program started in one place counts for
@@ -75,6 +74,10 @@ class StepShape(NamedTuple):
     refused: str  # why the launcher itself would not start this, "" if it would
 
 
+Single = Callable[[List[Text], Shell, "Scene"], Optional[Tuple[Place, List[Text], Link]]]
+Destination = Callable[[List[Text]], Tuple[Optional[int], int]]
+
+
 class Scene:
     """The mutable side of one playing-through."""
 
@@ -98,6 +101,8 @@ class Scene:
         self.first: Mapping[bytes, Variable] = {}  # what the batch shell began with
         self.home: Optional[Text] = None
         self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
+        self.single: Optional[Single] = None  # where an srun of one task runs, its program, and itself
+        self.destination: Optional[Destination] = None  # the node that ssh's words name, and where the command begins
         self.hidden = False  # a command was carried where it cannot be followed
         self.strangers = False  # programs that cannot be read run beside, or elsewhere, and may start agents of a world
 
@@ -152,6 +157,4 @@ def _beside(raw: bytes, cwd: Optional[Text]) -> bytes:
 
 
 def _off_script(data: bytes) -> Text:
-    from .text import plain
-
     return plain(data)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import Dict, FrozenSet, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
 
-from .availability import BATCH, IMAGE, TASK, Noted
-from .owners import UNREAD, Around, Reason, of_path
+from .availability import BATCH, IMAGE, TASK
+from .launch import Around, Noted, Reason
+from .owners import UNREAD, of_path
 from .shell import Command
 from .shell_variables import Layer  # whose home that is
 from .shell_variables import Variable as Variable
@@ -129,7 +130,7 @@ class Shell:
             self.unsettled += (reason,)
 
     def use(self, text: Text, start: int, name: bytes, is_command: bool, there: bool = True) -> None:
-        """Note that a word was expanded, or run, here: where it stands is told as in `availability.Noted`."""
+        """Note that a word was expanded, or run, here: where it stands is told as in `launch.Noted`."""
         if self.uses is not None:
             where = IMAGE if self.image else TASK if self.place.name else BATCH
             self.uses.append((text, start, name, is_command, where, there))

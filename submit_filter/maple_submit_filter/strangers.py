@@ -21,6 +21,17 @@ _HARMLESS = frozenset(
     b"cd export source module ml nvidia-smi rocm-smi xpu-smi numactl free df du uptime top pkill kill killall ps grep "
     b"head tail tee dstat vmstat iostat dcgmi nvtop htop wc sort find id env printenv ulimit sync sed awk ray".split()
 )
+# What a text holds that may start a launcher.
+LAUNCHER_MARKS = (
+    b"torchrun",
+    b"torch.distributed",
+    b"accelerate",
+    b"deepspeed",
+    b"srun",
+    b"mpirun",
+    b"mpiexec",
+    b"python",
+)
 
 
 def harmless(words: bytes) -> bool:

@@ -8,6 +8,7 @@ from typing import Iterable, List, Optional, Sequence, Union
 from . import arithmetic, outputs
 from .edits import Span
 from .expand import arith, separators, split, word, words
+from .image import started
 from .launch import Allocation
 from .questions import first, read_from, single
 from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, Scene
@@ -23,8 +24,8 @@ from .shell import (
     Program,
     Redirect,
     Simple,
-    parse,
 )
+from .shell_parsing import parse
 from .shell_state import MOST_BYTES, Place, Shell, Variable, bounded, joined, open_value
 from .text import EMPTY, Text, join, number, plain
 
@@ -178,10 +179,7 @@ class Values:
 
     def _printed_by_srun(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`srun --nodes=1 --ntasks=1 -w "$head_node" hostname -i` and its kin: one task on one node."""
-        from .image import started
-        from .launchers.srun import single
-
-        found = single(argv, shell, self.scene)
+        found = self.scene.single(argv, shell, self.scene) if self.scene.single is not None else None
         if found is None:
             return None
         place, rest, one = found
@@ -191,9 +189,7 @@ class Values:
 
     def _printed_by_ssh(self, argv: List[Text], shell: Shell) -> Optional[Text]:
         """`ssh $head_node hostname -i`: the words are one text for a shell there."""
-        from .launchers.remote import destination
-
-        node, at = destination(argv)
+        node, at = self.scene.destination(argv) if self.scene.destination is not None else (None, 0)
         text = joined(tuple(argv[at:]))
         if node is None or text.open or not text.raw:
             return None

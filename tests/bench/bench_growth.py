@@ -8,7 +8,7 @@ from typing import Callable
 
 from maple_agents.sites import load
 from maple_submit_filter.decide import decide
-from maple_submit_filter.shell import parse
+from maple_submit_filter.shell_parsing import parse
 from maple_submit_filter.submission import Submission
 
 from tests.bench.scripts import script

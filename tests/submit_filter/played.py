@@ -5,8 +5,9 @@ from __future__ import annotations
 import subprocess
 
 from maple_submit_filter.interpreter import Interpreter
+from maple_submit_filter.job import Read
 from maple_submit_filter.launch import Allocation
-from maple_submit_filter.scene import Read, Scene, Trail
+from maple_submit_filter.scene import Scene, Trail
 from maple_submit_filter.shell_state import Place, Shell
 from maple_submit_filter.site import GENERIC_SLURM
 from maple_submit_filter.text import Piece, Text

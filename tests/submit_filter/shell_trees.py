@@ -7,6 +7,7 @@ from typing import Iterator
 
 from maple_submit_filter import shell
 from maple_submit_filter.edits import Span
+from maple_submit_filter.shell_parsing import parse
 
 # What may stand between the words of one command list: blanks, comments, operators, reserved words, continuations.
 BETWEEN = re.compile(
@@ -40,7 +41,7 @@ def nodes(node: object) -> Iterator[tuple[object, list[object]]]:
 
 def broken(source: bytes) -> str:
     """Return what is wrong with the spans of the tree of *source*, or ""."""
-    program = shell.parse(source)
+    program = parse(source)
     for node, inside in nodes(program):
         span = node.span  # type: ignore[attr-defined]
         if not 0 <= span.start <= span.end <= len(source):
@@ -57,7 +58,7 @@ def broken(source: bytes) -> str:
 
 def uncovered(source: bytes) -> "list[bytes]":
     """Return the bytes between the words of *source* that are no blanks, comments, operators or reserved words."""
-    program = shell.parse(source)
+    program = parse(source)
     taken = bytearray(len(source))
     for node, _ in nodes(program):
         if isinstance(node, (shell.Word, shell.Redirect, shell.Assignment, shell.Test, shell.Unread, shell.Loop)):
@@ -81,7 +82,7 @@ def uncovered(source: bytes) -> "list[bytes]":
 def simple_commands(source: bytes) -> "list[tuple[tuple[bytes, ...], tuple[bytes, ...]]]":
     """Return the source texts of assignments and words of every simple command, in order."""
     found = []
-    for node, _ in nodes(shell.parse(source)):
+    for node, _ in nodes(parse(source)):
         if isinstance(node, shell.Simple):
             assignments = tuple(source[one.span.start : one.span.end] for one in node.assignments)
             words = tuple(source[one.span.start : one.span.end] for one in node.words)

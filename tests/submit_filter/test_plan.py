@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 from maple_submit_filter.decide import understood
+from maple_submit_filter.job import Read
 from maple_submit_filter.launch import LaunchPlan, Step
 from maple_submit_filter.plan import plan
-from maple_submit_filter.scene import Read
 from maple_submit_filter.site import GENERIC_SLURM, Site
 from maple_submit_filter.submission import Submission
 from maple_submit_filter.text import show

@@ -9,15 +9,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_submit_filter import shell
 from maple_submit_filter.shell import Literal, Param, Simple
+from maple_submit_filter.shell_parsing import parse
 
 from tests.submit_filter.shell_trees import broken, nodes, simple_commands
 
 
 def only(source: bytes, kind: type) -> shell.Command:
     """Return the only node of a kind in *source*."""
-    found = [node for node, _ in nodes(shell.parse(source)) if isinstance(node, kind)]
+    found = [node for node, _ in nodes(parse(source)) if isinstance(node, kind)]
     assert len(found) == 1, found
-    assert shell.unread(shell.parse(source)) == ()
+    assert shell.unread(parse(source)) == ()
     return found[0]
 
 
@@ -91,7 +92,7 @@ def test_literals_stand_one_for_one_where_they_stand(source, texts):
 @pytest.mark.parametrize("quote", [b"", b'"'])
 def test_parameters_are_read_with_their_operators(source, name, op, arg, arg2, subscript, quote):
     whole = b"x " + quote + source + quote
-    param = next(node for node, _ in nodes(shell.parse(whole)) if isinstance(node, Param))
+    param = next(node for node, _ in nodes(parse(whole)) if isinstance(node, Param))
     said = [whole[one.span.start : one.span.end] if one else None for one in (param.arg, param.arg2, param.subscript)]
     assert (param.name, param.op, *said) == (name, op, arg, arg2, subscript)
     assert param.quoted == bool(quote)
@@ -222,7 +223,7 @@ def test_backquotes_with_escapes_are_not_read_inside():
     ],
 )
 def test_an_error_costs_its_line_and_reading_goes_on_behind(source, unread, after):
-    program = shell.parse(source)
+    program = parse(source)
     assert [source[one.span.start : one.span.end] for one in shell.unread(program)] == unread
     assert [words[0] for _, words in simple_commands(source)] == after
 
@@ -269,5 +270,5 @@ QUOTED = st.lists(
 def test_words_of_quotes_and_escapes_are_what_bash_makes_of_them(text):
     source = b"printf '%s\\0' x " + text + b"\n"
     ran = subprocess.run(["bash", "-f"], input=source, capture_output=True, timeout=20, env={"LC_ALL": "C.UTF-8"})
-    words = shell.parse(source).items[0].command.words
+    words = parse(source).items[0].command.words
     assert [cooked(one.parts) for one in words[2:]] == ran.stdout.split(b"\0")[:-1]

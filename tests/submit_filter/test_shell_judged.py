@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_submit_filter import shell
+from maple_submit_filter.shell_parsing import parse
 
 from tests.submit_filter.shell_judges import bash_takes, commands_of_the_other_parser, scripts
 from tests.submit_filter.shell_trees import broken, nodes, uncovered
@@ -13,7 +14,7 @@ CORPUS = scripts(150)
 
 def word_spans(source: bytes) -> "dict[int, tuple[tuple[int, int], ...]]":
     """Return the word spans of each simple command, by the offset of its first word."""
-    simple = (node for node, _ in nodes(shell.parse(source)) if isinstance(node, shell.Simple))
+    simple = (node for node, _ in nodes(parse(source)) if isinstance(node, shell.Simple))
     return {one.words[0].span.start: tuple(tuple(word.span) for word in one.words) for one in simple if one.words}
 
 
@@ -23,7 +24,7 @@ def test_there_are_scripts_to_judge():
 
 @pytest.mark.parametrize("path, source", CORPUS, ids=[path for path, _ in CORPUS])
 def test_what_bash_takes_is_read_whole(path, source):
-    unread = shell.unread(shell.parse(source))
+    unread = shell.unread(parse(source))
     assert unread == () or not bash_takes(source)
     assert broken(source) == ""
     assert unread or uncovered(source) == []

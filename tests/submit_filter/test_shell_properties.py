@@ -8,6 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from maple_submit_filter import shell
+from maple_submit_filter.shell_parsing import parse
 
 from tests.submit_filter.shell_trees import broken, uncovered
 
@@ -110,8 +111,8 @@ def test_what_no_word_covers_is_blanks_comments_operators_and_reserved_words(sou
 @SLOW
 @given(SPACED, st.integers(0, 40), st.integers(0, 40))
 def test_a_part_of_a_source_is_read_as_if_it_stood_alone(source, before, behind):
-    whole = shell.parse(b"x" * before + source + b"\n" * behind, before, before + len(source))
-    alone = shell.parse(source)
+    whole = parse(b"x" * before + source + b"\n" * behind, before, before + len(source))
+    alone = parse(source)
     assert [len(one.span) for one in whole.items and shell.unread(whole)] == [
         len(one.span) for one in shell.unread(alone)
     ]
@@ -156,7 +157,7 @@ def test_no_depth_of_nesting_is_too_much(opening):
 
 def test_a_caller_close_to_the_recursion_limit_gets_unread_and_no_exception():
     def deep(levels: int) -> shell.Program:
-        return deep(levels - 1) if levels else shell.parse(b"$(" * 50 + b"x" + b")" * 50)
+        return deep(levels - 1) if levels else parse(b"$(" * 50 + b"x" + b")" * 50)
 
     frame, used = sys._getframe(), 0
     while frame is not None:
@@ -175,7 +176,7 @@ def steps(source: bytes) -> int:
 
     sys.setprofile(one_more)
     try:
-        shell.parse(source)
+        parse(source)
     finally:
         sys.setprofile(None)
     return count

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from maple_submit_filter.job import Read
 from maple_submit_filter.launch import Link, Step
-from maple_submit_filter.scene import Read
 
 _SPLIT = re.compile(
     rb"--(?:tensor[-_](?:model[-_])?parallel(?:[-_]size)?|pipeline[-_](?:model[-_])?parallel(?:[-_]size)?|tp|pp|tp[-_]size"

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from maple_submit_filter.edits import Span
-from maple_submit_filter.shell import Assignment, CommandSub, HereDoc, Item, Literal, Program, Simple, Word, parse
+from maple_submit_filter.shell import Assignment, CommandSub, HereDoc, Item, Literal, Program, Simple, Word
+from maple_submit_filter.shell_parsing import parse
 
 DECLARING = frozenset((b"export", b"declare", b"typeset", b"local", b"readonly"))
 

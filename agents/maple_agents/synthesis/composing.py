@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maple_submit_filter.shell import parse
+from maple_submit_filter.shell_parsing import parse
 
 from . import directives, environment, launching
 from .values import Plan

@@ -6,7 +6,8 @@ import os
 import re
 from typing import NamedTuple
 
-from maple_submit_filter.shell import AndOr, Assignment, Command, Param, Pipeline, Simple, Word, parse
+from maple_submit_filter.shell import AndOr, Assignment, Command, Param, Pipeline, Simple, Word
+from maple_submit_filter.shell_parsing import parse
 
 from .values import Refused
 

@@ -21,7 +21,7 @@ from .python_options import python_program
 from .torchrun import empty_options, on_cpu, visible_devices
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 _KEYS = {
     "num-processes": b"num_processes",
@@ -34,20 +34,20 @@ _KEYS = {
 _LINE = re.compile(rb"^([a-z_]+):[ \t]*([^\n#]*)", re.MULTILINE)
 
 
-def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Record the agent of `accelerate launch`; other subcommands start nothing."""
     if len(argv) < 2 or argv[1].raw != b"launch":
         return
     _record(programs, argv, 2, shell, trail)
 
 
-def start_direct(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start_direct(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Record the agent of `accelerate-launch` and `python -m accelerate.commands.launch`."""
     call = python_program(argv)
     _record(programs, argv, call.arguments if call is not None else 1, shell, trail)
 
 
-def _record(programs: Programs, argv: List[Text], words: int, shell: Shell, trail: Trail) -> None:
+def _record(programs: Starter, argv: List[Text], words: int, shell: Shell, trail: Trail) -> None:
     reading = read(TABLE, argv, words)
     one = link("accelerate", argv, reading, words)
     trail = followed(trail, one, reading)
@@ -60,7 +60,7 @@ def _record(programs: Programs, argv: List[Text], words: int, shell: Shell, trai
     programs.agent(told, program, shell, trail)
 
 
-def _config(programs: Programs, one: Link, shell: Shell) -> Optional[Dict[bytes, bytes]]:
+def _config(programs: Starter, one: Link, shell: Shell) -> Optional[Dict[bytes, bytes]]:
     """Return the configuration file's plain keys; {} when there is none, None when it is there and unread."""
     named = one.option("config-file")
     path = named.value if named is not None else None

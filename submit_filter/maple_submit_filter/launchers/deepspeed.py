@@ -20,12 +20,12 @@ from .python_options import python_program
 from .torchrun import empty_options, on_cpu, visible_devices
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
 
 
-def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Record the agent."""
     call = python_program(argv)
     words = call.arguments if call is not None else 1
@@ -43,7 +43,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     programs.agent(told, program, shell, trail)
 
 
-def _hosts(programs: Programs, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:
+def _hosts(programs: Starter, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:
     """Return (host, slots) of the hostfile; [] when there is none, None when it could not be read."""
     named = one.option("hostfile")
     if named is None or named.value is None:

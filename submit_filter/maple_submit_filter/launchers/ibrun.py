@@ -14,10 +14,10 @@ from .mpiexec import run_in
 from .steering import anywhere, steered
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 
-def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     reading = read(TABLE, argv, 1)
     one = link("ibrun", argv, reading)
@@ -33,9 +33,7 @@ def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     run_in(programs, argv[reading.program :], shell, trail, shape, given)
 
 
-def _shape(
-    programs: Programs, asked: bool, tasks: Optional[int], offset_said: bool, offset: Optional[int]
-) -> StepShape:
+def _shape(programs: Starter, asked: bool, tasks: Optional[int], offset_said: bool, offset: Optional[int]) -> StepShape:
     given = programs.scene.allocation
     if given.nodes is None or given.tasks_per_node is None or given.tasks is None:
         return StepShape(given.nodes, tasks if asked else given.tasks, None, False, "")

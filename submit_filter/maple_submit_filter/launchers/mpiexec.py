@@ -8,9 +8,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
-from ..launch import Link
+from ..launch import Around, Link
 from ..links import followed, link
-from ..owners import Around, foreign, maker, unaware
+from ..owners import foreign, maker, unaware
 from ..scene import MOST_TASKS, Scene, StepShape, Trail
 from ..shell_state import Place, Shell
 from ..site import Site
@@ -24,10 +24,10 @@ from .mpi_ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
 from .steering import anywhere, steered
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 
-def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every rank."""
     scene = programs.scene
     takers = readings(argv, 1, makers_here(argv[0].raw, scene.site, trail.around))
@@ -194,7 +194,7 @@ def _in_slurm(one: Link, tasks: Optional[int], scene: Scene) -> StepShape:
 
 
 def run_in(
-    programs: Programs,
+    programs: Starter,
     program: List[Text],
     shell: Shell,
     trail: Trail,

@@ -12,11 +12,12 @@ from ..launch import Link
 from ..outputs import node_of
 from ..scene import MOST_TASKS, StepShape, Trail
 from ..shell_state import Place, Shell, Variable, joined
+from ..strangers import LAUNCHER_MARKS, harmless
 from ..text import Text, host, number, plain, token
 from .grammar import place
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 _SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
 _LOST = "a command goes to an unknown node"
@@ -28,7 +29,7 @@ def destination(argv: List[Text]) -> Tuple[Optional[int], int]:
     return (_node(argv[at]) if at < len(argv) else None), at + 1
 
 
-def ssh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def ssh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Run a command on the node that `ssh HOST COMMAND` names."""
     node, behind = destination(argv)
     at = behind - 1
@@ -50,7 +51,7 @@ def ssh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given:
         programs.interpreter.script(joined(tuple(command)), there, trail)
 
 
-def tmrsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def tmrsh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start a program on the node that `pbs_tmrsh HOST COMMAND` names."""
     node = _node(argv[1]) if len(argv) > 2 else None
     if node is None:
@@ -63,13 +64,13 @@ def tmrsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, give
     programs.execute(list(argv[at:]), _arrive(programs, shell, node, programs.scene.first), trail, given)
 
 
-def _one_task(programs: Programs, trail: Trail, link: Link) -> Trail:
+def _one_task(programs: Starter, trail: Trail, link: Link) -> Trail:
     trail = trail._replace(links=trail.links + (link,))
     programs.scene.shapes.setdefault(trail.key, (trail, StepShape(1, 1, None, False, "")))
     return trail
 
 
-def pbsdsh(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def pbsdsh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start a program for every line of the node file, or for line N alone (`-n N`, counted from 0).
 
     That lines and not hosts count is read in manuals, not measured: nothing is proven by it.
@@ -117,7 +118,7 @@ def _node(text: Text) -> Optional[int]:
 
 
 def _arrive(
-    programs: Programs, shell: Shell, node: int, variables: Mapping[bytes, Variable], task: int = 0, local: int = 0
+    programs: Starter, shell: Shell, node: int, variables: Mapping[bytes, Variable], task: int = 0, local: int = 0
 ) -> Shell:
     """Return a shell on the node that begins with *variables*; what the script had set is lost."""
     name = shell.place.name + b".@%d.%d" % (node, task)
@@ -144,11 +145,8 @@ def _link(name: str, argv: List[Text], end: int) -> Link:
     return Link(name, tuple(argv[:end]), (), first, first.end if first is not None else None, False)
 
 
-def _lose(programs: Programs, argv: List[Text], trail: Trail, at: int) -> None:
+def _lose(programs: Starter, argv: List[Text], trail: Trail, at: int) -> None:
     """Say that a launcher may be carried elsewhere; a command that is surely none is passed over."""
-    from ..programs import LAUNCHER_MARKS
-    from ..strangers import harmless
-
     words = b" ".join(text.raw for text in argv[at:])
     programs.scene.strangers = programs.scene.strangers or not harmless(words)
     if any(mark in words for mark in LAUNCHER_MARKS) or any(text.open for text in argv[at:]):

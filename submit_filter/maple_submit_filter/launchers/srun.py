@@ -17,7 +17,7 @@ from .srun_options import TABLE
 from .steering import anywhere, steered
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 # What srun sets in a task besides, and whether it differs from task to task (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
 OF_A_STEP = {
@@ -51,7 +51,7 @@ OF_A_STEP_AND_ITS_MPI = {**OF_A_STEP, **OF_ITS_MPI}
 _HOST = re.compile(rb"\0host:(\d+)\0")
 
 
-def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Start the program in every task."""
     reading = read(TABLE, argv, 1)
     one = link("srun", argv, reading)

@@ -20,13 +20,13 @@ from .python_options import python_program
 from .torchrun_options import DEFAULTS, LAUNCH_TABLE, TABLE, environment_name
 
 if TYPE_CHECKING:
-    from ..programs import Programs
+    from ..starter import Starter
 
 _RANGE = re.compile(rb"(\d{1,6})(?::(\d{1,6}))?")
 _ON_CPU = re.compile(rb"(^|[ =])(gloo|cpu|--cpu|--no[-_]cuda)( |$)")
 
 
-def start(programs: Programs, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
+def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
     """Record the agent."""
     call = python_program(argv)
     words = call.arguments if call is not None else 1

@@ -9,6 +9,7 @@ from .. import shell
 from ..edits import Edit, Span
 from ..job import Job
 from ..launch import LaunchPlan, Step
+from ..shell_parsing import parse
 
 _OPTION = rb"(?=[ \t]*(?:--?[A-Za-z]|[\w./${}-]{1,200}\.py\b))"
 _BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n" + _OPTION)
@@ -37,7 +38,7 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
     found = [*_blanks(source, code), *_comments(source, code)] if plan.steps and job.script.is_shell else []
     if not found:
         return []
-    options = _commands_like_options(shell.parse(source))
+    options = _commands_like_options(parse(source))
     out = ((_begun(one, plan, source), one) for one in found if one.rest in options)
     return [
         Cut(step, one.what, one.at, one.edits) for step, one in out if step is not None and _wanted(one, step, source)

@@ -9,6 +9,7 @@ from ..edits import Edit, Fix, Safety, Span
 from ..findings import Finding
 from ..job import Job
 from ..launch import LaunchPlan
+from ..shell_parsing import parse
 from ..site import Site
 from . import rule
 
@@ -46,7 +47,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     if not home.startswith(b"/") or not folder.startswith(b"/") or home.rstrip(b"/") == folder.rstrip(b"/"):
         return
-    program = shell.parse(job.source)
+    program = parse(job.source)
     found = [use for use in uses(plan, program) if _there(job, folder, use.name) and not _there(job, home, use.name)]
     if not found or not stays(job, home, found, program):
         return

@@ -9,6 +9,7 @@ from .. import shell
 from ..edits import Span
 from ..script import Oddity
 from ..settings import Setting
+from ..shell_parsing import parse
 
 _LIKE = re.compile(rb"([ \t]*)#([ \t]*)([A-Za-z]{5,7})(?=[ \t]+-)")
 _VARIABLE = re.compile(rb"\$(?:[A-Za-z_][A-Za-z0-9_]*|\{[A-Za-z_][^}]*\})")
@@ -58,7 +59,7 @@ def late(source: bytes, lines: Sequence[Tuple[Span, int]], is_shell: bool) -> It
 def literals(source: bytes) -> List[Span]:
     """Return the spans of all literals: of here-documents and of quoted text that goes over several lines."""
     found: List[Span] = []
-    waiting: List[object] = [shell.parse(source)]
+    waiting: List[object] = [parse(source)]
     while waiting:
         node = waiting.pop()
         if isinstance(node, shell.Literal):

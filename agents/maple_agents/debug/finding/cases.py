@@ -8,8 +8,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Optional
 
+from maple_submit_filter.job import Read
 from maple_submit_filter.reading import read_file
-from maple_submit_filter.scene import Read
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 

@@ -14,11 +14,11 @@ from maple_submit_filter.batch_shell import batch_shell, granted, login
 from maple_submit_filter.decide import MOST_READ, understood
 from maple_submit_filter.expand import fields, word
 from maple_submit_filter.interpreter import Interpreter
-from maple_submit_filter.job import Job
+from maple_submit_filter.job import Job, Read
 from maple_submit_filter.launch import Link
 from maple_submit_filter.programs import Programs
 from maple_submit_filter.reading import read_file
-from maple_submit_filter.scene import Agent, Read, Scene, Trail
+from maple_submit_filter.scene import Agent, Scene, Trail
 from maple_submit_filter.shell import Command, Pipeline, ProcessSub, Redirect, Simple, Word
 from maple_submit_filter.shell_state import Shell, Variable
 from maple_submit_filter.site import Site

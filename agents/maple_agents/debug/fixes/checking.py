@@ -8,8 +8,8 @@ import re
 from maple_submit_filter.bash_check import parses
 from maple_submit_filter.decide import Decision, decide, understood
 from maple_submit_filter.edits import Conflict, Fix, apply, apply_argv
+from maple_submit_filter.job import Read
 from maple_submit_filter.reading import read_file
-from maple_submit_filter.scene import Read
 from maple_submit_filter.site import Site
 from maple_submit_filter.submission import Submission
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 
 from maple_submit_filter.edits import Edit, Span
-from maple_submit_filter.shell import parse
+from maple_submit_filter.shell_parsing import parse
 
 from .given import Given
 
