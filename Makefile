@@ -33,9 +33,9 @@ venv: ## .venv with every command in .venv/bin
 lock: ## the packages that installing takes, with versions and hashes, anew: packaging/setup/*.lock
 	@packaging/setup/lock.sh
 
-shapes: ## the shapes of secrets that detect-secrets knows, anew: agents/maple_agents/models/shapes/
+shapes: ## the shapes of secrets that detect-secrets knows, anew: agents/maple_agents/base/secrets/shapes/
 	@python3 -m venv build/shapes-venv && build/shapes-venv/bin/python -m pip install --quiet detect-secrets
-	@build/shapes-venv/bin/python packaging/setup/shapes.py agents/maple_agents/models/shapes
+	@build/shapes-venv/bin/python packaging/setup/shapes.py agents/maple_agents/base/secrets/shapes
 
 callers-venv: venv ## the tools that submit for their users (submitit, Parsl, Snakemake ...), for their tests
 	@tests/callers/venv.sh
@@ -59,8 +59,9 @@ format: venv ## ruff's fixes and layout
 cases: venv ## only the tests whose cases are files
 	@$(PYTEST) -k case
 
-docs: venv ## man pages and completions, from the commands themselves
+docs: venv ## man pages and completions from the commands themselves, lists of modules from their first lines
 	@$(BIN)/python packaging/man/write.py
+	@$(BIN)/python packaging/docs/modules.py
 
 bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc --ignore=tests/bench/bench_lab_diagnosis.py tests

@@ -32,6 +32,8 @@ AT_THE_TOP = {
     ".gitignore",
     ".pre-commit-config.yaml",
     "CHANGELOG.md",
+    "CONTRIBUTING.md",
+    "docs",
     "LICENSE",
     "Makefile",
     "README.md",

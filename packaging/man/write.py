@@ -10,10 +10,10 @@ from typing import Iterable, Iterator
 
 import click
 from click.shell_completion import get_completion_class
-from maple_agents.cli.fix import fix
+from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple
+from maple_daemon.base.settings import Settings, Table
 from maple_daemon.cli.daemon import main as service
-from maple_daemon.settings import Settings, Table
 
 HERE = Path(__file__).parent
 PAGES = HERE / "man1"

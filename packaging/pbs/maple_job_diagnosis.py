@@ -81,7 +81,7 @@ def become(user):
 
 def diagnose(job, user, status):
     """Start it and wait for it; what takes too long is killed with all that it started."""
-    argv = [PYTHON, "-I", "-m", "maple_agents.debug.at_end", str(job.id), "--exit", str(status)] + outputs(job)
+    argv = [PYTHON, "-I", "-m", "maple_agents.diagnose.at_end", str(job.id), "--exit", str(status)] + outputs(job)
     variables = {"HOME": user.pw_dir, "PATH": PATH, "LC_ALL": "C.UTF-8"}
     nothing = subprocess.DEVNULL
     child = subprocess.Popen(

@@ -1,5 +1,5 @@
 /* The request and the reply: "MPQ1" or "MPR1", the size of the rest, then fields of tag, size and bytes, all numbers of
- * four bytes, big end first. Fields that are not known are skipped. maple_submit_filter/frames.py has the other half. */
+ * four bytes, big end first. Fields that are not known are skipped. maple_submit_filter/host/frames.py has the other half. */
 #include "front.h"
 
 #include "frame_tags.h"

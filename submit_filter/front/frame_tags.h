@@ -1,4 +1,4 @@
-/* The numbers and words of the frames, as maple_submit_filter/frames.py has them (a test compares). Q_: of a request, R_: of
+/* The numbers and words of the frames, as maple_submit_filter/host/frames.py has them (a test compares). Q_: of a request, R_: of
  * a reply. */
 enum {
     Q_NONCE = 1, Q_HASH = 2, Q_SCHEDULER = 3, Q_ARGV = 4, Q_CWD = 5, Q_UID = 6, Q_ENVIRONMENT = 7, Q_SCRIPT = 8,

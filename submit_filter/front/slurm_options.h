@@ -2,7 +2,7 @@
  * command line is the script. An option that is not here makes the front leave the submission alone.
  *
  * OPTION(name, arity, letter): arity 0 takes no value, 1 takes one, 2 takes one only when it is attached. letter 0: none.
- * Tests compare the list with maple_submit_filter/schedulers/sbatch_options.py and with the table of a real sbatch. */
+ * Tests compare the list with maple_submit_filter/request/slurm/options.py and with the table of a real sbatch. */
 OPTION("account", 1, 'A')
 OPTION("acctg-freq", 1, 0)
 OPTION("array", 1, 'a')

@@ -1,4 +1,4 @@
-/* Variables of the caller that travel in the request; the same as WATCHED_* in maple_submit_filter/submission.py (a test
+/* Variables of the caller that travel in the request; the same as WATCHED_* in maple_submit_filter/types/submission.py (a test
  * compares the two, and there it says what the list is for). Of PBS each by its name: PBS_JOBCOOKIE is a secret. */
 static const char *const WATCHED_PREFIXES[] = {
     "SBATCH_", "SLURM_", "SRUN_", "MAPLE", "MASTER_", "PET_", "NCCL_", "RCCL_", "CCL_", "GLOO_",

@@ -17,7 +17,8 @@ def main() -> None:
     gc.disable()  # a life of milliseconds: looking for garbage costs a tenth of it
     helper_image.install(os.path.dirname(os.path.abspath(__file__)))
     lean_typing.install()
-    from maple_submit_filter import answer, frames, settled
+    from maple_submit_filter.answer import reply as answer
+    from maple_submit_filter.host import frames, settled
 
     head = frames.receive(0, 8)
     request = frames.unpack_request(head + frames.receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)))

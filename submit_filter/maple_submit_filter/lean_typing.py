@@ -67,4 +67,8 @@ class NamedTuple(metaclass=_Fields):
     """As `typing.NamedTuple`, without a look at the types."""
 
 
+class Protocol:
+    """As `typing.Protocol`, for who says what he needs and makes none."""
+
+
 _TYPE = _Type()

@@ -11,12 +11,14 @@ import select
 import time
 from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence
 
-from . import audit_file, private_copy, qsub_words, sbatch_words, script_source
-from .files_in_time import Files, end, let_go
-from .frames import REPLY, Change, Reply, Request, pack_reply, send, size_of, unpack_reply
-from .sbatch_words import Words
-from .script_source import Source
-from .submission import Submission, travels
+from .host import audit_file, private_copy, script_source
+from .host.files_in_time import Files, end, let_go
+from .host.frames import REPLY, Change, Reply, Request, pack_reply, send, size_of, unpack_reply
+from .host.script_source import Source
+from .request.pbs import command_line as qsub_words
+from .request.slurm import command_line as sbatch_words
+from .request.slurm.command_line import Words
+from .types.submission import Submission, travels
 
 LAUNCHER_WORDS = (
     b"srun", b"torch", b"accelerate", b"deepspeed", b"mpirun", b"mpiexec", b"ibrun", b"horovodrun", b"jsrun",
@@ -108,7 +110,7 @@ def _request(
 
 def _late(request: Request, who: str) -> bytes:
     """Return the audit line of a submission for which *who* came too late."""
-    from .records import AuditLine, audit_line, host, now
+    from .answer.audit_line import AuditLine, audit_line, host, now
 
     submission, record = request.submission, request.nonce[:8].hex()
     told = AuditLine(now(), host(), submission.uid, record, request.hash.hex(), "late", "", (), "", "", submission.came)
@@ -134,7 +136,8 @@ def _ask(request: Request, conf: Mapping[str, str], deadline: float) -> Optional
 
 def _decide(request: Request, conf: Mapping[str, str], into: int) -> int:
     try:
-        from . import answer, settled
+        from .answer import reply as answer
+        from .host import settled
 
         into = let_go(into)
 

@@ -6,10 +6,10 @@ import importlib
 import sys
 from typing import Callable, NamedTuple
 
-import maple_submit_filter.decide
+import maple_submit_filter.answer.decision
 import pytest
 from maple_agents.cli.main import run
-from maple_submit_filter.decide import Decision
+from maple_submit_filter.answer.decision import Decision
 
 
 class Said(NamedTuple):
@@ -53,8 +53,8 @@ def decided(monkeypatch) -> Callable[..., list]:
 
         # Who takes the name with `from … import` does so before it stands for something else, or keeps that for ever.
         importlib.import_module("maple_agents.cli.carried")
-        importlib.import_module("maple_agents.synthesis.carrying.carry")
-        monkeypatch.setattr(maple_submit_filter.decide, "decide", decide)
+        importlib.import_module("maple_agents.write.carry.carry")
+        monkeypatch.setattr(maple_submit_filter.answer.decision, "decide", decide)
         return asked
 
     return set_to

@@ -9,12 +9,12 @@ import subprocess
 import sys
 
 import pytest
-from maple_agents.cli.difference import unified
-from maple_submit_filter.decide import Decision, Rewritten
-from maple_submit_filter.edits import Fix, Safety, Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Link, Step
-from maple_submit_filter.text import host, token
+from maple_agents.base.difference import unified
+from maple_submit_filter.answer.decision import Decision, Rewritten
+from maple_submit_filter.types.edits import Fix, Safety, Span
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Link, Step
+from maple_submit_filter.types.text import host, token
 
 WRONG = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun torchrun train.py # \xe9\n"
 MENDED = WRONG.replace(b"srun torchrun", b"srun --ntasks=2 torchrun")
@@ -310,14 +310,14 @@ def test_colours_are_for_terminals_and_no_color_switches_them_off(job, tmp_path)
 MAPLE = [sys.executable, "-c", "from maple_agents.cli.main import main; main()"]
 DRAWS = """
 from maple_agents.cli.branches import Branch
-from maple_agents.cli.drawing import draw, findings
+from maple_agents.base.drawing import draw, findings
 draw(Branch("job", "a job", (Branch("step", "a step"),)))
 findings(["job.sh:1: error MPL301 wrong"])
 """
 
 
 def test_each_severity_has_a_colour_of_its_own(maple, monkeypatch, capfd):
-    from maple_agents.cli import drawing
+    from maple_agents.base import drawing
 
     monkeypatch.setattr(drawing, "coloured", lambda: True)
     drawing.findings(["job.sh:1: error MPL301 wrong", "job.sh:2: advice MPL208 perhaps"])

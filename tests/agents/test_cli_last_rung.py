@@ -8,8 +8,8 @@ import subprocess
 import sys
 
 import pytest
-from maple_agents.synthesis.carrying import carry
-from maple_agents.synthesis.values import Lacking, Missing, Refused
+from maple_agents.base.missing import Lacking, Missing, Refused
+from maple_agents.write.carry import carry
 
 from tests.submit_filter.test_written_for import OF_PBS, OF_SLURM
 
@@ -120,7 +120,7 @@ def test_other_scripts_import_nothing_of_it(tmp_path):
     code = (
         "import sys; from maple_agents.cli.main import run\n"
         "code = run(['check', 'job.sh', '--site', 'ncsa-delta', '--json'])\n"
-        "print(code, [one for one in sys.modules if one.startswith(('maple_agents.synthesis', 'pydantic'))])"
+        "print(code, [one for one in sys.modules if one.startswith(('maple_agents.write', 'pydantic'))])"
     )
     words, env = [sys.executable, "-c", code], {**os.environ, "XDG_CACHE_HOME": str(tmp_path / "cache")}
     for _ in range(2):  # the first checks the site's file, and keeps what it found

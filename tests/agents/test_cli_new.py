@@ -12,8 +12,8 @@ import sys
 import time
 
 import pytest
-from maple_agents.cli import new_output
-from maple_agents.cli.complaint import Complaint
+from maple_agents.base import new_file as new_output
+from maple_agents.base.complaint import Complaint
 
 KEYS = ["site", "site_known_by", "slots", "missing", "script", "template", "assumed", "advice", "asks"]
 REQUEST = "train.py --lr 1e-4 with ZeRO-3 on 2 nodes of Delta, 4 hours, account abc-delta-gpu"
@@ -231,13 +231,13 @@ def test_a_script_that_cannot_be_read_is_one_line(maple, tmp_path, text):
 def test_a_script_that_did_not_pass_is_not_handed_over(maple, tmp_path, monkeypatch, result, code):
     """It is submitted with mini-apps first; why it did not pass is told."""
     from maple_agents.verify import verifying
-    from maple_agents.verify.verdicts import Kind, Reason, Result, Verdict
+    from maple_agents.verify.judge.verdicts import Kind, Reason, Result, Verdict
 
     asked = []
     reasons = () if code == 0 else (Reason(next(iter(Kind)), "rank 3 never came", 1),)
     done = verifying.Verified(Verdict(Result(result), reasons))
     monkeypatch.setattr(verifying, "verify", lambda wanted, scheduler, tell: asked.append(wanted) or done)
-    monkeypatch.setattr("maple_agents.schedulers.choose", lambda name: None)
+    monkeypatch.setattr("maple_agents.ask.schedulers.choose", lambda name: None)
     said = maple("new", REQUEST, "--verify", "-o", "job.sh")
     assert said.code == code and (tmp_path / "job.sh").exists() == (code == 0)
     assert b"train.py --lr 1e-4" in asked[0].submission.script

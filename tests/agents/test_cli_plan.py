@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 
 import pytest
-from maple_agents.cli.branches import Branch, branches
-from maple_submit_filter.decide import Decision
-from maple_submit_filter.edits import Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Link, Process, Step
-from maple_submit_filter.text import host, unknown
+from maple_agents.base.drawing import Branch
+from maple_agents.cli.branches import branches
+from maple_submit_filter.answer.decision import Decision
+from maple_submit_filter.types.edits import Span
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Link, Process, Step
+from maple_submit_filter.types.text import host, unknown
 
 MASTER = host(0)
 

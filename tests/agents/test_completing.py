@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
+from maple_agents.ask.memory import asking
+from maple_agents.ask.memory.asking import NoService
 from maple_agents.cli import completing
-from maple_agents.cli.fix import fix
+from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple, run
-from maple_agents.memory import asking
-from maple_agents.memory.asking import NoService
 
 JOBS = [
     {"job": "4712", "outcome": {"state": "failed"}},

@@ -9,12 +9,11 @@ import stat
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
-from maple_agents.sites import here as module
-from maple_agents.sites import systems
-from maple_agents.sites.here import DETECTED, GENERIC, INSTALLED, SAID, here
-from maple_agents.sites.installed import prefix_of_front
-from maple_submit_filter.site_snapshot import write
+from maple_agents.ask import sites
+from maple_agents.ask.sites import systems
+from maple_agents.ask.sites.here import DETECTED, GENERIC, INSTALLED, SAID, here
+from maple_agents.ask.sites.installed import prefix_of_front
+from maple_submit_filter.site.snapshot import write
 
 NOWHERE = "a-host-of-nobody"
 
@@ -138,7 +137,7 @@ def test_a_controller_that_hangs_is_not_waited_for(
 
 def test_one_function_answers_for_all() -> None:
     """Nobody else looks for the site by himself."""
-    root = Path(module.__file__).parents[3]
+    root = Path(__file__).parents[2]
     users = [
         path
         for folder in ("agents/maple_agents", "daemon/maple_daemon")

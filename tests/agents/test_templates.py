@@ -6,12 +6,13 @@ import json
 from pathlib import Path
 
 import pytest
-from maple_agents import sites, templates
-from maple_submit_filter.decide import examined, understood
-from maple_submit_filter.edits import Safety
-from maple_submit_filter.site import Site, from_snapshot
-from maple_submit_filter.site_snapshot import write
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_agents.ask.sites import launch_templates as templates
+from maple_submit_filter.answer.decision import examined, understood
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import from_snapshot, write
+from maple_submit_filter.types.edits import Safety
+from maple_submit_filter.types.submission import Submission
 
 GOOD = b"""\
 revision = 2

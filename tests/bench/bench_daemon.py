@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
-from maple_submit_filter import frames
+from maple_submit_filter.host import frames
 
 from tests.bench.calling import Course, Heard
 from tests.bench.installed import Installed

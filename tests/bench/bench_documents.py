@@ -11,10 +11,11 @@ from typing import NamedTuple, Optional
 
 import pytest
 import tomllib
-from maple_agents.debug import documents, explaining
-from maple_agents.debug.documents_found import LOGGED, Library, Weighed, _said, near, question
-from maple_agents.debug.documents_read import read
-from maple_agents.debug.finding import by_files
+from maple_agents.diagnose import explaining
+from maple_agents.diagnose.documents import kept as documents
+from maple_agents.diagnose.documents.found import LOGGED, Library, Weighed, _said, near, question
+from maple_agents.diagnose.documents.read import read
+from maple_agents.diagnose.gather import by_files
 
 from tests.miniapps.started import frameworks
 

@@ -28,9 +28,9 @@ SEARCHED = b"torch.OutOfMemoryError: CUDA out of memory"
 READ = """
 import json, resource, sys, time
 from time import process_time
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
-from maple_agents.debug.values import LogFile
+from maple_agents.templates.knowledge import anchors, entries
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.values import LogFile
 path, small, mode = sys.argv[1:]
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss // 1024
 words = anchors(entries())

@@ -6,10 +6,10 @@ import math
 import time
 from typing import Callable
 
-from maple_agents.sites import load
-from maple_submit_filter.decide import decide
-from maple_submit_filter.shell_parsing import parse
-from maple_submit_filter.submission import Submission
+from maple_agents.ask.sites import load
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.types.submission import Submission
 
 from tests.bench.scripts import script
 

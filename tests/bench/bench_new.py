@@ -21,7 +21,7 @@ ROUNDS = 1  # of 60 requests
 COLD, ALONE = "maple new, a process of its own", "loading a tiny model, nothing else"
 Took = tuple[float, float]  # milliseconds on the wall, and on the processor
 TINY = ROOT / "tests" / "agents" / "models" / "tiny_llama.py"
-LOAD = "from maple_agents.models.local import LocalModel; import sys; LocalModel(sys.argv[1]).load()"
+LOAD = "from maple_agents.ask.models.local import LocalModel; import sys; LocalModel(sys.argv[1]).load()"
 
 
 @pytest.mark.timeout(1800)

@@ -8,7 +8,7 @@ from collections import Counter
 from pathlib import Path
 
 import pytest
-from maple_agents.sites.files import parse
+from maple_agents.ask.sites.files import parse
 
 from tests.daemon.site_init_truth import facts
 from tests.lab import Lab

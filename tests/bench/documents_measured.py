@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from maple_agents.retrieval.minilm import configured
+from maple_agents.templates.retrieval.minilm import configured
 
 
 def main() -> None:

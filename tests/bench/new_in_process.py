@@ -42,9 +42,9 @@ def _since(begun: Took) -> Took:
 
 def loaded(folder: str) -> Took:
     """Load a model, keep it for every request that follows, and return what that took."""
-    from maple_agents.models import choosing
-    from maple_agents.models.local import LocalModel
-    from maple_agents.models.protocol import Limit
+    from maple_agents.ask.models import choosing
+    from maple_agents.ask.models.local import LocalModel
+    from maple_agents.ask.models.protocol import Limit
 
     begun = _clocks()
     model = LocalModel(folder)

@@ -1,4 +1,4 @@
-"""Fits the curves of `maple_agents.retrieval` on one half of the requests, and judges them on the other.
+"""Fits the curves of `maple_agents.templates.retrieval` on one half of the requests, and judges them on the other.
 
     PYTHONPATH=submit_filter:agents:. build/heavy-venv/bin/python -m tests.bench.retrieval_curves
 
@@ -14,10 +14,10 @@ import tempfile
 from typing import Any, Mapping, Sequence, Tuple
 
 import numpy as np
-from maple_agents.retrieval import described
-from maple_agents.retrieval.judging import OTHERS, RANKINGS, Judge
-from maple_agents.retrieval.minilm import configured
-from maple_agents.retrieval.vectors import Kept
+from maple_agents.templates.retrieval import described
+from maple_agents.templates.retrieval.judging import OTHERS, RANKINGS, Judge
+from maple_agents.templates.retrieval.minilm import configured
+from maple_agents.templates.retrieval.vectors import Kept
 
 from tests.bench.retrieval_cases import Request, load
 

@@ -14,15 +14,15 @@ import tempfile  # noqa: E402
 from functools import partial  # noqa: E402
 from typing import Any, Callable, Dict, List, Mapping, Sequence  # noqa: E402
 
-from maple_agents.retrieval import choose, described  # noqa: E402
-from maple_agents.retrieval.fts import Words  # noqa: E402
-from maple_agents.retrieval.fusing import fused  # noqa: E402
-from maple_agents.retrieval.index import FusedIndex  # noqa: E402
-from maple_agents.retrieval.judging import RANKINGS, Judge  # noqa: E402
-from maple_agents.retrieval.minilm import configured  # noqa: E402
-from maple_agents.retrieval.passages import Passage  # noqa: E402
-from maple_agents.retrieval.vectors import Kept  # noqa: E402
-from maple_agents.slots import Slots  # noqa: E402
+from maple_agents.base.slots import Slots  # noqa: E402
+from maple_agents.templates.retrieval import choose, described  # noqa: E402
+from maple_agents.templates.retrieval.fts import Words  # noqa: E402
+from maple_agents.templates.retrieval.fusing import fused  # noqa: E402
+from maple_agents.templates.retrieval.index import FusedIndex  # noqa: E402
+from maple_agents.templates.retrieval.judging import RANKINGS, Judge  # noqa: E402
+from maple_agents.templates.retrieval.minilm import configured  # noqa: E402
+from maple_agents.templates.retrieval.passages import Passage  # noqa: E402
+from maple_agents.templates.retrieval.vectors import Kept  # noqa: E402
 
 from tests.bench.retrieval_cases import Request, load  # noqa: E402
 

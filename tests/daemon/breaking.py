@@ -16,8 +16,8 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from typing import Optional, TypeVar
 
-from maple_submit_filter import frames
-from maple_submit_filter.frames import Change, Reply, Request
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Change, Reply, Request
 
 from tests.daemon.serving import Daemon
 from tests.doubles.stand import Seen, Stand

@@ -9,11 +9,12 @@ import time
 from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
-from maple_daemon.peers import started
+from maple_daemon.base.peers import started
 from maple_daemon.store.opening import open_store
-from maple_submit_filter import answer, frames
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.records import host
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.answer.audit_line import host
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Reply, Request
 
 from tests.daemon.serving import Daemon, receive, request
 

@@ -81,10 +81,10 @@ class Ready:
 
 def serve() -> None:
     """Fork daemons as they are asked for over standard input, until nobody can ask any more."""
-    import maple_daemon.service
+    import maple_daemon.serve.service
     from maple_daemon.cli.daemon import main
 
-    assert maple_daemon.service
+    assert maple_daemon.serve.service
     way = socket.socket(fileno=os.dup(0))
     living: dict[int, tuple[int, int]] = {}  # a descriptor that tells of a daemon's end -> its id, where it is told
     while True:

@@ -12,22 +12,24 @@ import os
 import random
 from typing import Iterator, NamedTuple, Optional
 
-from maple_agents import sites
-from maple_daemon import described, versions
-from maple_daemon.exact import SESSION, Memory
-from maple_daemon.handlers import Handler
-from maple_daemon.peers import Peer
-from maple_daemon.reader import Question
-from maple_daemon.rules_in_force import InForce
-from maple_daemon.workers import Decided
-from maple_submit_filter import answer, decide, frames, learnt
-from maple_submit_filter.decide import Decision
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.job_records import Value
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.reading import read_file
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_daemon.base.peers import Peer
+from maple_daemon.decide.exact import SESSION, Memory
+from maple_daemon.decide.handlers import Handler
+from maple_daemon.decide.rules_in_force import InForce
+from maple_daemon.decide.workers import Decided
+from maple_daemon.remember import described, versions
+from maple_daemon.remember.questions import Question
+from maple_submit_filter.answer import decision, packing
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.answer.decision import Decision
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.bounded_file import read_file
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
+from maple_submit_filter.types.job_records import Value
+from maple_submit_filter.types.submission import Submission
 
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
 FOLDERS = ("right", "wrong", "tricky", "launch", "pbs")
@@ -81,7 +83,7 @@ class _Decider:
             return None
 
         request = frames.unpack_request(frame)
-        made = learnt.pack(decide.decide(answer.whole(request.submission), self.site, read))
+        made = packing.pack(decision.decide(answer.whole(request.submission), self.site, read))
         done: asyncio.Future[Decided] = asyncio.get_running_loop().create_future()
         done.set_result(Decided(made, bool(wanted)))
         return done
@@ -127,7 +129,7 @@ class Replay:
         assert reply is not None
         if handled.how == "memory" and not reply.conditions:
             self._count(hits=1, false=int(exact not in self.seen))
-        if reply.ask_helper or any(learnt.facts_of(one.path) != one.facts for one in reply.conditions):
+        if reply.ask_helper or any(packing.facts_of(one.path) != one.facts for one in reply.conditions):
             reply = self._helped(request, handled.key)
         elif reply.conditions:
             self._count(hits=1, false=int(exact not in self.seen))
@@ -145,7 +147,7 @@ class Replay:
     def _decision(self, request: Request, exact: object) -> Decision:
         """What is decided without any memory but this: of exactly the same with the same files once is enough."""
         if exact not in self.known:
-            self.known[exact] = decide.decide(answer.whole(request.submission), self._site.site, read_file)
+            self.known[exact] = decision.decide(answer.whole(request.submission), self._site.site, read_file)
         return self.known[exact]
 
     async def _mutated(self, job: Job, kind: str) -> None:

@@ -12,9 +12,9 @@ import tempfile
 import time
 from typing import ClassVar, Optional, Union
 
-from maple_submit_filter import frames
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.types.submission import Submission
 
 from tests.daemon.leftovers import goes_with_us
 from tests.daemon.ready import Forked, Ready

@@ -5,8 +5,8 @@ from __future__ import annotations
 import asyncio
 
 import pytest
-from maple_daemon import background
-from maple_daemon.background import Background
+from maple_daemon.base import background
+from maple_daemon.base.background import Background
 
 
 def test_what_is_slow_at_first_is_given_up_and_the_work_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -8,12 +8,14 @@ import time
 from typing import Any
 
 import pytest
-from maple_daemon import drafts, looking, metrics, rules_in_force
-from maple_daemon.drafts import Draft
-from maple_daemon.handlers import Handled
-from maple_daemon.looking import Brief, Looker
-from maple_daemon.peers import Peer
-from maple_daemon.versions import Known, known_of
+from maple_daemon.base import metrics
+from maple_daemon.base.peers import Peer
+from maple_daemon.decide import rules_in_force
+from maple_daemon.decide.handlers import Handled
+from maple_daemon.remember import drafts, looking
+from maple_daemon.remember.drafts import Draft
+from maple_daemon.remember.looking import Brief, Looker
+from maple_daemon.remember.versions import Known, known_of
 
 from tests.daemon.serving import request
 from tests.daemon.store.jobs import version

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from maple_daemon import metrics, settings
+from maple_daemon.base import metrics, settings
 from maple_daemon.cli.daemon import main
-from maple_submit_filter import site_snapshot
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_submit_filter.site import snapshot
+from maple_submit_filter.site.facts import GENERIC_SLURM
 
 
 def check(folder: Path, text: str) -> Result:
@@ -22,7 +22,7 @@ def check(folder: Path, text: str) -> Result:
 @pytest.fixture
 def conf(tmp_path: Path) -> str:
     """The front's own file of a sound installation."""
-    (tmp_path / "site.json").write_text(json.dumps(site_snapshot.write(GENERIC_SLURM)))
+    (tmp_path / "site.json").write_text(json.dumps(snapshot.write(GENERIC_SLURM)))
     path = tmp_path / "front.conf"
     path.write_text("mode=warn\nsnapshot=%s\n" % (tmp_path / "site.json"))
     return str(path)

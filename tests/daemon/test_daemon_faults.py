@@ -18,12 +18,13 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.limits import Busy
-from maple_daemon.workers import Workers
-from maple_submit_filter import answer, frames
-from maple_submit_filter.frames import Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_daemon.base.limits import Busy
+from maple_daemon.decide.workers import Workers
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
 
 from tests.daemon.breaking import MENDED, NOBODY, Broken, as_bare, children, double, rightly, until, without_helper
 from tests.daemon.serving import WRONG, receive, request
@@ -199,11 +200,11 @@ def test_where_nobody_listens_the_script_goes_as_written(stand: Stand, tmp_path:
 
 KILL = "import os, signal\ndef kill(*words, **more): os.kill(os.getpid(), signal.SIGKILL)\n"
 MOMENTS = {
-    "before it accepts": "from maple_daemon.server import Server\nServer._accepted = kill\n",
-    "before it reads": "from maple_daemon.server import Server\nServer._talk = kill\n",
-    "after the request": "from maple_daemon.handlers import Handler\nHandler.answer = kill\n",
+    "before it accepts": "from maple_daemon.serve.server import Server\nServer._accepted = kill\n",
+    "before it reads": "from maple_daemon.serve.server import Server\nServer._talk = kill\n",
+    "after the request": "from maple_daemon.decide.handlers import Handler\nHandler.answer = kill\n",
     "while it decides": """
-from maple_daemon.workers import Workers
+from maple_daemon.decide.workers import Workers
 decide = Workers.decide
 def deciding(*words):
     decide(*words)
@@ -212,7 +213,7 @@ def deciding(*words):
     return asyncio.get_running_loop().create_future()
 Workers.decide = deciding
 """,
-    "before it replies": "from maple_submit_filter import frames\nframes.pack_reply = kill\n",
+    "before it replies": "from maple_submit_filter.host import frames\nframes.pack_reply = kill\n",
     "half of the reply is out": """
 from asyncio import StreamWriter
 old = StreamWriter.write
@@ -223,7 +224,7 @@ def write(self, data):
     kill()
 StreamWriter.write = write
 """,
-    "after the reply": "from maple_daemon.server import Server\nServer._learn = kill\n",
+    "after the reply": "from maple_daemon.serve.server import Server\nServer._learn = kill\n",
     "before it writes": "from maple_daemon.store.sql import SqlStore\nSqlStore.keep_decision = kill\n",
     "while it writes": """
 from maple_daemon.store.sqlite import SqliteRunner
@@ -336,7 +337,7 @@ def other_reply() -> frames.Reply:
 
 
 SLEEPY = """
-import maple_daemon.workers as workers, os
+import maple_daemon.decide.workers as workers, os
 old = workers.Workers.__init__
 def init(self, count, snapshot, seconds=1.0, program=(), *more, **named):
     old(self, count, snapshot, 1.0, program or (%r, snapshot, workers._LIBRARY), *more, **named)
@@ -350,13 +351,13 @@ def test_a_decider_that_hangs_delays_nobody_whose_answer_is_known(tmp_path: Any)
     worker.write_text(
         "import sys, time\n"
         "sys.path.insert(0, %r)\nsys.path.insert(0, sys.argv[2])\n"
-        "from maple_submit_filter import decide\n"
+        "from maple_submit_filter.answer import decision\n"
         "import worker as real\n"
-        "made = decide.decide\n"
+        "made = decision.decide\n"
         "def slow(submission, site, read):\n"
         "    if b'sleepy' in submission.script: time.sleep(3600)\n"
         "    return made(submission, site, read)\n"
-        "decide.decide = slow\n"
+        "decision.decide = slow\n"
         "try: real.main(sys.argv[1])\n"
         "except EOFError: pass\n" % os.path.dirname(os.path.abspath(_worker()))
     )
@@ -377,7 +378,7 @@ def test_a_decider_that_hangs_delays_nobody_whose_answer_is_known(tmp_path: Any)
 
 
 def _worker() -> str:
-    from maple_daemon import worker
+    from maple_daemon.decide import worker
 
     return worker.__file__
 
@@ -527,7 +528,7 @@ def test_out_of_descriptors_it_refuses_callers_and_goes_on() -> None:
 def test_more_than_memory_is_for_is_not_held(own: Broken) -> None:
     """Long submissions that nobody decides in time: their bytes are bounded, and the next caller is served."""
     own.first = """
-import maple_daemon.workers as workers
+import maple_daemon.decide.workers as workers
 async def never(self): await __import__("asyncio").sleep(3600)
 workers.Workers._serve = never
 """
@@ -555,7 +556,7 @@ def test_a_wall_clock_that_jumps_costs_no_answer_and_no_memory(own: Broken, jump
 import time, os
 real, start = time.time, time.monotonic()
 time.time = lambda: real() + (%d if os.path.exists(%r) else 0)
-import maple_daemon.remembering as remembering
+import maple_daemon.remember.remembering as remembering
 remembering.PURGE = 1.0
 remembering.purging.__defaults__ = (1.0,)
 """ % (jump, own.folder + "/jumped")

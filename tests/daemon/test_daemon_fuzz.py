@@ -9,18 +9,21 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from maple_daemon import queries, rules_in_force
-from maple_daemon.exact import Memory
-from maple_daemon.handlers import Forged, Handler
-from maple_daemon.peers import Peer
-from maple_daemon.queries import Questions
-from maple_daemon.readings import Readings
-from maple_daemon.remembering import Keeper
+from maple_daemon.base.peers import Peer
+from maple_daemon.decide import rules_in_force
+from maple_daemon.decide.exact import Memory
+from maple_daemon.decide.handlers import Forged, Handler
+from maple_daemon.decide.workers import Decided
+from maple_daemon.remember.readings import Readings
+from maple_daemon.remember.remembering import Keeper
+from maple_daemon.serve import queries
+from maple_daemon.serve.queries import Questions
 from maple_daemon.store.opening import open_store
-from maple_daemon.workers import Decided
-from maple_submit_filter import decide, earlier, frames, learnt
-from maple_submit_filter.frames import FrameError
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_submit_filter.answer import decision as decide
+from maple_submit_filter.answer import earlier, packing
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import FrameError
+from maple_submit_filter.site.facts import GENERIC_SLURM
 
 from tests.daemon.serving import WITH_A_FILE, WRONG, request
 
@@ -79,7 +82,7 @@ def _blobs() -> list[bytes]:
     made = []
     for script in (WRONG, WITH_A_FILE, b"#!/bin/bash\nsrun python train.py\n"):
         decision = decide.decide(request(script).submission, GENERIC_SLURM, lambda path: b"WHICH=0\n")
-        made.append(learnt.pack(decision, (frames.FileFacts(b"./where.sh", b"1 2 3"),)))
+        made.append(packing.pack(decision, (frames.FileFacts(b"./where.sh", b"1 2 3"),)))
     return made
 
 
@@ -90,7 +93,7 @@ def test_what_was_learnt_is_refused_or_read() -> None:
         blob = blobs[number % len(blobs)]
         data = mutated(chance, blob) if number % 2 else json.dumps(_odd(chance, json.loads(blob))).encode()
         try:
-            learnt.unpack(data)
+            packing.unpack(data)
             read += 1
         except ValueError:
             pass

@@ -15,15 +15,17 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from maple_daemon import queries
-from maple_daemon.limits import Bounds, Busy, Limits
-from maple_daemon.peers import peer_of
-from maple_submit_filter import answer, decide, frames, learnt
-from maple_submit_filter.decide import Decision, Rewritten
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.frames import FileFacts, Reply, Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_daemon.base.limits import Bounds, Busy, Limits
+from maple_daemon.base.peers import peer_of
+from maple_daemon.serve import queries
+from maple_submit_filter.answer import decision, packing
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.answer.decision import Decision, Rewritten
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import FileFacts, Reply, Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
+from maple_submit_filter.types.findings import Finding
 
 from tests.daemon.asking import ask, ask_over
 from tests.daemon.breaking import NOBODY, Broken, as_user, until
@@ -199,7 +201,7 @@ def asks_again(daemon: Daemon, what: Request) -> Reply | None:
 def _found(code: str, says: str = "something") -> bytes:
     """What a helper tells: a finding, and a file that there is none of."""
     finding = Finding(code, says, None, True, "", (), "", "")
-    return learnt.pack(Decision("findings", (finding,)), (FileFacts(b"/nonexistent/file", b""),))
+    return packing.pack(Decision("findings", (finding,)), (FileFacts(b"/nonexistent/file", b""),))
 
 
 def teaching(nonce: bytes, data: bytes) -> bytes:
@@ -243,7 +245,7 @@ def test_a_condition_is_the_user_s_own_and_no_file_is_opened_for_it(
 ) -> None:
     """It is given back as it came, to him alone; what no front would take is not kept."""
     script = WITH_A_FILE + b"# %s\n" % os.urandom(8).hex().encode()
-    again = taught(daemon, ALICE, script, learnt.pack(Decision("clean"), (FileFacts(path, facts),)))
+    again = taught(daemon, ALICE, script, packing.pack(Decision("clean"), (FileFacts(path, facts),)))
     assert again is not None
     assert again.conditions == ((FileFacts(path, facts),) if kept else ())
     assert again.ask_helper == (not kept)
@@ -256,26 +258,26 @@ def test_a_fifo_in_a_condition_holds_nobody(daemon: Broken, tmp_path: Any) -> No
     fifo = os.fsencode(str(tmp_path / "fifo"))
     os.mkfifo(fifo)
     script = WITH_A_FILE + b"# fifo %s\n" % os.urandom(8).hex().encode()
-    again = taught(daemon, ALICE, script, learnt.pack(Decision("clean"), (FileFacts(fifo, b"1"),)))
+    again = taught(daemon, ALICE, script, packing.pack(Decision("clean"), (FileFacts(fifo, b"1"),)))
     assert again is not None and again.conditions[0].path == fifo
     assert asks(daemon, BOB) is not None
 
 
 LIES = {
     "a code of his own": _found("hello-from-alice"),
-    "a reason of his own": learnt.pack(
+    "a reason of his own": packing.pack(
         Decision("repaired", (), None, Rewritten(b"x", (b"sbatch", b"job.sh"), ("y",), ((1, "hello-from-alice"),))),
         (FileFacts(b"/nonexistent/file", b""),),
     ),
     "no JSON": b"\xff" * 1000,
     "very deep": b"[" * 500_000,
     "very long": b'{"x":[' + b"1," * 600_000 + b"1]}",
-    "many findings": learnt.pack(
+    "many findings": packing.pack(
         Decision("findings", tuple(Finding("MPL304", str(n), None, True, "", (), "", "") for n in range(900))),
         (FileFacts(b"/nonexistent/file", b""),),
     ),
     "another verdict": _found("MPL304").replace(b'"findings",', b'"hello",', 1),
-    "lines that are none": learnt.pack(Decision("clean"), (FileFacts(b"/x", b""),)).replace(b"[]", b"[[1,2,3]]", 1),
+    "lines that are none": packing.pack(Decision("clean"), (FileFacts(b"/x", b""),)).replace(b"[]", b"[[1,2,3]]", 1),
 }
 
 
@@ -540,7 +542,7 @@ def test_a_socket_is_not_made_through_a_link_of_another_s(own: Broken, tmp_path:
 def test_decisions_answer_as_the_rules_do_whoever_asks(daemon: Broken) -> None:
     """Guards the tests above: what both users are answered is what is right, and differs by nothing but the record."""
     expected = answer.answer(request(WRONG), GENERIC_SLURM, Policy(), ())
-    assert expected.change is not None and len(WRONG) < decide.MOST_READ
+    assert expected.change is not None and len(WRONG) < decision.MOST_READ
     for uid in (ALICE, BOB):
         reply = asks(daemon, uid)
         assert reply is not None and reply.change is not None and reply.change.script is not None

@@ -13,9 +13,10 @@ import time
 from collections.abc import Iterator
 
 import pytest
-from maple_submit_filter import answer, frames, learnt
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_submit_filter.answer import packing, reply
+from maple_submit_filter.host import frames
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
 
 from tests.daemon.serving import WITH_A_FILE, WRONG, Daemon, receive, request
 
@@ -42,7 +43,7 @@ def own(request: pytest.FixtureRequest) -> Iterator[Daemon]:
 def test_it_answers_as_the_helper_does_and_the_second_time_from_memory(daemon: Daemon) -> None:
     """The same script but for the record's id in its last line; no rule is run again."""
     asked = request(WRONG + b"# one\n")
-    expected = answer.answer(asked, GENERIC_SLURM, Policy(), ())
+    expected = reply.answer(asked, GENERIC_SLURM, Policy(), ())
     first, second = daemon.ask(asked), daemon.ask(asked)
     assert first is not None and first.change is not None and expected.change is not None
     assert first.change.script == expected.change.script
@@ -78,7 +79,7 @@ def test_a_script_that_takes_a_file_is_left_to_the_helper_and_then_known_while_t
         file.write("WHICH=0\nMASTER_ADDR=node1\n")
     own.start()
     asked = request(WITH_A_FILE)
-    by_helper = answer.answer(asked, GENERIC_SLURM, Policy(), ())
+    by_helper = reply.answer(asked, GENERIC_SLURM, Policy(), ())
     assert by_helper.learnt
     with own.connect() as one:
         one.sendall(frames.pack_request(asked))
@@ -93,7 +94,7 @@ def test_a_script_that_takes_a_file_is_left_to_the_helper_and_then_known_while_t
     again = own.ask(asked)
     assert again is not None and not again.ask_helper
     assert [one.path for one in again.conditions] == [b"./where.sh"] or again.conditions
-    assert again.conditions[0].facts == learnt.facts_of(again.conditions[0].path)
+    assert again.conditions[0].facts == packing.facts_of(again.conditions[0].path)
     assert (again.change is None) == (by_helper.change is None)
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import asyncio
 from typing import Any, cast
 
-from maple_daemon import rules_in_force
-from maple_daemon.exact import Known
-from maple_daemon.handlers import Handler
-from maple_daemon.peers import Peer
-from maple_submit_filter import decide, earlier
-from maple_submit_filter.answer import Once
+from maple_daemon.base.peers import Peer
+from maple_daemon.decide import rules_in_force
+from maple_daemon.decide.exact import Known
+from maple_daemon.decide.handlers import Handler
+from maple_submit_filter.answer import decision, earlier
+from maple_submit_filter.answer.reply import Once
 
 from tests.daemon.serving import WRONG, request
 
@@ -23,7 +23,7 @@ class Knowing:
     def get(self, key: bytes) -> Known:
         """By the rules alone."""
         asked = request(WRONG, uid=0)
-        return Known(decide.decide(asked.submission, rules_in_force.generic().site), (), Once(), 0)
+        return Known(decision.decide(asked.submission, rules_in_force.generic().site), (), Once(), 0)
 
 
 def test_what_was_taken_back_is_told_where_no_file_decides_too() -> None:

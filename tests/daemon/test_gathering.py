@@ -8,9 +8,9 @@ import threading
 from typing import Any
 
 import pytest
-from maple_daemon import gathering, remembering
-from maple_daemon.gathering import Line
-from maple_daemon.remembering import Keeper
+from maple_daemon.remember import gathering, remembering
+from maple_daemon.remember.gathering import Line
+from maple_daemon.remember.remembering import Keeper
 from maple_daemon.store.opening import open_store
 
 from tests.daemon.store.jobs import record

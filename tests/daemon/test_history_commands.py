@@ -12,12 +12,12 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
+from maple_agents.ask.memory import remembered
+from maple_agents.ask.memory.asking import places
 from maple_agents.cli.main import run
-from maple_agents.debug.finding import from_memory
-from maple_agents.memory import remembered
-from maple_agents.memory.asking import places
+from maple_agents.diagnose.gather.sources import from_memory
 from maple_daemon.store.sqlite import open_sqlite
-from maple_submit_filter.job_records import Outcome, Version
+from maple_submit_filter.types.job_records import Outcome, Version
 
 from tests.daemon.asking import written
 from tests.daemon.serving import WRONG, Daemon, request

@@ -13,13 +13,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maple_daemon import journal
-from maple_daemon.journal import Journal
-from maple_daemon.remembering import Keeper
+from maple_daemon.remember import journal
+from maple_daemon.remember.journal import Journal
+from maple_daemon.remember.remembering import Keeper
 from maple_daemon.store.opening import open_store
 from maple_daemon.store.protocol import StoreError
-from maple_submit_filter import answer
-from maple_submit_filter.job_records import Record
+from maple_submit_filter.answer import reply
+from maple_submit_filter.types.job_records import Record
 
 from tests.daemon.asking import written
 from tests.daemon.serving import WITH_A_FILE, WRONG, Daemon, request
@@ -69,7 +69,7 @@ class Callers:
             asked = request(scripts[0 if number % 10 > 1 else number % 10 + 1])
             try:
                 if self._daemon.ask(asked) is not None:
-                    self.answered.add(answer.record_id(asked))
+                    self.answered.add(reply.record_id(asked))
             except OSError:
                 return
 

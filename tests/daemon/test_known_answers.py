@@ -8,12 +8,14 @@ from pathlib import Path
 from typing import Optional
 
 import pytest
-from maple_daemon.exact import UNTOLD, Memory, known_of
-from maple_submit_filter import answer, decide, learnt
-from maple_submit_filter.frames import Change, Reply, Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_daemon.decide.exact import UNTOLD, Memory, known_of
+from maple_submit_filter.answer import decision as decide
+from maple_submit_filter.answer import packing
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.host.frames import Change, Reply, Request
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.site.modes import Policy
+from maple_submit_filter.types.submission import Submission
 
 from tests.bench.scripts import script
 from tests.daemon.serving import WRONG, request
@@ -63,7 +65,7 @@ def test_an_answer_from_what_was_worked_out_before_is_the_one_from_nothing(name:
     """Every mode, with and without a terminal and somebody to ask, in an order in which each comes after each."""
     for asked, site in forms(SCRIPTS[name]):
         decision = decide.decide(answer.whole(asked.submission), site, None)
-        known = known_of(learnt.pack(decision))
+        known = known_of(packing.pack(decision))
         assert known.decision is not None
         ways = list(itertools.product(("observe", "warn", "repair"), (False, True), (False, True)))
         for mode, terminal, may_ask in [*ways, *reversed(ways)]:
@@ -85,7 +87,7 @@ def test_something_is_offered_in_the_cases_above() -> None:
 def test_a_policy_that_changed_holds_at_once() -> None:
     """What is remembered is not what the policy says of it."""
     asked = request(WRONG)
-    known = known_of(learnt.pack(decide.decide(asked.submission, GENERIC_SLURM, None)))
+    known = known_of(packing.pack(decide.decide(asked.submission, GENERIC_SLURM, None)))
     assert known.decision is not None and known.decision.repaired is not None
     for _ in range(2):
         less = Policy(rules={code: "warn" for _, code in known.decision.repaired.because})
@@ -96,7 +98,7 @@ def test_a_policy_that_changed_holds_at_once() -> None:
 
 def test_what_is_held_is_counted_by_what_it_was_packed_in() -> None:
     """And stays within its bound, whatever is put in again."""
-    packed = learnt.pack(decide.decide(request(WRONG).submission, GENERIC_SLURM, None))
+    packed = packing.pack(decide.decide(request(WRONG).submission, GENERIC_SLURM, None))
     memory = Memory(20 * (len(packed) + 2048))
     for number in range(100):
         memory.put(b"%d" % (number % 40), known_of(packed) if number % 3 else UNTOLD)

@@ -6,7 +6,7 @@ import os
 
 import pytest
 from maple_daemon.store.opening import open_store
-from maple_submit_filter.frames import Reply
+from maple_submit_filter.host.frames import Reply
 
 from tests.daemon.asking import found, written
 from tests.daemon.ending import ASKED, FIRST, Cluster, verdict_of

@@ -7,13 +7,14 @@ import threading
 from typing import Any, cast
 
 import pytest
-from maple_daemon import drafts, handlers, rules_in_force
-from maple_daemon.exact import Memory
-from maple_daemon.handlers import Handler
-from maple_daemon.peers import Peer
-from maple_submit_filter import answer
-from maple_submit_filter.frames import Request
-from maple_submit_filter.modes import Policy
+from maple_daemon.base.peers import Peer
+from maple_daemon.decide import handlers, rules_in_force
+from maple_daemon.decide.exact import Memory
+from maple_daemon.decide.handlers import Handler
+from maple_daemon.remember import drafts
+from maple_submit_filter.answer import reply
+from maple_submit_filter.host.frames import Request
+from maple_submit_filter.site.modes import Policy
 
 from tests.daemon.serving import request
 
@@ -34,13 +35,13 @@ def test_directives_are_read_once_and_of_a_long_script_beside_the_loop(
 ) -> None:
     """The mode that is found so is in the answer and in what is recorded."""
     seen: list[bool] = []
-    real = answer.mode_of
+    real = reply.mode_of
 
     def mode_of(*given: Any) -> str:
         seen.append(threading.current_thread() is threading.main_thread())
         return real(*given)
 
-    monkeypatch.setattr(answer, "mode_of", mode_of)
+    monkeypatch.setattr(reply, "mode_of", mode_of)
     in_force = rules_in_force.generic()._replace(policy=OFF)
     handler = Handler(in_force, Memory(1 << 20), cast(Any, None))
     asked = of_pbs(script)

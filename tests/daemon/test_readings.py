@@ -8,16 +8,17 @@ import os
 from typing import Any, Optional, cast
 
 import pytest
-from maple_daemon import readings
-from maple_daemon.exact import key_of
-from maple_daemon.limits import Bounds
-from maple_daemon.peers import Peer
-from maple_daemon.queries import Questions
-from maple_daemon.readings import Looked, Readings, Wish
-from maple_submit_filter.answer import record_id
-from maple_submit_filter.decide import MOST_READ
-from maple_submit_filter.frames import Request
-from maple_submit_filter.submission import Submission
+from maple_daemon.base.limits import Bounds
+from maple_daemon.base.peers import Peer
+from maple_daemon.decide.exact import key_of
+from maple_daemon.decide.handlers import Wish
+from maple_daemon.remember import readings
+from maple_daemon.remember.readings import Looked, Readings
+from maple_daemon.serve.queries import Questions
+from maple_submit_filter.answer.decision import MOST_READ
+from maple_submit_filter.answer.reply import record_id
+from maple_submit_filter.host.frames import Request
+from maple_submit_filter.types.submission import Submission
 
 FACTS = (Looked("/w/train.py", "1 2 3", "a" * 32, "{}"), Looked("/w/absent", ""))
 

@@ -8,10 +8,11 @@ import struct
 import time
 
 import pytest
-from maple_submit_filter import answer, frames
-from maple_submit_filter.frames import Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
 
 from tests.daemon.asking import ask, ask_over, found, written
 from tests.daemon.serving import WITH_A_FILE, WRONG, Daemon, receive, request
@@ -82,9 +83,9 @@ def _through_helper(daemon: Daemon, one: Request) -> str:
         assert receive(connection) is not None
         connection.sendall(b"MPL1" + struct.pack(">I", len(fields)) + fields)
         connection.recv(1)
-    from maple_submit_filter import learnt
+    from maple_submit_filter.answer import packing
 
-    decision = learnt.unpack(reply.learnt)[0]
+    decision = packing.unpack(reply.learnt)[0]
     return decision.verdict
 
 
@@ -288,9 +289,10 @@ def test_a_version_that_was_purged_is_written_anew(daemon: Daemon, monkeypatch: 
     """In process: what the service holds in memory gives way to what the store says, after a while."""
     import asyncio
 
-    from maple_daemon import drafts, looking, remembering, rules_in_force
-    from maple_daemon.handlers import Handled
-    from maple_daemon.peers import Peer
+    from maple_daemon.base.peers import Peer
+    from maple_daemon.decide import rules_in_force
+    from maple_daemon.decide.handlers import Handled
+    from maple_daemon.remember import drafts, looking, remembering
     from maple_daemon.store.protocol import Caps
     from maple_daemon.store.sqlite import open_sqlite
 

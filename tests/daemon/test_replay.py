@@ -6,7 +6,7 @@ import asyncio
 from pathlib import Path
 
 import pytest
-from maple_daemon import exact, handlers
+from maple_daemon.decide import exact, handlers
 
 from tests.daemon import replay
 from tests.daemon.replay import Counts, Replay

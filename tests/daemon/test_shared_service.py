@@ -12,8 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_daemon import descriptors, service
+from maple_daemon.base import descriptors
 from maple_daemon.cli import daemon as program
+from maple_daemon.serve import service
 from maple_daemon.store import sqlite
 
 from tests.daemon.asking import ask

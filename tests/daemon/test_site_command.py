@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from maple_agents import sites
+from maple_agents.ask import sites
 from maple_daemon.cli.site import site
-from maple_submit_filter.site import from_snapshot
+from maple_submit_filter.site.snapshot import from_snapshot
 
 
 def maple_site(*words: object) -> Result:

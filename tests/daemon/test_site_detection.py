@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
-from maple_agents.sites.files import parse
+from maple_agents.ask import sites
+from maple_agents.ask.sites.files import parse
 
 ROOT = Path(__file__).parents[2]
 

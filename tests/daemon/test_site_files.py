@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
-from maple_agents.sites.check import places
-from maple_agents.sites.facts import site_of
-from maple_agents.sites.files import parse
-from maple_agents.sites.model import SiteFile
+from maple_agents.ask import sites
+from maple_agents.ask.sites.check import places
+from maple_agents.ask.sites.facts import site_of
+from maple_agents.ask.sites.files import parse
+from maple_agents.ask.sites.model import SiteFile
 from maple_daemon.cli.site import schema_text
 
 ROOT = Path(__file__).parents[2]

@@ -13,7 +13,7 @@ import pytest
 import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.sites.files import parse
+from maple_agents.ask.sites.files import parse
 from maple_daemon.sites import drafting_kinds
 from maple_daemon.sites.drafting import NothingHere, draft
 from maple_daemon.sites.drafting_asking import Asking

@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from maple_agents.sites.files import parse
+from maple_agents.ask.sites.files import parse
 
 from tests.daemon.site_init_truth import facts, has_gres
 from tests.lab import Lab

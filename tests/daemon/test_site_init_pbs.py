@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.sites.files import parse
-from maple_agents.sites.model import SiteFile
+from maple_agents.ask.sites.files import parse
+from maple_agents.ask.sites.model import SiteFile
 from maple_daemon.sites.drafting import draft
 from maple_daemon.sites.drafting_asking import Asking
 from maple_daemon.sites.drafting_pbs import printed_by_qmgr

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents import sites
-from maple_submit_filter.features import kinds_with
-from maple_submit_filter.site import GENERIC_SLURM, NodeKind, Partition, Site
+from maple_agents.ask import sites
+from maple_submit_filter.site.facts import GENERIC_SLURM, NodeKind, Partition, Site
+from maple_submit_filter.site.features import kinds_with
 
 SITE = Site(
     "here",

@@ -10,10 +10,10 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents import sites
+from maple_agents.ask import sites
 from maple_daemon.sites import snapshot
-from maple_submit_filter.site import Site, from_snapshot
-from maple_submit_filter.site_snapshot import write
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import from_snapshot, write
 
 
 @pytest.mark.parametrize("name", sites.ids())

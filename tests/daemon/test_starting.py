@@ -7,9 +7,10 @@ import json
 from typing import Any
 
 import pytest
-from maple_daemon import starting, workers
-from maple_daemon.limits import Busy
-from maple_daemon.workers import Workers
+from maple_daemon.base import starting
+from maple_daemon.base.limits import Busy
+from maple_daemon.decide import workers
+from maple_daemon.decide.workers import Workers
 
 from tests.daemon.breaking import Broken, until
 from tests.daemon.serving import request
@@ -95,7 +96,7 @@ def test_the_service_says_it_once_and_counts_it() -> None:
     """Its journal does not fill, the page of numbers tells how often, and once it works again that is said."""
     first = """
 
-import maple_daemon.starting as starting, maple_daemon.workers as workers
+import maple_daemon.base.starting as starting, maple_daemon.decide.workers as workers
 starting.FIRST = starting.LONGEST = 0.05
 workers._WORKER = %r
 """
@@ -106,7 +107,7 @@ workers._WORKER = %r
         until(lambda: own.counted("maple_failed_starts_total").get("", 0) > 5)
         assert own.ask(request(deadline=60_000)) is None  # at once: nothing is waited for
         assert len(_events(own, "cannot be started")) == 1
-        from maple_daemon import worker
+        from maple_daemon.decide import worker
 
         with open(own.folder + "/worker.py", "w", encoding="utf-8") as file:
             file.write("import runpy, sys\nsys.path.insert(0, sys.argv[2])\n")

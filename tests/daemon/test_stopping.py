@@ -9,13 +9,14 @@ from collections.abc import Callable
 from typing import Any, cast
 
 import pytest
-from maple_daemon import looking, workers
-from maple_daemon.looking import Looker
-from maple_daemon.remembering import Keeper
-from maple_daemon.service import CLOSE_SECONDS, Service
-from maple_daemon.settings import Settings
+from maple_daemon.base.settings import Settings
+from maple_daemon.decide import workers
+from maple_daemon.decide.workers import Decided, Workers
+from maple_daemon.remember import looking
+from maple_daemon.remember.looking import Looker
+from maple_daemon.remember.remembering import Keeper
+from maple_daemon.serve.service import CLOSE_SECONDS, Service
 from maple_daemon.store.protocol import Store
-from maple_daemon.workers import Decided, Workers
 
 READY = "import sys; sys.stdout.buffer.write(bytes(5)); sys.stdout.flush()"  # what a process says that takes work
 ENOUGH = 20.0  # seconds, after which something waits for ever
@@ -108,7 +109,7 @@ def test_two_stores_that_do_not_come_back_are_waited_for_together(monkeypatch: p
     """As long as for one of them."""
     free = threading.Event()
     waited: list[float] = []
-    monkeypatch.setattr("maple_daemon.service.open_store", lambda *_: _Slow(free))
+    monkeypatch.setattr("maple_daemon.serve.service.open_store", lambda *_: _Slow(free))
     service = Service(Settings(store="/nowhere", workers=1))
     real = threading.Thread.join
     for keeper in service.keepers:

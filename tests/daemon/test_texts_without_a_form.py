@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.queries import ASK, TELL
-from maple_daemon.remembering import Keeper
+from maple_daemon.remember.remembering import Keeper
+from maple_daemon.serve.queries import ASK, TELL
 from maple_daemon.store.protocol import NotKept
 
 from tests.daemon.asking import ask, found, written

@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import pytest
-from maple_agents.memory.asking import NoService, ask
+from maple_agents.ask.memory.asking import NoService, ask
 
 from tests.daemon.ending import Cluster
 from tests.daemon.test_told_failures import ended
@@ -21,7 +21,7 @@ from tests.doubles.stand import LIB, Stand, build, compiled, on_terminal
 LINE = b"maple: job 4711 (train.sh) failed after 0:02:11: exit code 1; maple-fix 4711\n"
 HELPER = os.path.join(LIB, "maple_submit_filter", "helper.py")
 CALL = "import sys; from maple_agents.cli.main import main; main(sys.argv[1:])"
-FIX = "from maple_agents.cli.fix import main; main()"
+FIX = "from maple_agents.cli.fix.command import main; main()"
 WORD = b"sbatch: a word on stderr\n"  # of the double
 WELL = b"#!/bin/bash\n#SBATCH -N 1\nsrun python train.py\n"
 

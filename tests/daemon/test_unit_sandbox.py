@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maple_daemon.settings import Settings
+from maple_daemon.base.settings import Settings
 
 from tests.daemon import sandbox
 from tests.daemon.asking import found, written

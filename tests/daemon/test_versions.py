@@ -6,14 +6,14 @@ import random
 from typing import Any, Optional
 
 import pytest
-from maple_agents.models.masking import masked
-from maple_daemon import described, sections, versions
-from maple_daemon.reader import Question
-from maple_submit_filter import frames
-from maple_submit_filter.frames import Request
-from maple_submit_filter.job_records import Part, Value, Version
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.base.secrets.masking import masked
+from maple_daemon.remember import described, sections, versions
+from maple_daemon.remember.questions import Question
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.job_records import Part, Value, Version
+from maple_submit_filter.types.submission import Submission
 
 SCRIPT = b"""#!/bin/bash
 #SBATCH --job-name=train
@@ -232,7 +232,7 @@ def _edited(one: Request, dice: random.Random) -> Request:
 def test_what_is_read_down_to_the_harmless_end_is_what_the_whole_script_says() -> None:
     """In scripts of our corpora, with loops, functions, here-documents and launches in the background."""
     from maple_agents.admission.analysis import analyse
-    from maple_daemon.values import REQUESTED, values_of
+    from maple_daemon.remember.values import REQUESTED, values_of
 
     from tests.daemon.replay import scripts
 

@@ -8,7 +8,7 @@ import time
 with open(os.path.join(os.path.dirname(__file__), "lib")) as file:
     sys.path.insert(0, file.read())
 
-from maple_submit_filter import frames
+from maple_submit_filter.host import frames
 
 
 def receive(size):

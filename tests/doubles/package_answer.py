@@ -1,12 +1,12 @@
-"""A double of the package's `answer`, for the entry: the folder its package lies in says how it answers."""
+"""A double of the package's `answer.reply`, for the entry: the folder its package lies in says how it answers."""
 
 import os
 import signal
 import time
 
-from . import frames
+from ..host import frames
 
-HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
+HERE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def tell(request):

@@ -183,11 +183,13 @@ class Stand:
         """Return the helper of a package whose answers are the double's."""
         package = os.path.join(self.helpers, kind, "maple_submit_filter")
         if not os.path.exists(package):
-            os.makedirs(package)
-            for name in os.listdir(os.path.join(LIB, "maple_submit_filter")):
-                if name not in ("answer.py", "__pycache__"):
-                    os.symlink(os.path.join(LIB, "maple_submit_filter", name), os.path.join(package, name))
-            self._copy(os.path.join(HERE, "package_answer.py"), os.path.join(package, "answer.py"))
+            for room in ("", "answer"):
+                os.makedirs(os.path.join(package, room))
+                real = os.path.join(LIB, "maple_submit_filter", room)
+                for name in os.listdir(real):
+                    if name not in ("answer", "reply.py", "__pycache__"):
+                        os.symlink(os.path.join(real, name), os.path.join(package, room, name))
+            self._copy(os.path.join(HERE, "package_answer.py"), os.path.join(package, "answer", "reply.py"))
         return os.path.join(package, "helper.py")
 
     def setup(self, **lines: object) -> None:

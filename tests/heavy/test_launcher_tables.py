@@ -14,7 +14,7 @@ from typing import Any, Dict, List
 import pytest
 from maple_submit_filter.launchers import accelerate_options, deepspeed_options, torchrun_options
 from maple_submit_filter.launchers.grammar import FLAG, ONE, Table, read
-from maple_submit_filter.text import plain
+from maple_submit_filter.types.text import plain
 
 if "MAPLE_HEAVY_PYTHON" not in os.environ:
     pytest.skip("MAPLE_HEAVY_PYTHON names no Python", allow_module_level=True)

@@ -14,8 +14,8 @@ for folder in ("submit_filter", "agents"):
     if os.path.join(ROOT, folder) not in sys.path:
         sys.path.append(os.path.join(ROOT, folder))
 
-from maple_agents.sites import ids, load  # noqa: E402
-from maple_submit_filter.site import Demand, NodeKind, Partition, Site  # noqa: E402
+from maple_agents.ask.sites import ids, load  # noqa: E402
+from maple_submit_filter.site.facts import Demand, NodeKind, Partition, Site  # noqa: E402
 
 
 def slurm_sites() -> list[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.site import Demand, LauncherFact, NodeKind, Partition, Site
+from maple_submit_filter.site.facts import Demand, LauncherFact, NodeKind, Partition, Site
 
 from tests.lab import GPU4, Lab
 from tests.lab.reality import observe

@@ -14,13 +14,14 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import tomllib
-from maple_agents.repository import environments, paradigms
-from maple_agents.repository.revisions import composition_revision
-from maple_agents.slots import Name, Origin, Slot, Slots
-from maple_agents.synthesis.clusters import cluster
-from maple_agents.synthesis.composing import compose
-from maple_agents.synthesis.deciding import decide_plan
-from maple_agents.synthesis.values import Lacking, Plan
+from maple_agents.base.missing import Lacking
+from maple_agents.base.slots import Name, Origin, Slot, Slots
+from maple_agents.templates import environments, paradigms
+from maple_agents.templates.revisions import composition_revision
+from maple_agents.write.clusters import cluster
+from maple_agents.write.compose.composing import compose
+from maple_agents.write.decide.deciding import decide_plan
+from maple_agents.write.values import Plan
 
 from tests.new567.judging import world
 from tests.new567.running import ROOT, Script, run
@@ -78,7 +79,7 @@ def made(site: str, paradigm: str) -> Made:
 
 def composition(site: str, paradigm: str, launch: str) -> str:
     """Return the revision of a composition as it is today, "" where its launch template is gone."""
-    from maple_agents.templates import load
+    from maple_agents.ask.sites.launch_templates import load
 
     found = {one.name: one for one in load()}
     if launch not in found:

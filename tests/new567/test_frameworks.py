@@ -10,7 +10,7 @@ import os
 from pathlib import Path
 
 import pytest
-from maple_agents.repository import paradigms
+from maple_agents.templates import paradigms
 
 from tests.lab import Lab
 from tests.lab.reality import facts_in

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 
 import pytest
-from maple_agents.repository import paradigms
+from maple_agents.templates import paradigms
 
 from tests.new567.record import COMMAND, SAID, records, stale
 

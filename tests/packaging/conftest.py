@@ -13,7 +13,7 @@ import maple_submit_filter
 import pytest
 from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
-from maple_daemon.install import build, interpreter, layout, sources
+from maple_daemon.install.release import build, interpreter, layout, sources
 
 SBATCH = """#!/bin/sh
 test "$1" = --version && exec echo slurm 24.11

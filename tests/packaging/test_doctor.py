@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 
 import pytest
-from maple_daemon.install import releases, sources
+from maple_daemon.install.release import releases, sources
 
 
 def states(cluster, *words):
@@ -55,14 +55,15 @@ def wrap(cluster):
     cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH/":{cluster.real.parent}:"/:}}\nexec sbatch "$@"\n')
 
 
+A_MODULE = "lib/maple_submit_filter/answer/decision.py"
 FAULTS = {
     "the real command calls the front": (wrap, {"chain"}),
     "the link is gone": (lambda c: (c.prefix / "current").unlink(), {"current"}),
-    "a module was changed": (lambda c: (c.release / "lib/maple_submit_filter/decide.py").write_text("x"), {"files"}),
-    "a module is missing": (lambda c: (c.release / "lib/maple_submit_filter/decide.py").unlink(), {"files"}),
+    "a module was changed": (lambda c: (c.release / A_MODULE).write_text("x"), {"files"}),
+    "a module is missing": (lambda c: (c.release / A_MODULE).unlink(), {"files"}),
     "a module was added": (lambda c: (c.release / "lib/json.py").write_text("x"), {"files"}),
     "byte code was changed": (
-        lambda c: next((c.release / "lib").rglob("decide*.pyc")).write_bytes(b"x"),
+        lambda c: next((c.release / "lib").rglob("decision*.pyc")).write_bytes(b"x"),
         {"files"},
     ),
     "the manifest is gone": (lambda c: (c.release / "manifest.json").unlink(), {"files"}),

@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from maple_agents import sites
+from maple_agents.ask import sites
 from maple_daemon.cli.site import site
-from maple_submit_filter import settled
+from maple_submit_filter.host import settled
 
 
 def maple_site(*words: object) -> Result:

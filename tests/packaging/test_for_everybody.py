@@ -9,7 +9,8 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_daemon.install import sources, user_commands
+from maple_daemon.install import user_commands
+from maple_daemon.install.release import sources
 
 LACKING = """
 import importlib.abc, sys
@@ -50,7 +51,7 @@ def test_a_library_that_is_missing_is_one_line_with_what_installs_it(names, comm
 
 def test_a_service_is_not_installed_where_it_could_not_start(cluster, monkeypatch):
     """The units would name a program that dies at once."""
-    monkeypatch.setattr("maple_daemon.install.service_files.lacking", lambda extra: ["watchdog"])
+    monkeypatch.setattr("maple_daemon.install.service.service_files.lacking", lambda extra: ["watchdog"])
     done = cluster.install("--daemon", "--service-uid", "4712", "--units", str(cluster.root / "systemd"))
     assert done.exit_code == 2 and "watchdog" in done.output and "pip install 'maple-hpc[daemon]'" in done.output
     assert not cluster.prefix.exists()

@@ -8,8 +8,8 @@ import stat
 import subprocess
 
 import pytest
-from maple_daemon.install import hooks, trial_job
-from maple_daemon.settings import load
+from maple_daemon.base.settings import load
+from maple_daemon.install.service import hooks, trial_job
 
 REFUSES = """#!/bin/sh
 test "$1" = --version && exec echo slurm 24.11

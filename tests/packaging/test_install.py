@@ -11,7 +11,8 @@ import traceback
 from pathlib import Path
 
 import pytest
-from maple_daemon.install import build, installation, layout, place, receipt, releases, settings
+from maple_daemon.install import installation, place, settings
+from maple_daemon.install.release import build, layout, receipt, releases
 
 
 def test_the_submission_goes_through_the_front_to_the_real_command(compiled, installed):
@@ -254,9 +255,9 @@ def test_a_damaged_release_is_not_rolled_back_to(installed):
     """Going back to something broken would be no help."""
     old = installed.release
     assert installed.install(version="0.2.0").exit_code == 0
-    (old / "lib/maple_submit_filter/decide.py").write_text("broken(")
+    (old / "lib/maple_submit_filter/answer/decision.py").write_text("broken(")
     result = installed.admin("rollback")
-    assert result.exit_code == 2 and "decide.py was changed" in result.output
+    assert result.exit_code == 2 and "decision.py was changed" in result.output
 
 
 def test_path_order_is_pointed_out_with_what_to_do(cluster, monkeypatch):
@@ -347,7 +348,7 @@ def test_the_front_is_never_taken_for_the_real_command(installed):
 
 def test_two_administrators_at_once_do_not_mix(installed):
     """The second is told to wait."""
-    from maple_daemon.install import atomic
+    from maple_daemon.install.release import atomic
 
     with atomic.alone(installed.prefix):
         result = installed.install(version="0.2.0")

@@ -9,9 +9,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from maple_daemon.install import reading_child, releases, settings
-from maple_daemon.install.interpreter import Interpreter, inspect
-from maple_daemon.install.layout import Release
+from maple_daemon.install import settings
+from maple_daemon.install.release import releases
+from maple_daemon.install.release.interpreter import Interpreter, inspect
+from maple_daemon.install.release.layout import Release
+from maple_daemon.install.service import reading_child
 
 SYSTEM = Path("/usr/bin/python3")
 
@@ -48,7 +50,7 @@ def test_it_runs_the_release_alone(served):
     program = (
         "import runpy, sys; sys.argv[1:] = ['/nonexistent', 'ab'];"
         "made = runpy.run_path(%r); sys.path[:0] = [made['_FOLDER']];"
-        "import maple_agents.admission.telling, maple_submit_filter.settled, yaml;"
+        "import maple_agents.admission.telling, maple_submit_filter.host.settled, yaml;"
         "print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
     ) % told["child"]
     done = subprocess.run([told["child_python"], "-BIS", "-c", program], env={}, capture_output=True, text=True)

@@ -7,7 +7,7 @@ import json
 import os
 
 import pytest
-from maple_submit_filter.records import AuditLine, audit_line, read_audit
+from maple_submit_filter.answer.audit_line import AuditLine, audit_line, read_audit
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
 

@@ -15,9 +15,11 @@ import traceback
 from pathlib import Path
 
 import pytest
-from maple_daemon import descriptors, service
-from maple_daemon.install import receipt, releases, service_files, written
-from maple_daemon.settings import load
+from maple_daemon.base import descriptors
+from maple_daemon.base.settings import load
+from maple_daemon.install.release import receipt, releases
+from maple_daemon.install.service import service_files, written
+from maple_daemon.serve import service
 from maple_daemon.store import sqlite
 
 from tests.daemon.serving import Daemon

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from maple_agents.sites import load
-from maple_submit_filter.site import Demand, NodeKind, Partition, Site
+from maple_agents.ask.sites import load
+from maple_submit_filter.site.facts import Demand, NodeKind, Partition, Site
 
 from tests.pbs_lab.shape import GENERIC, Host, PbsShape, Queue, Rule
 

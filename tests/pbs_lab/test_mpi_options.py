@@ -8,7 +8,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from maple_submit_filter.launchers.mpi_options import HYDRA, PALS
+from maple_submit_filter.launchers.mpi.options import HYDRA, PALS
 from maple_submit_filter.launchers.option_table import ENV, FLAG, Table
 
 from tests.doubles.pals import pals_options

@@ -6,13 +6,14 @@ import os
 from functools import cache
 from typing import Mapping, NamedTuple, Optional, Sequence
 
-from maple_agents import sites
-from maple_submit_filter.decide import Decision, Rewritten, decide, understood
-from maple_submit_filter.launch import LaunchPlan
-from maple_submit_filter.plan import plan
-from maple_submit_filter.schedulers import pbs, slurm
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import Decision, Rewritten, decide, understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.request.pbs import submission as pbs
+from maple_submit_filter.request.slurm import submission as slurm
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.submission import Submission
 
 from tests.reality.corpus import GENERIC, Case
 from tests.reality.corpus import GENERIC_PBS as GENERIC_PBS_ID

@@ -12,7 +12,7 @@ import re
 from collections import Counter, defaultdict
 from typing import Iterable, NamedTuple, Optional, Sequence
 
-from maple_submit_filter.launch import Group, LaunchPlan, Process
+from maple_submit_filter.types.launch_plan import Group, LaunchPlan, Process
 
 from tests.reality.corpus import GENERIC_PBS
 from tests.reality.field import Fact, Ran

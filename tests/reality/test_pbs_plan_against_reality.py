@@ -6,8 +6,8 @@ import os
 import tempfile
 
 import pytest
-from maple_submit_filter.decide import understood
-from maple_submit_filter.launch import LaunchPlan
+from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.types.launch_plan import LaunchPlan
 
 from tests.reality import pbs_field
 from tests.reality.asked import planned, submission

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.launch import LaunchPlan
+from maple_submit_filter.types.launch_plan import LaunchPlan
 
 from tests.reality.asked import Answer, ask
 from tests.reality.corpus import Case, cases

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import subprocess
 
-from maple_submit_filter.interpreter import Interpreter
-from maple_submit_filter.job import Read
-from maple_submit_filter.launch import Allocation
-from maple_submit_filter.scene import Scene, Trail
-from maple_submit_filter.shell_state import Place, Shell
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.text import Piece, Text
+from maple_submit_filter.play.interpreter import Interpreter
+from maple_submit_filter.play.scene import Scene, Trail
+from maple_submit_filter.play.shell_state import Place, Shell
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.job import Read
+from maple_submit_filter.types.launch_plan import Allocation
+from maple_submit_filter.types.text import Piece, Text
 
 UNKNOWN = Allocation(2, 2, 1, None, None, None, (), "", None)
 

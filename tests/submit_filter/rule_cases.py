@@ -19,14 +19,14 @@ import shlex
 from functools import cache
 from typing import NamedTuple, Optional
 
-from maple_agents import sites
-from maple_submit_filter.decide import examined, understood
-from maple_submit_filter.edits import apply, apply_argv
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.report import safety
-from maple_submit_filter.script import line_of
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import examined, understood
+from maple_submit_filter.answer.report import safety
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.edits import apply, apply_argv
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.submission import Submission
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "rules")
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from maple_submit_filter import shell
-from maple_submit_filter.edits import Span
-from maple_submit_filter.shell_parsing import parse
+from maple_submit_filter.bash import nodes as shell
+from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.types.edits import Span
 
 # What may stand between the words of one command list: blanks, comments, operators, reserved words, continuations.
 BETWEEN = re.compile(

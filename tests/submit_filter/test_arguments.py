@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 HEAD = b"""#!/bin/bash
 #SBATCH --nodes=2

@@ -8,13 +8,13 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from maple_submit_filter.availability import COMMANDS, VARIABLES, missing, noted
-from maple_submit_filter.decide import decide, examined, understood
-from maple_submit_filter.edits import Edit, Safety, Span, apply
-from maple_submit_filter.job import Job
-from maple_submit_filter.repair import State, tried
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import decide, examined, understood
+from maple_submit_filter.play.availability import COMMANDS, VARIABLES, missing, noted
+from maple_submit_filter.repair.search import State, tried
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.types.edits import Edit, Safety, Span, apply
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.submission import Submission
 
 from tests.submit_filter import rule_cases
 from tests.submit_filter.test_rules_launch import FOLDER, wanted

@@ -6,12 +6,12 @@ import re
 from typing import Iterator
 
 import pytest
-from maple_agents.sites import path
-from maple_agents.sites.facts import site_of
-from maple_agents.sites.files import parse
-from maple_submit_filter.certainty import NOT_SURE, certain, plays_alike, rests_on
-from maple_submit_filter.decide import decide, examined, explained, understood
-from maple_submit_filter.site import GpuRequest, NodeKind, Partition, Site
+from maple_agents.ask.sites import path
+from maple_agents.ask.sites.facts import site_of
+from maple_agents.ask.sites.files import parse
+from maple_submit_filter.answer.decision import decide, examined, explained, understood
+from maple_submit_filter.repair.certainty import NOT_SURE, certain, plays_alike, rests_on
+from maple_submit_filter.site.facts import GpuRequest, NodeKind, Partition, Site
 
 from tests.submit_filter import rule_cases
 from tests.submit_filter.test_rules_launch import FOLDER as LAUNCH

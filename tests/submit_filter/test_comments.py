@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 import tomllib
-from maple_submit_filter.decide import decide
-from maple_submit_filter.schedulers.meant import misspelled
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.request.near_directives import misspelled
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 FILE = os.path.join(os.path.dirname(os.path.dirname(__file__)), "cases", "reading", "comments.toml")
 with open(FILE, "rb") as _file:

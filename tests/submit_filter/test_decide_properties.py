@@ -8,9 +8,9 @@ import subprocess
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.submission import Submission
 
 from tests.reality.asked import ask, repaired, site, submission
 from tests.reality.corpus import Case, cases

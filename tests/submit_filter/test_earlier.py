@@ -9,15 +9,16 @@ from typing import Optional
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_submit_filter import answer, earlier
-from maple_submit_filter.decide import Decision, Rewritten
-from maple_submit_filter.earlier import Earlier, Good
-from maple_submit_filter.edits import Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer import earlier
+from maple_submit_filter.answer import reply as answer
+from maple_submit_filter.answer.decision import Decision, Rewritten
+from maple_submit_filter.answer.earlier import Earlier, Good
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
+from maple_submit_filter.types.edits import Span
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.submission import Submission
 
 SCRIPT = b"#!/bin/bash\n#SBATCH -N 2\nsrun --ntasks-per-node=8 python train.py --lr 0.1\necho done\n"
 CURED = SCRIPT.replace(b"node=8", b"node=4")

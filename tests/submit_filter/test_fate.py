@@ -6,13 +6,13 @@ import hashlib
 from typing import Optional
 
 import pytest
-from maple_submit_filter.answer import answered, handed_over
-from maple_submit_filter.decide import decide
-from maple_submit_filter.fate import fates
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.report import FIXED, report
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.answer.fate import fates
+from maple_submit_filter.answer.reply import answered, handed_over
+from maple_submit_filter.answer.report import FIXED, report
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
 
 from tests.submit_filter import rule_cases
 from tests.submit_filter.test_offers import CASES, decided

@@ -8,9 +8,9 @@ import struct
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_submit_filter import frames
-from maple_submit_filter.frames import Change, FileFacts, FrameError, Reply, Request
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Change, FileFacts, FrameError, Reply, Request
+from maple_submit_filter.types.submission import Submission
 
 words = st.binary(max_size=30)
 names = st.from_regex(rb"[A-Z_]{1,10}", fullmatch=True)
@@ -95,6 +95,15 @@ def test_a_frame_past_the_bound_is_refused_before_it_is_read() -> None:
     """Its head is enough."""
     with pytest.raises(FrameError):
         frames.size_of(b"MPQ1" + struct.pack(">I", frames.MAX_REQUEST + 1), frames.REQUEST, frames.MAX_REQUEST)
+    assert frames.size_of(b"MPQ1" + struct.pack(">I", frames.MAX_REQUEST), frames.REQUEST, frames.MAX_REQUEST)
+
+
+def test_bounds_have_room_for_what_they_are_for() -> None:
+    """A request for the longest script, a reply for two of them and their words; no more than a login node bears."""
+    assert 2 * frames.MAX_SCRIPT <= frames.MAX_REQUEST <= 3 * frames.MAX_SCRIPT
+    assert 4 * frames.MAX_SCRIPT < frames.MAX_REPLY <= 6 * frames.MAX_SCRIPT
+    with pytest.raises(FrameError):
+        frames.unpack_reply(b"MPR1" + struct.pack(">I", frames.MAX_REPLY + 1) + bytes(100))
 
 
 def test_a_field_of_a_later_maple_is_skipped() -> None:

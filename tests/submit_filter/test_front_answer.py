@@ -7,17 +7,19 @@ import subprocess
 from typing import Any, Optional
 
 import pytest
-from maple_submit_filter import answer as answers
-from maple_submit_filter import closing, frames, modes, records, settled, telling
-from maple_submit_filter.decide import Decision, Rewritten
-from maple_submit_filter.edits import Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.schedulers.slurm import wrapped
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
-from maple_submit_filter.telling import Told
+from maple_submit_filter.answer import audit_line, terminal, trailer
+from maple_submit_filter.answer import reply as answers
+from maple_submit_filter.answer.decision import Decision, Rewritten
+from maple_submit_filter.answer.terminal import Told
+from maple_submit_filter.host import frames, settled
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.request.slurm.submission import wrapped
+from maple_submit_filter.site import modes
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.modes import Policy
+from maple_submit_filter.types.edits import Span
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.submission import Submission
 
 SCRIPT = b"#!/bin/bash\n#SBATCH -p debug\nsrun -n 8 python train.py\n"
 FIXED = SCRIPT.replace(b"-n 8", b"-n 4")
@@ -91,7 +93,7 @@ def test_repair_submits_the_repaired_script_with_a_closing_comment(decided: Any)
 def test_how_to_see_a_change_goes_by_how_the_script_came(request_: Request, see: bytes) -> None:
     """What is shown is a command to be copied, on a line of its own."""
     told = Told(request_.submission, FOUND, (FINDING,), "repair", True, False)
-    assert b"maple: show the change: " + see in telling.told(told).splitlines()
+    assert b"maple: show the change: " + see in terminal.told(told).splitlines()
 
 
 @pytest.mark.parametrize(
@@ -132,11 +134,11 @@ def test_the_audit_line_has_no_word_of_the_script(decided: Any) -> None:
 
 def test_an_audit_line_comes_back_as_it_went() -> None:
     """With what the front adds."""
-    line = records.AuditLine("t", "h", 1, "r", "j", "repaired", "repair", ("MPL203",), "s", "1", "file", "c")
-    assert records.read_audit(records.audit_line(line)[:-1] + b',"ms":12}') == line._replace(ms=12)
+    line = audit_line.AuditLine("t", "h", 1, "r", "j", "repaired", "repair", ("MPL203",), "s", "1", "file", "c")
+    assert audit_line.read_audit(audit_line.audit_line(line)[:-1] + b',"ms":12}') == line._replace(ms=12)
     for text in (b"", b"{}", b"[]", b'{"time":1}', b"\xff"):
         with pytest.raises(ValueError):
-            records.read_audit(text)
+            audit_line.read_audit(text)
 
 
 @pytest.mark.parametrize(
@@ -285,7 +287,7 @@ OPEN = {
 def test_a_closing_comment_changes_nothing_that_bash_does(name: str) -> None:
     """bash prints the same commands with and without it."""
     source = CLOSED[name]
-    closed = closing.close(source, ("MPL301",), "r", "o")
+    closed = trailer.close(source, ("MPL301",), "r", "o")
     assert closed.startswith(source) and closed.endswith(b"\n") and b"# maple: repaired (MPL301)" in closed
     ran = [subprocess.run(["bash", "-vn"], input=text, capture_output=True) for text in (source, closed)]
     assert ran[0].returncode == ran[1].returncode == 0
@@ -295,7 +297,7 @@ def test_a_closing_comment_changes_nothing_that_bash_does(name: str) -> None:
 @pytest.mark.parametrize("name", OPEN)
 def test_where_a_comment_could_be_data_there_is_none(name: str) -> None:
     """The script is left to end as it ends."""
-    assert closing.close(OPEN[name], ("MPL301",), "r", "o") == OPEN[name]
+    assert trailer.close(OPEN[name], ("MPL301",), "r", "o") == OPEN[name]
 
 
 @pytest.mark.parametrize(

@@ -14,8 +14,9 @@ from functools import partial
 from typing import Any
 
 import pytest
-from maple_submit_filter import frames, learnt, reading
-from maple_submit_filter.frames import Change, FileFacts, Reply
+from maple_submit_filter.answer import packing
+from maple_submit_filter.host import bounded_file, frames
+from maple_submit_filter.host.frames import Change, FileFacts, Reply
 
 from tests.daemon.breaking import Broken, asked, double, until, without_helper
 from tests.doubles.stand import FRONT, LIB, Stand, build, compiled
@@ -91,9 +92,9 @@ def test_the_front_and_the_helper_see_the_same_in_every_file(driver: str, tmp_pa
     back = os.getcwd()
     with files(str(tmp_path)) as paths:
         try:
-            fields = [(b"%s\0%s" % (path, learnt.facts_of(path)), True) for path in paths]
+            fields = [(b"%s\0%s" % (path, packing.facts_of(path)), True) for path in paths]
             fields += [(field + b"0", False) for field, _ in fields]
-            fields += [(b"%s\0%s" % (path, _other(learnt.facts_of(path))), False) for path in paths]
+            fields += [(b"%s\0%s" % (path, _other(packing.facts_of(path))), False) for path in paths]
             fields += [(b"", False), (b"plain", False), (b"\0", False), (b"\0x", False), (b"x" * 4096 + b"\0", False)]
             text = b"".join(b"%d\n%s\n" % (len(field), field) for field, _ in fields)
             done = subprocess.run([driver, "hold"], input=text, env=ENV, capture_output=True, timeout=60)
@@ -127,7 +128,7 @@ def test_whatever_is_done_to_a_file_is_seen(driver: str, tmp_path: Any, change: 
     path = str(tmp_path / "file")
     with open(path, "wb") as file:
         file.write(RIGHT)
-    field = os.fsencode(path) + b"\0" + learnt.facts_of(os.fsencode(path))
+    field = os.fsencode(path) + b"\0" + packing.facts_of(os.fsencode(path))
     time.sleep(0.05)  # a tick of the clock that files are dated by
     for expected in ("yes", "no"):
         text = b"%d\n%s\n" % (len(field), field)
@@ -199,7 +200,7 @@ def _has_counted(daemon: Broken, how: str, before: float) -> bool:
 def test_an_answer_whose_file_is_as_it_was_is_taken_and_one_whose_file_is_not_is_left(stand: Stand) -> None:
     """By a double that says so; without a helper the script goes as written."""
     where = os.fsencode(os.path.join(stand.work, "where.sh"))
-    for facts, taken in ((learnt.facts_of(where), True), (b"", False), (learnt.facts_of(where) + b"0", False)):
+    for facts, taken in ((packing.facts_of(where), True), (b"", False), (packing.facts_of(where) + b"0", False)):
         with double(lambda one, facts=facts: one.sendall(_depending(one, where, facts))) as path:  # type: ignore[misc]
             without_helper(stand, path)
             assert stand.run(True, ["job.sh"]).script == WITH_A_FILE + (b"# held\n" if taken else b"")
@@ -261,8 +262,8 @@ def test_a_file_that_was_changed_just_now_is_let_rest_before_it_is_read(tmp_path
     path = os.fsencode(str(tmp_path / "file"))
     with open(path, "wb") as file:
         file.write(RIGHT)
-    watched = learnt.Watched(reading.read_file)
+    watched = packing.Watched(bounded_file.read_file)
     assert watched(path) == RIGHT
     assert time.time() - os.stat(path).st_ctime >= 0.01
-    assert watched.files == [FileFacts(path, learnt.facts_of(path))]
+    assert watched.files == [FileFacts(path, packing.facts_of(path))]
     assert watched(path + b"-not-there") is None

@@ -17,8 +17,9 @@ from pathlib import Path
 from typing import Any, Callable, Optional
 
 import pytest
-from maple_submit_filter import frames, learnt
-from maple_submit_filter.frames import FileFacts, Reply
+from maple_submit_filter.answer import packing
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import FileFacts, Reply
 
 from tests.doubles.stand import ASKED, HERE, Stand, build, compiled, on_terminal
 from tests.submit_filter.test_front_faults import Daemon
@@ -331,7 +332,7 @@ def test_it_starts_only_if_a_file_is_not_as_it_was(place: Place) -> None:
     """Also one that was not there, and is now."""
     kept = place.stand.write("train.py", b"lr = 1\n").encode()
     absent = os.path.join(place.stand.work, "absent.py").encode()
-    facts = tuple(FileFacts(path, learnt.facts_of(path)) for path in (kept, absent))
+    facts = tuple(FileFacts(path, packing.facts_of(path)) for path in (kept, absent))
     place.fields["read_unless"] = facts
     no_child(place)
     place.stand.write("absent.py", b"")
@@ -345,7 +346,7 @@ def test_it_starts_only_if_a_file_is_not_as_it_was(place: Place) -> None:
 def test_files_beyond_those_that_are_looked_at_may_have_changed(place: Place) -> None:
     """So it starts."""
     kept = place.stand.write("train.py", b"lr = 1\n").encode()
-    place.fields["read_unless"] = (FileFacts(kept, learnt.facts_of(kept)),) * 65
+    place.fields["read_unless"] = (FileFacts(kept, packing.facts_of(kept)),) * 65
     child_of(place)
 
 

@@ -7,7 +7,7 @@ import subprocess
 from typing import Any
 
 import pytest
-from maple_submit_filter.records import read_audit
+from maple_submit_filter.answer.audit_line import read_audit
 
 from tests.doubles.stand import ASKED, LIB, PLAIN, PYTHON, Stand, build, compiled, entry
 

@@ -15,8 +15,8 @@ import time
 from typing import Any, Callable, Iterator, Optional
 
 import pytest
-from maple_submit_filter import frames
-from maple_submit_filter.records import AuditLine, read_audit
+from maple_submit_filter.answer.audit_line import AuditLine, read_audit
+from maple_submit_filter.host import frames
 
 from tests.doubles.stand import ASKED, LIB, PYTHON, Seen, Stand, build, compiled, on_terminal
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
 import pytest
-from maple_submit_filter.records import read_audit
+from maple_submit_filter.answer.audit_line import read_audit
 
 from tests.doubles.stand import ASKED, Seen, Stand, build, compiled, entry
 from tests.doubles.stuck_folder import stuck
@@ -268,7 +268,7 @@ def test_a_submission_without_a_finding_is_counted_and_leaves_no_line(stand: Sta
 
 def test_many_at_once_are_all_counted(tmp_path: Path) -> None:
     """Of the entry's own function; the front opens the file in the same way."""
-    program = "from maple_submit_filter import audit_file, files_in_time\nfor _ in range(5):\n"
+    program = "from maple_submit_filter.host import audit_file, files_in_time\nfor _ in range(5):\n"
     program += " audit_file.count_untouched({'audit': %r}, files_in_time.Files(30))" % str(tmp_path)
     started = [subprocess.Popen([sys.executable, "-c", program]) for _ in range(8)]
     assert [one.wait() for one in started] == [0] * 8

@@ -6,16 +6,17 @@ import subprocess
 from typing import Any, Optional
 
 import pytest
-from maple_submit_filter import answer as answers
-from maple_submit_filter import closing, frames
-from maple_submit_filter.decide import Decision, Rewritten
-from maple_submit_filter.edits import Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.modes import Policy
-from maple_submit_filter.schedulers import pbs
-from maple_submit_filter.site import GENERIC_PBS
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer import reply as answers
+from maple_submit_filter.answer import trailer
+from maple_submit_filter.answer.decision import Decision, Rewritten
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.request.pbs import submission as pbs
+from maple_submit_filter.site.facts import GENERIC_PBS
+from maple_submit_filter.site.modes import Policy
+from maple_submit_filter.types.edits import Span
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.submission import Submission
 
 from tests.doubles.stand import Seen, Stand, compiled
 
@@ -136,7 +137,7 @@ def submitted(double: Stand, script: bytes, words: list[bytes]) -> Any:
 def closed(script: bytes, words: list[bytes]) -> bytes:
     """The script as a repaired copy would end."""
     prefix = pbs.prefix_in_force(pbs.read_argv([b"qsub", *words]), {})
-    return closing.close(script, ("MPL301",), "r", "o", "qsub", prefix)
+    return trailer.close(script, ("MPL301",), "r", "o", "qsub", prefix)
 
 
 @pytest.mark.parametrize("name", CLOSED)

@@ -13,7 +13,8 @@ import maple_submit_filter
 import pytest
 from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
-from maple_daemon.install import build, layout, settings, sources
+from maple_daemon.install import settings
+from maple_daemon.install.release import build, layout, sources
 
 from tests.doubles.stand import ASKED_OF_QSUB, FRONT, Seen, Stand, compiled
 from tests.doubles.stand import build as built
@@ -145,7 +146,7 @@ def test_the_self_test_runs_the_front_as_qsub(cluster: Cluster) -> None:
     """A helper that knows no PBS script would be found out, and so would a front that knows no qsub."""
     cluster.install()
     release = layout.Release((cluster.prefix / "current").resolve())
-    from maple_daemon.install import selftest
+    from maple_daemon.install.release import selftest
 
     assert selftest.commands(release) == ["qsub"]
     values = settings.values(release)
@@ -193,7 +194,7 @@ def test_without_a_qsub_on_path_the_installation_is_refused(cluster: Cluster, mo
 
 def test_every_part_of_the_front_is_built_by_an_installation(tmp_path: Path) -> None:
     """The parts are read from the front's own Makefile, those for qsub among them."""
-    from maple_daemon.install.compiler import compile_front, variable
+    from maple_daemon.install.release.compiler import compile_front, variable
 
     assert {"words_sbatch.c", "words_qsub.c"} <= set(variable(Path(FRONT), "PARTS"))
     found = sources.sources("generic-pbs").compiler

@@ -9,9 +9,10 @@ import subprocess
 from typing import Optional
 
 import pytest
-from maple_submit_filter import qsub_words, stand_in
-from maple_submit_filter.schedulers.options import NO
-from maple_submit_filter.schedulers.qsub_options import QSUB
+from maple_submit_filter import stand_in
+from maple_submit_filter.request.options import NO
+from maple_submit_filter.request.pbs import command_line as qsub_words
+from maple_submit_filter.request.pbs.options import QSUB
 
 from tests.doubles.stand import FRONT, ROOT, Seen, Stand, compiled
 

@@ -12,7 +12,8 @@ import time
 from typing import Any, Iterator
 
 import pytest
-from maple_submit_filter import closing, frames
+from maple_submit_filter.answer import trailer
+from maple_submit_filter.host import frames
 
 from tests.doubles.stand import Stand, build, compiled
 
@@ -83,13 +84,13 @@ def listens(path: str) -> bool:
         return any(line.endswith(" " + path + "\n") and line.split()[3] == "00010000" for line in file)
 
 
-CLOSED = closing.close(GOOD, ("MPL203",), "r", ORIGINAL)
+CLOSED = trailer.close(GOOD, ("MPL203",), "r", ORIGINAL)
 
 
 REPAIRS = [
     GOOD,
     CLOSED,
-    closing.close(SCRIPT, ("MPL1",), "r", ORIGINAL),
+    trailer.close(SCRIPT, ("MPL1",), "r", ORIGINAL),
     SCRIPT.replace(b"#SBATCH", b"##SBATCH"),
     SCRIPT.replace(b"srun", b'cd "$PBS_O_WORKDIR" && srun'),
     SCRIPT.replace(b" --out /scratch/me", b""),
@@ -118,7 +119,7 @@ LIES = {
     "a command put in": SCRIPT.replace(b"srun -n", b"srun -n `python`"),
     "another interpreter": SCRIPT.replace(b"/bin/bash", b"/tmp/bash"),
     "a word behind a NUL": SCRIPT.replace(b"srun -n", b"srun\0 -n"),
-    "another's closing comment": closing.close(GOOD, ("MPL203",), "r", "0" * 64),
+    "another's closing comment": trailer.close(GOOD, ("MPL203",), "r", "0" * 64),
     "a command for a closing comment": GOOD + b"evil # maple: repaired (" + ORIGINAL.encode() + b"\n",
     "a command behind the closing comment": CLOSED + b"evil\n",
     "a long line": SCRIPT.replace(b"-n 8", b"-n 8" + b" -n 8" * 1000),

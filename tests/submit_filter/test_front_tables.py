@@ -7,10 +7,10 @@ import re
 import subprocess
 
 import pytest
-from maple_submit_filter import frames
-from maple_submit_filter.schedulers.options import NO, OPTIONAL, REQUIRED
-from maple_submit_filter.schedulers.sbatch_options import SBATCH
-from maple_submit_filter.submission import SECRET_WORDS, WATCHED_NAMES, WATCHED_PREFIXES
+from maple_submit_filter.host import frames
+from maple_submit_filter.request.options import NO, OPTIONAL, REQUIRED
+from maple_submit_filter.request.slurm.options import SBATCH
+from maple_submit_filter.types.submission import SECRET_WORDS, WATCHED_NAMES, WATCHED_PREFIXES
 
 from tests.doubles.stand import FRONT, ROOT
 

@@ -12,10 +12,11 @@ import sys
 from pathlib import Path
 
 import pytest
-from maple_submit_filter import frames, helper_image, lean_re
-from maple_submit_filter.frames import Reply
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.site_snapshot import write
+from maple_submit_filter import helper_image, lean_re
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Reply
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.site.snapshot import write
 
 from tests.bench.scripts import script
 from tests.daemon.serving import request
@@ -77,14 +78,14 @@ def test_neither_re_nor_typing_is_loaded(folder: Path, mistakes: int) -> None:
         for line in helped(folder, script(60, mistakes), "-X", "importtime")[1].splitlines()
         if "import time" in line
     }
-    assert "maple_submit_filter.decide" in loaded
+    assert "maple_submit_filter.answer.decision" in loaded
     assert not loaded & {"re", "enum", "typing", "re._compiler", "sre_compile", "dataclasses", "pathlib"}
 
 
 def test_every_expression_is_the_one_that_re_makes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two expressions are equal where their code is."""
     _, modules, expressions = marshal.loads((folder / helper_image.NAME).read_bytes())
-    assert len(expressions) > 100 and "maple_submit_filter.rules.mpl301_fan_out" in modules
+    assert len(expressions) > 100 and "maple_submit_filter.rules.launch.mpl301_fan_out" in modules
     monkeypatch.setattr(lean_re, "_known", expressions)
     for pattern, flags in expressions:
         assert lean_re.compile(pattern, flags) == re.compile(pattern, flags)

@@ -12,10 +12,10 @@ from typing import List, Optional, Sequence, Tuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_submit_filter.edits import Span
 from maple_submit_filter.launchers import accelerate_options, deepspeed_options, torchrun_options
 from maple_submit_filter.launchers.grammar import FLAG, GETOPT, ONE, Reading, Table, read, table
-from maple_submit_filter.text import Piece, Text, host, join, plain, unknown
+from maple_submit_filter.types.edits import Span
+from maple_submit_filter.types.text import Piece, Text, host, join, plain, unknown
 
 TORCHRUN = torchrun_options.TABLE
 ACCELERATE = accelerate_options.TABLE

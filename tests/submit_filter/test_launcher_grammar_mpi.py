@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.launchers import ibrun_options, mpi_options
+from maple_submit_filter.launchers import ibrun_options
 from maple_submit_filter.launchers.grammar import read
-from maple_submit_filter.text import Piece, Text
+from maple_submit_filter.launchers.mpi import options as mpi_options
+from maple_submit_filter.types.text import Piece, Text
 
 
 def words(line):

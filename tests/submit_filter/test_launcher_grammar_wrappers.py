@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 from maple_submit_filter.launchers.python_options import is_interpreter, python_program
 from maple_submit_filter.launchers.wrapper_tables import BY_NAME, BY_VERB
 from maple_submit_filter.launchers.wrappers import unwrap
-from maple_submit_filter.text import Piece, Text, join, plain, unknown
+from maple_submit_filter.types.text import Piece, Text, join, plain, unknown
 
 
 def words(line):

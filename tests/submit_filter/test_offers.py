@@ -7,10 +7,10 @@ import re
 from typing import NamedTuple, Optional
 
 import pytest
-from maple_agents import sites
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.site import Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.submission import Submission
 
 from tests.submit_filter import rule_cases
 from tests.submit_filter.test_rules_launch import FOLDER as LAUNCH

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
-from maple_submit_filter import own_folders
-from maple_submit_filter.own_folders import CACHE, STATE
+from maple_submit_filter.host import own_folders
+from maple_submit_filter.host.own_folders import CACHE, STATE
 
 
 @pytest.mark.parametrize(

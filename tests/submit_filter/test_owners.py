@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.decide import understood
-from maple_submit_filter.launch import Link
-from maple_submit_filter.owners import foreign, maker
-from maple_submit_filter.plan import plan
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, LauncherFact
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.play.owners import foreign, maker
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, LauncherFact
+from maple_submit_filter.types.launch_plan import Link
+from maple_submit_filter.types.submission import Submission
 
 HEAD = "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4\n"
 SITE = GENERIC_SLURM._replace(launchers=(LauncherFact("mpirun", "present", maker="openmpi"),))

@@ -12,8 +12,8 @@ import subprocess
 from typing import NamedTuple
 
 import pytest
-from maple_submit_filter.schedulers import pbs
-from maple_submit_filter.schedulers.qsub_refusals import Refusal, refusals
+from maple_submit_filter.request.pbs import submission as pbs
+from maple_submit_filter.request.pbs.refusals import Refusal, refusals
 
 from tests.doubles.stand import compiled
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.schedulers import pbs
+from maple_submit_filter.request.pbs import submission as pbs
 
 from tests.submit_filter.pbs_cases import table, words
 

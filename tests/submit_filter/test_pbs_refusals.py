@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.schedulers import pbs
-from maple_submit_filter.schedulers.qsub_refusals import refusals
+from maple_submit_filter.request.pbs import submission as pbs
+from maple_submit_filter.request.pbs.refusals import refusals
 
 from tests.submit_filter.pbs_cases import table, words
 

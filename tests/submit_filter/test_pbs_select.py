@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_submit_filter.schedulers import select
-from maple_submit_filter.schedulers.resources import clock, may_be_time, seconds, size
-from maple_submit_filter.schedulers.select import DEFAULT, Place
+from maple_submit_filter.request.pbs import select
+from maple_submit_filter.request.pbs.resources import clock, may_be_time, seconds, size
+from maple_submit_filter.request.pbs.select import DEFAULT, Place
 
 
 def shown(chunks):

@@ -8,8 +8,9 @@ from typing import Any
 
 import pytest
 import tomllib
-from maple_submit_filter.schedulers import pbs, select
-from maple_submit_filter.schedulers.qsub_refusals import refusals
+from maple_submit_filter.request.pbs import select
+from maple_submit_filter.request.pbs import submission as pbs
+from maple_submit_filter.request.pbs.refusals import refusals
 
 from tests.submit_filter.pbs_cases import FOLDER
 

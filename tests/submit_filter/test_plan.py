@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.decide import understood
-from maple_submit_filter.job import Read
-from maple_submit_filter.launch import LaunchPlan, Step
-from maple_submit_filter.plan import plan
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
-from maple_submit_filter.text import show
+from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.job import Read
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
+from maple_submit_filter.types.submission import Submission
+from maple_submit_filter.types.text import show
 
 TWO_BY_FOUR = "--nodes=2 --ntasks-per-node=1 --gpus-per-node=4"
 C10D = "--rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500"

@@ -5,12 +5,12 @@ from __future__ import annotations
 from typing import Optional
 
 import pytest
-from maple_agents import sites
-from maple_submit_filter.decide import understood
-from maple_submit_filter.launch import LaunchPlan, Step
-from maple_submit_filter.plan import plan
-from maple_submit_filter.site import GENERIC_PBS, Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.site.facts import GENERIC_PBS, Site
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
+from maple_submit_filter.types.submission import Submission
 
 TWO = "#PBS -l select=2:ncpus=8:ngpus=4:mpiprocs=4\n#PBS -l place=scatter\n"
 OPEN = TWO.replace("#PBS -l place=scatter\n", "")

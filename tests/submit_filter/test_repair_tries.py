@@ -5,17 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from maple_agents import sites
-from maple_submit_filter import decide as deciding
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.edits import Edit, Fix, Safety, Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.job import Job
-from maple_submit_filter.launch import LaunchPlan
-from maple_submit_filter.repair import State, repair
-from maple_submit_filter.schedulers import slurm
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_submit_filter.answer import decision as deciding
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.repair.search import State, repair
+from maple_submit_filter.request.slurm import submission as slurm
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.submission import Submission
 
 from tests.bench.scripts import script
 

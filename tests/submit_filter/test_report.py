@@ -5,9 +5,19 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_submit_filter.edits import Fix, Safety, Span
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.report import FIXED, columns, excerpt, folded, place, printable, report, safety, summary
+from maple_submit_filter.answer.report import (
+    FIXED,
+    columns,
+    excerpt,
+    folded,
+    place,
+    printable,
+    report,
+    safety,
+    summary,
+)
+from maple_submit_filter.types.edits import Fix, Safety, Span
+from maple_submit_filter.types.findings import Finding
 
 SCRIPT = b"#!/bin/bash\n#SBATCH -N 2\n\n\n\n\n#SBATCH --ntasks-per-node=8\n"
 AT = SCRIPT.index(b"--ntasks")

@@ -8,10 +8,10 @@ from __future__ import annotations
 import os
 
 import pytest
-from maple_submit_filter.bash_check import parses
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.report import safety
-from maple_submit_filter.script import line_of
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.answer.report import safety
+from maple_submit_filter.bash.check import parses
+from maple_submit_filter.types.script import line_of
 
 from tests.submit_filter import rule_cases
 

@@ -12,17 +12,17 @@ import pytest
 import tomllib
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from maple_agents import sites
-from maple_submit_filter.decide import decide, examined, understood
-from maple_submit_filter.edits import Safety, apply, apply_argv
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.job import Job
-from maple_submit_filter.reading import read_file
-from maple_submit_filter.report import safety
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import decide, examined, understood
+from maple_submit_filter.answer.report import safety
+from maple_submit_filter.cures.option_edits import Change, restate, say, unsay
+from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.rules import rules
-from maple_submit_filter.saying import Change, restate, say, unsay
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.types.edits import Safety, apply, apply_argv
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.submission import Submission
 
 from tests.reality.corpus import Case
 from tests.reality.corpus import cases as corpus

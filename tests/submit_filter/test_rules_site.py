@@ -6,7 +6,7 @@ import os
 
 import pytest
 from maple_submit_filter.rules import Rule, rules
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 
 from tests.reality.asked import ask
 from tests.reality.corpus import Case

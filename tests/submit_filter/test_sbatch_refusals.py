@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_submit_filter.schedulers.sbatch_refusals import refusals
-from maple_submit_filter.settings import Origin, Setting
+from maple_submit_filter.request.slurm.refusals import refusals
+from maple_submit_filter.types.settings import Origin, Setting
 
 from tests.submit_filter.real_sbatch import listed
 

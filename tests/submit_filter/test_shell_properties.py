@@ -7,8 +7,8 @@ import sys
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from maple_submit_filter import shell
-from maple_submit_filter.shell_parsing import parse
+from maple_submit_filter.bash import nodes
+from maple_submit_filter.bash.parsing import parse
 
 from tests.submit_filter.shell_trees import broken, uncovered
 
@@ -113,8 +113,8 @@ def test_what_no_word_covers_is_blanks_comments_operators_and_reserved_words(sou
 def test_a_part_of_a_source_is_read_as_if_it_stood_alone(source, before, behind):
     whole = parse(b"x" * before + source + b"\n" * behind, before, before + len(source))
     alone = parse(source)
-    assert [len(one.span) for one in whole.items and shell.unread(whole)] == [
-        len(one.span) for one in shell.unread(alone)
+    assert [len(one.span) for one in whole.items and nodes.unread(whole)] == [
+        len(one.span) for one in nodes.unread(alone)
     ]
     assert len(whole.items) == len(alone.items)
     assert whole.span == (before, before + len(source))
@@ -156,14 +156,14 @@ def test_no_depth_of_nesting_is_too_much(opening):
 
 
 def test_a_caller_close_to_the_recursion_limit_gets_unread_and_no_exception():
-    def deep(levels: int) -> shell.Program:
+    def deep(levels: int) -> nodes.Program:
         return deep(levels - 1) if levels else parse(b"$(" * 50 + b"x" + b")" * 50)
 
     frame, used = sys._getframe(), 0
     while frame is not None:
         frame, used = frame.f_back, used + 1
     program = deep(sys.getrecursionlimit() - used - 60)
-    assert shell.unread(program)
+    assert nodes.unread(program)
 
 
 def steps(source: bytes) -> int:

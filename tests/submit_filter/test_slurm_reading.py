@@ -9,10 +9,10 @@ import pytest
 import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_submit_filter.schedulers import slurm
-from maple_submit_filter.schedulers.options import NO, OPTIONAL, REQUIRED
-from maple_submit_filter.schedulers.sbatch_options import SBATCH
-from maple_submit_filter.schedulers.values import Gres, gpus, gres, mebibytes, nodes, seconds, whole
+from maple_submit_filter.request.options import NO, OPTIONAL, REQUIRED
+from maple_submit_filter.request.slurm import submission as slurm
+from maple_submit_filter.request.slurm.options import SBATCH
+from maple_submit_filter.request.slurm.values import Gres, gpus, gres, mebibytes, nodes, seconds, whole
 
 from tests.submit_filter.real_sbatch import complaint, listed
 from tests.wanted import slurm as slurm_release

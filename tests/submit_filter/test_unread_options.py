@@ -6,9 +6,9 @@ What is expected here was asked of torch 2.13.0 and accelerate 1.15.0 themselves
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.decide import decide
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 HEAD = b"""#!/bin/bash
 #SBATCH --nodes=%d

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.decide import understood
-from maple_submit_filter.launch import LaunchPlan
-from maple_submit_filter.plan import plan
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
-from maple_submit_filter.text import show
+from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.submission import Submission
+from maple_submit_filter.types.text import show
 
 HOSTS = "scontrol show hostnames $SLURM_JOB_NODELIST"
 LIST = f"N=($({HOSTS}))\n"

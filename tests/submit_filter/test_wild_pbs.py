@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.decide import Decision, decide, understood
-from maple_submit_filter.launch import LaunchPlan
-from maple_submit_filter.plan import plan
-from maple_submit_filter.site import GENERIC_PBS
-from maple_submit_filter.submission import Submission
-from maple_submit_filter.text import show
+from maple_submit_filter.answer.decision import Decision, decide, understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.site.facts import GENERIC_PBS
+from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.submission import Submission
+from maple_submit_filter.types.text import show
 
 TWO = "#!/bin/bash\n#PBS -l select=2:ncpus=8:ngpus=4:mpiprocs=1\n#PBS -l place=scatter\n"
 HEAD = "cd $PBS_O_WORKDIR\nM=$(head -n1 $PBS_NODEFILE)\nL=$(tail -n1 $PBS_NODEFILE)\n"

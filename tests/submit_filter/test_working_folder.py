@@ -8,11 +8,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from maple_submit_filter.decide import understood
-from maple_submit_filter.plan import plan
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
-from maple_submit_filter.submission import Submission
-from maple_submit_filter.text import show
+from maple_submit_filter.answer.decision import understood
+from maple_submit_filter.plan.build import plan
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
+from maple_submit_filter.types.text import show
 
 PLAIN = [
     "cd a", "cd b", "cd a/b", "cd ..", "cd ../..", "cd -", "cd -- a", "cd ./a", "cd a/../b", "cd link", "cd link/..",

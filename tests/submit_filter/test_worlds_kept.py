@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents import sites
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.meant import World, sizes
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.plan.declared_worlds import World, sizes
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 from tests.reality.fan_out import MEANT, family
 

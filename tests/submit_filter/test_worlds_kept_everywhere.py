@@ -6,10 +6,10 @@ import os
 import random
 from typing import Callable, Iterator, Optional
 
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.launch import Step
-from maple_submit_filter.site import Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.launch_plan import Step
+from maple_submit_filter.types.submission import Submission
 
 from tests.reality import corpus
 from tests.reality.asked import site, submission

@@ -5,13 +5,13 @@ from __future__ import annotations
 from typing import Mapping, Optional
 
 import pytest
-from maple_agents import sites
-from maple_submit_filter.answer import answer
-from maple_submit_filter.decide import decide, understood
-from maple_submit_filter.frames import Reply, Request
-from maple_submit_filter.modes import policy_of
-from maple_submit_filter.submission import Submission
-from maple_submit_filter.written_for import command, other_scheduler
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import decide, understood
+from maple_submit_filter.answer.reply import answer
+from maple_submit_filter.host.frames import Reply, Request
+from maple_submit_filter.request.other_scheduler import command, other_scheduler
+from maple_submit_filter.site.modes import policy_of
+from maple_submit_filter.types.submission import Submission
 
 OF_SLURM = b"""\
 #!/bin/bash

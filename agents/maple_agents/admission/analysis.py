@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maple_submit_filter import decide
-from maple_submit_filter.job import Job
-from maple_submit_filter.job_records import Part, Value
-from maple_submit_filter.launch import LaunchPlan
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer import decision
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.job_records import Part, Value
+from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.submission import Submission
 
 from .candidates import Candidate, settled
 from .launched import of_launches
@@ -42,13 +42,13 @@ def analyse(submission: Submission, parts: Sequence[Part], site: Site = GENERIC_
 
 def played(submission: Submission, site: Site) -> Read | None:
     """Return the submission with its plan, None where there is no script of a shell to read."""
-    here = decide.at_home(submission, site)
-    if here is None or submission.script is None or len(submission.script) > decide.MOST_READ:
+    here = decision.at_home(submission, site)
+    if here is None or submission.script is None or len(submission.script) > decision.MOST_READ:
         return None
-    job = decide.understood(submission, None)
+    job = decision.understood(submission, None)
     if job is None or not job.script.is_shell:
         return None
-    return Read(job, decide.examined(job, here).plan)
+    return Read(job, decision.examined(job, here).plan)
 
 
 def from_script(read: Read, parts: Sequence[Part]) -> list[Candidate]:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maple_submit_filter.text import NUL
+from maple_submit_filter.types.text import NUL
 
 from . import names
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from maple_submit_filter.job_records import Part, Value
+from maple_submit_filter.types.job_records import Part, Value
 
 from . import names
 

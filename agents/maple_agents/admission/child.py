@@ -17,7 +17,7 @@ _FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 def main(conf: str, record: str) -> None:
     """Read for the submission of that record, then for those that wait."""
-    from maple_submit_filter import settled
+    from maple_submit_filter.host import settled
 
     from maple_agents.admission import telling
 

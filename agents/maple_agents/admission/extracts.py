@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .opened import Form
 from .packages import packages
-from .python_source import Declared, Said, Source, source
+from .python.source import Declared, Said, Source, source
 from .trees import Leaf, leaves
 
 _PACKAGE = re.compile(rb"^\s*#\s*@package\s+(\S+)", re.MULTILINE)

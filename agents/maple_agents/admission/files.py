@@ -6,9 +6,9 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-from maple_submit_filter.job_records import Part
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.job_records import Part
+from maple_submit_filter.types.submission import Submission
 
 from . import names
 from .analysis import Analysis, Read, analysed, from_script, played
@@ -21,7 +21,7 @@ from .hydra import Composed, Setting, composed
 from .launched import FRAMEWORKS, common_arguments, line_at
 from .opened import Files
 from .programs import Started, main, one_program
-from .python_source import Declared, Source
+from .python.source import Declared, Source
 from .trees import SUFFIXES
 
 _CONFIG = re.compile(  # options that name a configuration of the training: that of a model or a tokenizer is none

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Iterator
 
-from maple_submit_filter.job import Job
+from maple_submit_filter.types.job import Job
 
 from .programs import Started
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from maple_submit_filter.job import Job
-from maple_submit_filter.job_records import Part
-from maple_submit_filter.launch import LaunchPlan, Step
-from maple_submit_filter.script import line_of
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.job_records import Part
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
+from maple_submit_filter.types.script import line_of
 
-from ..extraction.script_paradigm import paradigm
+from ..request.script.paradigm import paradigm
 from . import names
 from .arguments import Argument
 from .candidates import Candidate, of_key, part_at

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable
 from typing import NamedTuple
 
-from ..models.masking import MASK, masked
-from ..models.secret_names import is_secret
+from ..base.secrets.masking import MASK, masked
+from ..base.secrets.names import is_secret
 
 MOST_VALUE = 1000  # characters
 UNSAID = ("", "none", "null", "auto", "???", "~")  # of any value: nothing is said

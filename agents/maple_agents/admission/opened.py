@@ -9,8 +9,8 @@ import stat
 from collections.abc import Callable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
-from maple_submit_filter.job_records import Part
-from maple_submit_filter.learnt import facts_of
+from maple_submit_filter.answer.packing import facts_of
+from maple_submit_filter.types.job_records import Part
 
 MOST_BYTES = 256 * 1024  # of one file
 MOST_FILES = 24

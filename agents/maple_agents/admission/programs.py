@@ -6,8 +6,8 @@ import re
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from maple_submit_filter.launch import LaunchPlan, Step
-from maple_submit_filter.text import NUL
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
+from maple_submit_filter.types.text import NUL
 
 from .arguments import Arguments, arguments
 from .kinds import kind_of

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from maple_submit_filter.job import Job
-from maple_submit_filter.job_records import Part
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.job_records import Part
 
 from . import names
 from .candidates import Candidate, part_at

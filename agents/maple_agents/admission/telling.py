@@ -13,10 +13,11 @@ import struct
 from collections.abc import Mapping
 from typing import Any, BinaryIO
 
-from maple_submit_filter import answer, frames
-from maple_submit_filter.site import Site
+from maple_submit_filter.answer import reply
+from maple_submit_filter.host import frames
+from maple_submit_filter.site.facts import Site
 
-from ..models.masking import masked
+from ..base.secrets.masking import masked
 from .files import read_files
 from .opened import Extract, Files
 
@@ -109,7 +110,7 @@ def _exactly(one: socket.socket, size: int) -> bytes:
 def read(told: Mapping[str, Any], site: Site) -> dict[str, object]:
     """Return what the files of a submission say, as "MPA1" has it. Raises `ValueError` where the question is none."""
     request = frames.unpack_request(base64.b64decode(told["request"]))
-    submission = answer.whole(request.submission)
+    submission = reply.whole(request.submission)
     files = Files(os.fsdecode(submission.cwd), known=_known(told["known"]))
     if submission.uid == os.getuid():
         found = read_files(submission, (), site, files)

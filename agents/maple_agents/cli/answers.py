@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import Optional
 
-from maple_submit_filter.decide import Decision, Rewritten
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Process, Step
-from maple_submit_filter.report import safety
-from maple_submit_filter.script import column_of, line_of
-from maple_submit_filter.text import show
+from maple_submit_filter.answer.decision import Decision, Rewritten
+from maple_submit_filter.answer.report import safety
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Process, Step
+from maple_submit_filter.types.script import column_of, line_of
+from maple_submit_filter.types.text import show
 
-from .asked import Answer
-from .difference import text, unified
+from ..ask.submission import Answer
+from ..base.difference import text, unified
 
 Object = dict[str, object]
 

@@ -3,23 +3,17 @@
 from __future__ import annotations
 
 from itertools import groupby
-from typing import Iterable, Iterator, NamedTuple, Optional, Sequence, Tuple
+from typing import Iterable, Iterator, Optional, Sequence, Tuple
 
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.launch import Allocation, Group, LaunchPlan, Process, Step
-from maple_submit_filter.report import printable
-from maple_submit_filter.text import show
+from maple_submit_filter.answer.report import printable
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Process, Step
+from maple_submit_filter.types.text import show
+
+from ..base.drawing import Branch
 
 MOST_RANKS = 16  # on one node; more are folded into one line
 MOST_STEPS = 40
-
-
-class Branch(NamedTuple):
-    """One line of the tree. *kind* is "job", "step", "world", "node", "rank", "wrong" or "unread"."""
-
-    kind: str
-    label: str
-    below: Tuple["Branch", ...] = ()
 
 
 def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:

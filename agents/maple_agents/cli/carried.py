@@ -7,18 +7,18 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Optional
 
-from maple_submit_filter.answer import heard
-from maple_submit_filter.decide import Decision, Rewritten, decide, understood
-from maple_submit_filter.findings import Finding
-from maple_submit_filter.job import Job
-from maple_submit_filter.script import line_of
-from maple_submit_filter.written_for import CODE, is_beyond_edits, other_scheduler
+from maple_submit_filter.answer.decision import Decision, Rewritten, decide, understood
+from maple_submit_filter.answer.reply import heard
+from maple_submit_filter.request.other_scheduler import CODE, is_beyond_edits, other_scheduler
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.script import line_of
 
-from .asked import Answer
+from ..ask.submission import Answer
 
 if TYPE_CHECKING:
-    from maple_agents.synthesis.carrying.values import Carried
-    from maple_agents.synthesis.values import Lacking
+    from maple_agents.base.missing import Lacking
+    from maple_agents.write.carry.values import Carried
 
 
 def with_last_rung(asked: Answer) -> Answer:
@@ -32,7 +32,7 @@ def with_last_rung(asked: Answer) -> Answer:
     if job is None:
         return asked
     decision = asked.decision._replace(offered=asked.decision.repaired)
-    from maple_agents.synthesis.values import Lacking, Refused
+    from maple_agents.base.missing import Lacking, Refused
 
     try:
         made = _carried(job, asked)
@@ -55,11 +55,11 @@ def _beyond_edits(asked: Answer) -> Optional[Job]:
 
 def _carried(job: Job, asked: Answer) -> "Carried | Lacking":
     """Return the script for the site, or what is missing. Raises `Refused`, or `ValueError` for a wrong site file."""
-    from maple_agents.extraction import script
-    from maple_agents.synthesis import clusters
-    from maple_agents.synthesis.carrying.carry import carry
+    from maple_agents.request.script import reading as script
+    from maple_agents.write import clusters
+    from maple_agents.write.carry.carry import carry
 
-    from .said_words import slots_of_words
+    from .verify.said_words import slots_of_words
 
     foreign = script.read(job.source, other_scheduler(job), asked.submission.path)
     return carry(foreign, clusters.cluster(asked.site.id), slots_of_words(job, asked.site))

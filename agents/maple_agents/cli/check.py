@@ -8,16 +8,16 @@ import re
 from typing import Optional, Tuple
 
 import click
-from maple_submit_filter.answer import handed_over
-from maple_submit_filter.decide import Decision, Rewritten, explained
-from maple_submit_filter.modes import in_force, policy_of
-from maple_submit_filter.program_groups import TOLD
-from maple_submit_filter.report import printable, report, summary
-from maple_submit_filter.written_for import CODE
+from maple_submit_filter.answer.decision import Decision, Rewritten, explained
+from maple_submit_filter.answer.reply import handed_over
+from maple_submit_filter.answer.report import printable, report, summary
+from maple_submit_filter.plan.program_groups import TOLD
+from maple_submit_filter.request.other_scheduler import CODE
+from maple_submit_filter.site.modes import in_force, policy_of
 
+from ..ask.submission import Answer, answer
+from ..base.difference import unified
 from . import completing
-from .asked import Answer, answer
-from .difference import unified
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
@@ -81,9 +81,9 @@ def mode_of(asked: Answer) -> str:
 
 def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     """Print findings and differences for people; the tree of processes only where it is asked for, or wrong."""
-    from maple_submit_filter.fate import fates
+    from maple_submit_filter.answer.fate import fates
 
-    from . import drawing
+    from ..base import drawing
 
     decision, source = asked.decision, asked.submission.script or b""
     lines = report(decision.findings, source, asked.name, fates(decision, mode), drawing.width())
@@ -121,14 +121,14 @@ def _waits_for_arguments(asked: Answer) -> bool:
     """Return whether more could be said if it were known what stands behind the script."""
     if asked.submission.whole or not ARGUMENTS.search(asked.submission.script or b""):
         return False
-    from maple_submit_filter.decide import decide
+    from maple_submit_filter.answer.decision import decide
 
     without = decide(asked.submission._replace(whole=True), asked.site)
     return any(one.proven and one not in asked.decision.findings for one in without.findings)
 
 
 def _differences(asked: Answer, new: Optional[Rewritten], title: str) -> None:
-    from . import drawing
+    from ..base import drawing
 
     if new is None:
         return

@@ -39,9 +39,9 @@ def offering(names: Looked) -> Offered:
 @offering
 def sites(ctx: click.Context) -> list[str]:
     """Ids of sites."""
-    from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
+    from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 
-    from ..sites import ids
+    from ..ask.sites import ids
 
     return sorted({*ids(), GENERIC_PBS.id, GENERIC_SLURM.id})
 
@@ -68,7 +68,7 @@ def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 @offering
 def parts(ctx: click.Context) -> list[str]:
     """Names that `maple templates show` takes."""
-    from .template_pages import names
+    from .templates.pages import names
 
     return names()
 
@@ -76,9 +76,9 @@ def parts(ctx: click.Context) -> list[str]:
 @offering
 def launches(ctx: click.Context) -> list[str]:
     """Launch templates and paradigms, which `maple verify` runs."""
-    from maple_agents import templates
+    from maple_agents.ask.sites import launch_templates as templates
 
-    from ..repository import paradigms
+    from ..templates import paradigms
 
     return sorted({one.name for one in templates.load()} | set(paradigms.names()))
 
@@ -89,7 +89,7 @@ def slots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 
     name, equals, begun = incomplete.partition("=")
     if not equals:
-        from ..slots import NAMES
+        from ..base.slots import NAMES
 
         return [CompletionItem(one + "=") for one in NAMES if one.startswith(incomplete)]
     source = {"site": sites, "paradigm": paradigms_}.get(name)
@@ -100,7 +100,7 @@ def slots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[C
 @offering
 def paradigms_(ctx: click.Context) -> list[str]:
     """Names of paradigms."""
-    from ..repository import paradigms
+    from ..templates import paradigms
 
     return paradigms.names()
 
@@ -133,7 +133,7 @@ def releases(ctx: click.Context) -> list[str]:
 
 
 def _jobs(failed: bool) -> list[str]:
-    from maple_agents.memory.failed_jobs import STATES
+    from maple_agents.ask.memory.failed_jobs import STATES
 
     try:
         told = _asked({"ask": "records", "limit": MOST})
@@ -144,6 +144,6 @@ def _jobs(failed: bool) -> list[str]:
 
 
 def _asked(question: dict[str, object]) -> list[dict[str, Any]]:
-    from maple_agents.memory.asking import ask
+    from maple_agents.ask.memory.asking import ask
 
     return list(ask(question, seconds=SECONDS))

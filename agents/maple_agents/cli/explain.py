@@ -7,9 +7,9 @@ from typing import Optional
 
 import click
 
-from ..near import meant
+from ..base.complaint import Complaint
+from ..base.near_names import meant
 from . import completing
-from .complaint import Complaint
 from .rule_pages import Page, pages
 
 

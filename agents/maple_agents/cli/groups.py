@@ -6,7 +6,7 @@ from typing import Optional
 
 import click
 
-from ..near import meant
+from ..base.near_names import meant
 
 
 class Group(click.Group):

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, NoReturn, Optional, Sequence
 
 import click
 from maple_submit_filter import __version__
-from maple_submit_filter.report import printable
+from maple_submit_filter.answer.report import printable
 
-from . import legible
-from .complaint import Complaint
+from ..base import legible
+from ..base.complaint import Complaint
 from .groups import Group
 
 if TYPE_CHECKING:
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 OWN = {
     "check": ("maple_agents.cli.check", "Say what is wrong with a batch script; submit nothing."),
     "plan": ("maple_agents.cli.plan", "Draw which processes would start where."),
-    "fix": ("maple_agents.cli.fix", "Say why a job failed, with a fix that is checked."),
-    "new": ("maple_agents.cli.new", "Write a batch script from words, or from another cluster's script."),
-    "verify": ("maple_agents.cli.verify", "Run a script's launch lines with mini-apps; say what works."),
-    "history": ("maple_agents.cli.history", "Show the versions of a job: what changed, and how each ended."),
-    "show": ("maple_agents.cli.show_job", "Show what was really submitted, and what became of it."),
-    "templates": ("maple_agents.cli.templates", "See, check and export what batch scripts are made of."),
+    "fix": ("maple_agents.cli.fix.command", "Say why a job failed, with a fix that is checked."),
+    "new": ("maple_agents.cli.new.command", "Write a batch script from words, or from another cluster's script."),
+    "verify": ("maple_agents.cli.verify.command", "Run a script's launch lines with mini-apps; say what works."),
+    "history": ("maple_agents.cli.history.command", "Show the versions of a job: what changed, and how each ended."),
+    "show": ("maple_agents.cli.history.show_job", "Show what was really submitted, and what became of it."),
+    "templates": ("maple_agents.cli.templates.command", "See, check and export what batch scripts are made of."),
     "explain": ("maple_agents.cli.explain", "Show a rule's page, or list all rules."),
 }
 PLUGINS = "maple.commands"  # the entry-point group by which other packages join
@@ -50,7 +50,7 @@ class Commands(Group):
         try:
             loaded = plugin.load()
         except (ImportError, AttributeError) as error:
-            from ..extras import remedy
+            from ..base.extras import remedy
 
             todo = remedy(error) if isinstance(error, ImportError) else ""
             raise Complaint(
@@ -150,7 +150,7 @@ def _told(error: click.ClickException) -> None:
 
 def _lacking(error: ImportError) -> int:
     """A library of an extra that nobody installed is no mistake of Maple's own."""
-    from ..extras import remedy
+    from ..base.extras import remedy
 
     todo = remedy(error)
     if not todo:
@@ -160,7 +160,7 @@ def _lacking(error: ImportError) -> int:
 
 
 def _failed(error: Exception) -> int:
-    from .failures import written
+    from ..base.failures import written
 
     log = written(error)
     what = " ".join(f"{type(error).__name__}: {error}".split())
@@ -170,7 +170,7 @@ def _failed(error: Exception) -> int:
 
 
 def _say(text: str) -> None:
-    from ..models.masking import masked  # a token may have been typed in place of a name
+    from ..base.secrets.masking import masked  # a token may have been typed in place of a name
 
     for line in masked(text).splitlines():
         click.echo(f"maple: {printable(line.strip())}", err=True)

@@ -32,8 +32,8 @@ def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:
 
 
 def _line(words: list[str]) -> str:
-    from ..memory.asking import ask
-    from ..memory.failed_jobs import read, said
+    from ..ask.memory.asking import ask
+    from ..ask.memory.failed_jobs import read, said
 
     return said(read(ask({"ask": "failures", "seen": _looked_at(words) or ""}, seconds=SECONDS)), _cause)
 
@@ -49,7 +49,7 @@ def _looked_at(words: list[str]) -> Optional[str]:
 
 def _taken() -> Optional[str]:
     """Return the job that `maple-fix` took where none was named."""
-    from .fix_last import taken
+    from .fix.last import taken
 
     return taken()
 
@@ -58,6 +58,6 @@ def _cause(job: str) -> str:
     """Return the cause that was found at the job's end, "" where nobody looked."""
     import time
 
-    from ..debug.at_end import says
+    from ..diagnose.at_end import says
 
     return says(job, time.time())

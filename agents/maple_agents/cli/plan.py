@@ -7,10 +7,10 @@ from typing import Optional, Tuple
 
 import click
 
+from ..ask.submission import answer
+from ..base.complaint import Complaint
 from . import completing
-from .asked import answer
 from .branches import branches
-from .complaint import Complaint
 
 
 @click.command()
@@ -48,7 +48,7 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
         return 0
     if asked.decision.plan is None:
         raise Complaint(f"{asked.name}: there is no plan: the script could not be read", "see maple check")
-    from .drawing import draw
+    from ..base.drawing import draw
 
     draw(branches(asked.decision.plan, asked.name, asked.decision.findings))
     click.echo(asked.on_site)

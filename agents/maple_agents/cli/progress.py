@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 LARGE = 32 << 20  # bytes of logs that are worth a word while they are read
 
 if TYPE_CHECKING:
-    from maple_agents.debug.values import Case
-    from maple_agents.verify.watching import Watched
+    from maple_agents.diagnose.values import Case
+    from maple_agents.verify.run.watching import Watched
 
 
 @contextmanager

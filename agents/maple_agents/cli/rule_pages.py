@@ -23,7 +23,7 @@ class Page(NamedTuple):
 def pages() -> tuple[Page, ...]:
     """Return the page of every rule, by code."""
     folder = Path(maple_submit_filter.__file__).parent / "rules"
-    found = (page for path in sorted(folder.glob("*.py")) for page in pages_of(path.read_bytes()))
+    found = (page for path in sorted(folder.rglob("mpl*.py")) for page in pages_of(path.read_bytes()))
     return tuple(sorted(found))
 
 

@@ -6,7 +6,7 @@ from contextlib import contextmanager
 from typing import Iterator
 
 import click
-from maple_submit_filter.report import printable
+from maple_submit_filter.answer.report import printable
 
 
 class Unanswered(click.ClickException):
@@ -18,7 +18,7 @@ class Unanswered(click.ClickException):
 @contextmanager
 def asked_of_service() -> Iterator[None]:
     """Turn what the service cannot do into one line."""
-    from maple_agents.memory.asking import NoService, Refused
+    from maple_agents.ask.memory.asking import NoService, Refused
 
     try:
         yield

@@ -7,11 +7,11 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from . import miniapp_files
-from .comparing import Names, compare
-from .facts import Fact
-from .records import SCHEMA, Inputs, as_table, digest, of_files
-from .runs import Run
+from ..ask.verified import miniapp_files
+from ..ask.verified.records import SCHEMA, Inputs, as_table, digest, of_files
+from .judge.comparing import Names, compare
+from .run.facts import Fact
+from .run.runs import Run
 from .verifying import Verified, Wanted
 
 RANKS_AT_MOST = 4096  # of one launch line, in JSON; 64 in a record

@@ -9,34 +9,34 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from maple_submit_filter.decide import at_home, examined, understood
-from maple_submit_filter.job import Job
-from maple_submit_filter.reading import read_file
-from maple_submit_filter.repair import State
-from maple_submit_filter.script import line_of
-from maple_submit_filter.site import Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.answer.decision import at_home, examined, understood
+from maple_submit_filter.host.bounded_file import read_file
+from maple_submit_filter.repair.search import State
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.submission import Submission
 
-from ..schedulers import Job as Submitted
-from ..schedulers import Scheduler, SchedulerError
-from .apps import fit
-from .command_line import job_name
-from .command_line import limits as words_for
-from .comparing import Names
-from .errors import CannotVerify
-from .exchange import exchanged
-from .facts import Fact, Inbox, from_output, merged
-from .file_systems import shared_first
-from .interrupts import Interrupts
-from .launch_lines import Line
-from .least_time import at_least
-from .leftovers import Opened, clear
-from .outcome import judged
-from .runs import Run, Stage, complete, runs_of
-from .scenes import Scene
-from .verdicts import Kind, Reason, Verdict, verdict_of
-from .watching import Limits, Until, Watched, watch
-from .workplace import Workplace
+from ..ask.schedulers import Job as Submitted
+from ..ask.schedulers import Scheduler, SchedulerError
+from ..ask.verified.errors import CannotVerify
+from .exchange.apps import fit
+from .exchange.command_line import job_name
+from .exchange.command_line import limits as words_for
+from .exchange.exchange import exchanged
+from .exchange.launch_lines import Line
+from .exchange.least_time import at_least
+from .judge.comparing import Names
+from .judge.outcome import judged
+from .judge.scenes import Scene
+from .judge.verdicts import Kind, Reason, Verdict, verdict_of
+from .run.facts import Fact, Inbox, from_output, merged
+from .run.file_systems import shared_first
+from .run.interrupts import Interrupts
+from .run.leftovers import Opened, clear
+from .run.runs import Run, Stage, complete, runs_of
+from .run.watching import Limits, Until, Watched, watch
+from .run.workplace import Workplace
 
 OUTPUT_AT_MOST = 1 << 20  # bytes of each of the job's outputs that are read, from the end
 AFTERWARDS = 20.0  # seconds that a script has to tidy up behind its last launch line, before its job is cancelled

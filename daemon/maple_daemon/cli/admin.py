@@ -19,8 +19,8 @@ from .memory_admin import COMMANDS
 from .plainly import plainly
 
 if TYPE_CHECKING:
-    from ..install.receipt import Placed
-    from ..install.service_files import Service
+    from ..install.release.receipt import Placed
+    from ..install.service.service_files import Service
 
 PREFIX = "MAPLE_PREFIX"
 
@@ -148,8 +148,8 @@ def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
 
 def _tell_of_service(service: Service, new: bool) -> None:
     """Print what was written, and the line that starts it."""
-    from ..install.hooks import lines as hook_lines
-    from ..install.service_files import hidden, program
+    from ..install.service.hooks import lines as hook_lines
+    from ..install.service.service_files import hidden, program
 
     for file in service.files:
         click.echo(f"{file.path} is for the service")
@@ -171,7 +171,7 @@ def _tell_of_service(service: Service, new: bool) -> None:
 @plainly
 def uninstall(prefix: str) -> None:
     """Take everything away that install put there; the real command is found again at once."""
-    from ..install import layout, receipt, retreat
+    from ..install.release import layout, receipt, retreat
 
     told = receipt.read(layout.layout(absolute(prefix, "--prefix")))
     if told is not None and any(one.kind == "unit" for one in told.written):
@@ -194,7 +194,7 @@ def uninstall(prefix: str) -> None:
 @plainly
 def rollback(prefix: str, to: str, only_list: bool) -> None:
     """Go back to an earlier release, in the mode that holds now."""
-    from ..install import layout, receipt, releases, retreat
+    from ..install.release import layout, receipt, releases, retreat
 
     where = layout.layout(absolute(prefix, "--prefix"))
     if only_list:
@@ -225,8 +225,9 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
       maple admin doctor --prefix /opt/maple
       maple admin doctor --prefix /opt/maple --job -- --account=abcd --partition=debug
     """
-    from ..install import layout, receipt, trial_job
     from ..install.doctor import examine, table
+    from ..install.release import layout, receipt
+    from ..install.service import trial_job
 
     where = layout.layout(absolute(prefix, "--prefix"))
     checks = examine(where.prefix, os.environ.get("PATH", ""))
@@ -289,7 +290,7 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool) ->
     and partitions, what was done, and how those jobs ended, in whole days; no user is in it. Without --prefix and
     --config it is the memory that the installation's own daemon.toml names, else /etc/maple/daemon.toml.
     """
-    from ..install.report import facts_of, gather, table
+    from ..install.report.audit import facts_of, gather, table
     from .memory_admin import report_of_memory
 
     facts: dict[str, Any] = {}

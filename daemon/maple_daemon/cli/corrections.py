@@ -7,15 +7,15 @@ import json
 from typing import TYPE_CHECKING
 
 import click
-from maple_agents.cli.complaint import Complaint
+from maple_agents.base.complaint import Complaint
 from maple_agents.cli.groups import Group
 
 from .memory_admin import config_option, memory, settings_of
 
 if TYPE_CHECKING:
-    from maple_submit_filter.site import Site
+    from maple_submit_filter.site.facts import Site
 
-    from ..settings import Settings
+    from ..base.settings import Settings
     from ..store.protocol import Candidate
 
 
@@ -45,7 +45,7 @@ def list_(path: str, as_json: bool) -> None:
       maple admin corrections list
       maple admin corrections list --json
     """
-    from ..corrections import concerns
+    from ..learn.corrections import concerns
 
     settings = settings_of(path)
     found = _candidates(settings)
@@ -77,10 +77,10 @@ def approve(path: str, template: str, reason: str, dry_run: bool) -> None:
       maple admin corrections approve torchrun-over-srun --reason "ran everywhere since March"
       maple admin corrections approve torchrun-over-srun --reason "ran everywhere" --dry-run
     """
-    from maple_agents import templates
-    from maple_agents.repository import tables
+    from maple_agents.ask.sites import launch_templates as templates
+    from maple_agents.base import tables
 
-    from ..corrections import Approval, Refused, chosen, revised, write
+    from ..learn.corrections import Approval, Refused, chosen, revised, write
 
     if not reason.strip():
         raise Complaint("--reason says nothing", "explain in one sentence why this template can be trusted")
@@ -106,7 +106,7 @@ def _candidates(settings: Settings) -> list[Candidate]:
 
 
 def _site(settings: Settings) -> Site:
-    from ..rules_in_force import read
+    from ..decide.rules_in_force import read
 
     if not settings.conf:
         raise Complaint("the settings name no front.conf, so no site", "set `conf` in daemon.toml")

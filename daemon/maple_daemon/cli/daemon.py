@@ -8,7 +8,7 @@ import sys
 
 import click
 
-from ..settings import Settings, Wrong, examined
+from ..base.settings import Settings, Wrong, examined
 
 # Seconds that the store's threads may keep the interpreter from the loop, which answers: not the five milliseconds that
 # Python gives them.
@@ -43,7 +43,7 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
             click.echo("maple-daemon: %s" % line, err=True)
         sys.exit(2)
     except ImportError as error:
-        from maple_agents.extras import remedy
+        from maple_agents.base.extras import remedy
 
         todo = remedy(error)
         if not todo:
@@ -60,8 +60,8 @@ def _changed(told: Settings, foreground: bool, roles: tuple[str, ...], socket: s
 
 
 def _checked(settings: Settings, wrong: list[str]) -> int:
-    from .. import rules_in_force
-    from ..checking import doubts, mistakes
+    from ..decide import rules_in_force
+    from ..serve.checking import doubts, mistakes
 
     wrong = [*wrong, *mistakes(settings)]
     for line in (*wrong, *doubts(settings)):
@@ -77,9 +77,9 @@ def _served(settings: Settings) -> int:
     sys.setswitchinterval(SWITCH)
     gc.freeze()
     gc.set_threshold(*COLLECT)
-    from ..log import configure
-    from ..service import Service, listening
-    from ..sockets import NoSocket
+    from ..base.log import configure
+    from ..base.sockets import NoSocket
+    from ..serve.service import Service, listening
 
     configure(settings.log)
     try:

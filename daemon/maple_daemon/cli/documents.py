@@ -8,9 +8,9 @@ import time
 from typing import Tuple
 
 import click
-from maple_agents.cli.complaint import Complaint
-from maple_agents.cli.fix_safe import safe
+from maple_agents.base.complaint import Complaint
 from maple_agents.cli.groups import Group
+from maple_agents.diagnose.tell.safe import safe
 
 SHOWN = 200  # characters of a passage that was found
 everybody_option = click.option(
@@ -47,7 +47,7 @@ def add(everybody: bool | None, paths: Tuple[str, ...]) -> None:
 
     Exit code: 0 all were kept, 2 one was not.
     """
-    from maple_agents.debug import documents
+    from maple_agents.diagnose.documents import kept as documents
 
     folder = _folder(everybody)
     try:
@@ -72,7 +72,7 @@ def list_(as_json: bool) -> None:
       maple admin docs list
       maple admin docs list --json
     """
-    from maple_agents.debug import documents
+    from maple_agents.diagnose.documents import kept as documents
 
     found = sorted(documents.every(), key=lambda one: one.source)
     if as_json:
@@ -98,7 +98,7 @@ def remove(everybody: bool | None, path: str) -> None:
       maple admin docs remove /project/handbook
       maple admin docs remove --everybody /project/handbook/old.md
     """
-    from maple_agents.debug import documents
+    from maple_agents.diagnose.documents import kept as documents
 
     folder = _folder(everybody)
     try:
@@ -123,7 +123,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
       maple admin docs search quota exceeded
       maple admin docs search "NCCL WARN Bootstrap : no socket interface found" --json
     """
-    from maple_agents.debug.documents_found import installed
+    from maple_agents.diagnose.documents.found import installed
 
     found = installed().search(" ".join(words), most)
     if as_json:
@@ -141,7 +141,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
 
 def _folder(everybody: bool | None) -> str:
     """Return where documents are kept. Raises `Complaint` where there is no home."""
-    from maple_agents.debug import documents
+    from maple_agents.diagnose.documents import kept as documents
 
     if everybody if everybody is not None else os.geteuid() == 0:
         return documents.of_site()

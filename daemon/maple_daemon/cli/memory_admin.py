@@ -13,10 +13,10 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
-from maple_agents.cli.complaint import Complaint
+from maple_agents.base.complaint import Complaint
 
 if TYPE_CHECKING:
-    from ..settings import Settings
+    from ..base.settings import Settings
     from ..store.protocol import Store
 
 config_option = click.option(
@@ -120,8 +120,8 @@ def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> 
     """Return what the service's memory comes to since a time, and *show* it; *after*: below something else."""
     from maple_submit_filter.rules import rules
 
-    from ..install.report import begin
-    from ..install.report_of_store import facts_of, table
+    from ..install.report.audit import begin
+    from ..install.report.of_store import facts_of, table
 
     first = begin(since, datetime.datetime.now(datetime.timezone.utc))[:10]
     with memory(settings_of(path)) as store:
@@ -137,7 +137,7 @@ COMMANDS = (purge, backup, check)
 
 def settings_of(path: str) -> Settings:
     """Return the settings in *path*, else those of the installation, else those in /etc/maple or the defaults."""
-    from ..settings import Wrong, load
+    from ..base.settings import Wrong, load
 
     try:
         settings = load(path or _of_installation())

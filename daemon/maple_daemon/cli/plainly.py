@@ -6,7 +6,7 @@ import functools
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from maple_agents.cli.complaint import Complaint
+from maple_agents.base.complaint import Complaint
 
 from ..install.refusals import Refused
 

@@ -9,19 +9,21 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import click
-from maple_agents import sites
+from maple_agents.ask import sites
+from maple_agents.ask.sites.installed import prefix_of_front
+from maple_agents.ask.sites.mistakes import Mistakes
+from maple_agents.ask.sites.model import SiteFile
 from maple_agents.cli import completing
 from maple_agents.cli.groups import Group
-from maple_agents.sites.installed import prefix_of_front
-from maple_agents.sites.mistakes import Mistakes
-from maple_agents.sites.model import SiteFile
-from maple_submit_filter import places, settled
-from maple_submit_filter.site import Site
-from maple_submit_filter.site_snapshot import write
+from maple_submit_filter.host import places, settled
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import write
 
-from ..install import receipt, releases, reloading, revisions, settings
-from ..install.layout import Layout, Release, layout
+from ..install import settings
 from ..install.refusals import Refused, absolute
+from ..install.release import receipt, releases, revisions
+from ..install.release.layout import Layout, Release, layout
+from ..install.service import reloading
 from ..sites import snapshot
 from ..sites.compare import differences
 from ..sites.show import page
@@ -65,7 +67,7 @@ def lint(names: Sequence[str]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool) -> None:
     """List the known sites. The one that we seem to be on is marked."""
-    from maple_agents.sites.here import GENERIC, here
+    from maple_agents.ask.sites.here import GENERIC, here
 
     now = here(None, "")
     known = None if now.how == GENERIC else now.id

@@ -7,13 +7,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
-from maple_submit_filter import settled
+from maple_submit_filter.host import settled
 
-from . import atomic, command, interpreter, mode, place, receipt, releases, selftest, service, settings, user_commands
+from . import command, mode, place, settings, user_commands
 from .check import Check
-from .layout import Layout, Release, layout
-from .receipt import Placed, Receipt
 from .refusals import Refused, ancestors, who_else_writes
+from .release import atomic, interpreter, receipt, releases, selftest
+from .release.layout import Layout, Release, layout
+from .release.receipt import Placed, Receipt
+from .service import state as service
 
 
 def examine(prefix: Path, path_variable: str) -> list[Check]:
@@ -149,7 +151,7 @@ def real(where: Layout, release: Release) -> Iterator[Check]:
 
 def snapshot(where: Layout, release: Release) -> Iterator[Check]:
     """Can the site's facts be read, and are they those of the site file?"""
-    from .sources import site
+    from .release.sources import site
 
     values = settings.values(release)
     try:

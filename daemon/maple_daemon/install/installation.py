@@ -10,14 +10,16 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
-from . import atomic, command, place, reading_child, receipt, releases, revisions, settings, user_commands, written
-from .build import Build
-from .interpreter import Interpreter
-from .layout import Layout, Release, layout
-from .receipt import Placed, Receipt
+from . import command, place, settings, user_commands
 from .refusals import Refused
-from .service_files import Service
-from .sources import Sources
+from .release import atomic, receipt, releases, revisions
+from .release.build import Build
+from .release.interpreter import Interpreter
+from .release.layout import Layout, Release, layout
+from .release.receipt import Placed, Receipt
+from .release.sources import Sources
+from .service import reading_child, written
+from .service.service_files import Service
 
 KEPT = 5  # releases that stay on disk to go back to
 

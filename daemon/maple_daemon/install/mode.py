@@ -8,11 +8,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-from maple_submit_filter.modes import policy_of
+from maple_submit_filter.site.modes import policy_of
 
-from . import atomic, receipt, releases, settings
-from .layout import Layout, Release, layout
+from . import settings
 from .refusals import Refused, group_name
+from .release import atomic, receipt, releases
+from .release.layout import Layout, Release, layout
 
 TABLES = {"partition": "partitions", "group": "groups", "rule": "rules"}
 BACK = "default"

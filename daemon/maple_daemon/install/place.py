@@ -7,11 +7,12 @@ import shutil
 import tempfile
 from pathlib import Path
 
-from . import atomic, user_commands
+from . import user_commands
 from .command import is_front
-from .layout import Layout, Release
-from .receipt import Placed
 from .refusals import Refused
+from .release import atomic
+from .release.layout import Layout, Release
+from .release.receipt import Placed
 
 
 def place(command: Path, where: Layout, kind: str, former: Placed | None) -> Placed:

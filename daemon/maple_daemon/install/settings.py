@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import atomic
-from .layout import Release
 from .refusals import Refused
+from .release import atomic
+from .release.layout import Release
 
 MODES = ("off", "observe", "warn", "repair")
 DEADLINES = ("socket_ms", "helper_ms", "files_ms")  # the administrator's to change, in front.conf itself

@@ -7,10 +7,10 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from . import atomic
-from .receipt import Placed
 from .refusals import ancestors, who_else_writes
-from .service_files import hidden
+from .release import atomic
+from .release.receipt import Placed
+from .service.service_files import hidden
 
 NAMES = ("maple", "maple-fix")
 KIND = "tool"

@@ -4,14 +4,17 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import hooks as hook_files
-from . import reading_child, receipt, releases, service_files, settings, user_commands
+from . import settings, user_commands
 from .command import find_real, is_front
 from .installation import Wish
-from .interpreter import pin
-from .layout import Layout, Release, layout
 from .refusals import Refused, absolute, safe_folder
-from .sources import sources
+from .release import receipt, releases
+from .release.interpreter import pin
+from .release.layout import Layout, Release, layout
+from .release.sources import sources
+from .service import hooks as hook_files
+from .service import reading_child, service_files
+from .service.file import File
 
 
 def wish(
@@ -71,7 +74,7 @@ def now(where: Layout) -> service_files.Service:
     if told is None or not told.written:
         return service_files.Service()
     values = settings.values(Release(where.releases / name)) if name else {}
-    files = tuple(service_files.File(Path(one.path), b"") for one in told.written)
+    files = tuple(File(Path(one.path), b"") for one in told.written)
     return service_files.Service(
         values.get("socket", ""), values.get("service_uid", ""), files, spool=hook_files.spool_of(where)
     )

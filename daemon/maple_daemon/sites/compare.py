@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from maple_submit_filter.site import Site
-from maple_submit_filter.site_snapshot import write
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import write
 
 
 def differences(old: Site, new: Site) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import datetime
 import re
 
-from maple_agents.schedulers.pbs_library import configuration
+from maple_agents.ask.schedulers.pbs.library import configuration
 
 from . import drafting_pbs, drafting_slurm
 from .drafting_asking import Asking

@@ -6,8 +6,8 @@ import os
 import shutil
 from collections.abc import Mapping, Sequence
 
-from maple_agents.schedulers.commands import quiet_environment, run
-from maple_agents.schedulers.errors import SchedulerError, one_line
+from maple_agents.ask.schedulers.commands import quiet_environment, run
+from maple_agents.ask.schedulers.errors import SchedulerError, one_line
 
 from .drafting_values import shown
 

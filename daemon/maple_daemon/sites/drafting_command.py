@@ -7,9 +7,9 @@ import os
 import re
 from pathlib import Path
 
-from maple_agents.cli.complaint import Complaint
-from maple_agents.sites.files import parse
-from maple_agents.sites.mistakes import Mistakes
+from maple_agents.ask.sites.files import parse
+from maple_agents.ask.sites.mistakes import Mistakes
+from maple_agents.base.complaint import Complaint
 
 from .drafting import NothingHere, draft
 from .drafting_asking import Asking

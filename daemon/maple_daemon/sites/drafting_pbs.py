@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
-from maple_agents.schedulers.pbs_answers import Entry, entries_of
-from maple_agents.schedulers.pbs_places import duration, mebibytes
+from maple_agents.ask.schedulers.pbs.answers import Entry, entries_of
+from maple_agents.ask.schedulers.pbs.places import duration, mebibytes
 
 from .drafting_asking import Asking
 from .drafting_values import Place, Seen, System, count, is_name, names, shown, version

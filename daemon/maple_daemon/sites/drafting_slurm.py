@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from maple_agents.schedulers.slurm_places import duration, server_of
+from maple_agents.ask.schedulers.slurm.places import duration, server_of
 
 from .drafting_asking import Asking
 from .drafting_slurm_nodes import nodes_said

@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
-from maple_agents.schedulers import slurm_tables
+from maple_agents.ask.schedulers.slurm import tables as slurm_tables
 
 from .drafting_asking import Asking
 from .drafting_values import Seen, count, is_name, names

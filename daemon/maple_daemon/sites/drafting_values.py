@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from maple_submit_filter.report import printable
+from maple_submit_filter.answer.report import printable
 
 MOST_SAID = 160  # characters of a text that is shown
 _NAME = re.compile(r"[A-Za-z0-9_][\w.+@:=-]{0,62}", re.ASCII)

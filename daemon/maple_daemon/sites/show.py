@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from maple_submit_filter.site import Demand, Partition, Site
+from maple_submit_filter.site.facts import Demand, Partition, Site
 
 
 def page(site: Site) -> str:

@@ -7,8 +7,8 @@ import os
 import shutil
 from pathlib import Path
 
-from maple_submit_filter.site import Site, from_snapshot
-from maple_submit_filter.site_snapshot import write
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import from_snapshot, write
 
 
 def save(site: Site, target: Path) -> bool:

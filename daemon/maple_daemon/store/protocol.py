@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple, Protocol
 
-from maple_submit_filter.job_records import Outcome, Record, Version
+from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 LEAST_USERS = 3  # that sums are told over, whatever is set: of two, each would know the other
 

@@ -7,7 +7,7 @@ import zlib
 from collections.abc import Sequence
 from typing import Any
 
-from maple_submit_filter.job_records import Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
 
 MOST_SCRIPT = 4 << 20  # bytes of a script that is read back
 

@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
-from maple_submit_filter.job_records import Outcome, Record, Version
+from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 from . import rows, trials
 from .expiry import purge_old, purge_user

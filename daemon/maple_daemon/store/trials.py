@@ -10,7 +10,7 @@ import secrets
 import time
 from collections.abc import Iterable, Sequence
 
-from maple_submit_filter.job_records import Record
+from maple_submit_filter.types.job_records import Record
 
 from . import rows
 from .protocol import BETWEEN, Candidate, Counted, Due, Known

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Mapping
 
 from .grammar import ARGPARSE, Table, table
+from .record import AgentRecord
+
+RECORD = AgentRecord(
+    "accelerate", b"accelerate launch", (b"accelerate-launch", b"accelerate"), (b"accelerate.commands.launch",),
+    nodes="num-machines", ranks="num-processes", node_rank="machine-rank", spelled_node_rank=b"--machine_rank",
+)  # fmt: skip
 
 TABLE: Table = table(
     "accelerate",

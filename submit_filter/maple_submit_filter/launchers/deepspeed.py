@@ -8,19 +8,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
-from ..devices import mask_of
-from ..launch import Link
-from ..links import followed, link, lost_value
-from ..scene import Agent, Scene, Trail
-from ..shell_state import Shell
-from ..text import Text, number, plain
+from ..play.scene import Agent, Scene, Trail
+from ..play.shell_state import Shell
+from ..types.launch_plan import Link
+from ..types.text import Text, number, plain
 from .deepspeed_options import DEFAULTS, TABLE
+from .devices import mask_of
 from .grammar import read
+from .links import followed, link, lost_value
 from .python_options import python_program
 from .torchrun import empty_options, on_cpu, visible_devices
 
 if TYPE_CHECKING:
-    from ..starter import Starter
+    from ..play.starter import Starter
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
 

@@ -5,6 +5,12 @@ from __future__ import annotations
 from typing import Mapping
 
 from .grammar import ARGPARSE, Table, table
+from .record import AgentRecord
+
+RECORD = AgentRecord(
+    "deepspeed", b"deepspeed", (b"deepspeed",), (b"deepspeed.launcher.runner",),
+    nodes="num-nodes", ranks="num-gpus", node_rank="node-rank", spelled_node_rank=b"--node_rank",
+)  # fmt: skip
 
 TABLE: Table = table(
     "deepspeed",

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from ..edits import Span
-from ..launch import Option
-from ..text import Text, join, plain
+from ..types.edits import Span
+from ..types.launch_plan import Option
+from ..types.text import Text, join, plain
 from .option_table import (
     ARGPARSE,
     DASHES,

@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, List, Optional
 
-from ..links import followed, link, option_number
-from ..scene import MOST_TASKS, StepShape, Trail
-from ..shell_state import Shell
-from ..text import Text
+from ..play.scene import MOST_TASKS, StepShape, Trail
+from ..play.shell_state import Shell
+from ..types.text import Text
 from .grammar import read
 from .ibrun_options import TABLE
+from .links import followed, link, option_number
 from .mpiexec import run_in
 from .steering import anywhere, steered
 
 if TYPE_CHECKING:
-    from ..starter import Starter
+    from ..play.starter import Starter
 
 
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:

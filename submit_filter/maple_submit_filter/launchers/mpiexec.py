@@ -8,23 +8,23 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
-from ..launch import Around, Link
-from ..links import followed, link
-from ..owners import foreign, maker, unaware
-from ..scene import MOST_TASKS, Scene, StepShape, Trail
-from ..shell_state import Place, Shell
-from ..site import Site
-from ..text import Text, show
+from ..play.owners import foreign, maker, unaware
+from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
+from ..play.shell_state import Place, Shell
+from ..site.facts import Site
+from ..types.launch_plan import Around, Link
+from ..types.text import Text, show
 from . import srun_options
 from .grammar import Reading, read
-from .mpi_hosts import FILES, LISTS, hosts
-from .mpi_layout import Layout, layout, pals_total, per_node, total
-from .mpi_options import TABLES, makers, readings
-from .mpi_ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
+from .links import followed, link
+from .mpi.hosts import FILES, LISTS, hosts
+from .mpi.layout import Layout, layout, pals_total, per_node, total
+from .mpi.options import TABLES, makers, readings
+from .mpi.ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
 from .steering import anywhere, steered
 
 if TYPE_CHECKING:
-    from ..starter import Starter
+    from ..play.starter import Starter
 
 
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:

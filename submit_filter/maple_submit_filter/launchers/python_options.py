@@ -8,8 +8,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Optional, Sequence, Tuple
 
-from ..launch import Option
-from ..text import NUL, Text
+from ..types.launch_plan import Option
+from ..types.text import NUL, Text
 from .grammar import GO, Reading, Table, read, table
 
 _INTERPRETER = re.compile(rb"(python|pypy)(\d+(\.\d+)*t?)?(-dbg|d)?$")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Dict
 from . import accelerate, deepspeed, ibrun, mpiexec, remote, srun, torchrun
 
 if TYPE_CHECKING:
-    from ..starter import Launch
+    from ..play.starter import Launch
 
 
 def registry() -> Dict[bytes, Launch]:

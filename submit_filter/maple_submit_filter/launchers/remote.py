@@ -8,16 +8,17 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
-from ..launch import Link
-from ..outputs import node_of
-from ..scene import MOST_TASKS, StepShape, Trail
-from ..shell_state import Place, Shell, Variable, joined
-from ..strangers import LAUNCHER_MARKS, harmless
-from ..text import Text, host, number, plain, token
+from ..play.outputs import node_of
+from ..play.scene import MOST_TASKS, StepShape, Trail
+from ..play.shell_state import Place, Shell, joined
+from ..play.shell_variables import Variable
+from ..types.launch_plan import Link
+from ..types.text import Text, host, number, plain, token
 from .grammar import place
+from .opaque_programs import LAUNCHER_MARKS, harmless
 
 if TYPE_CHECKING:
-    from ..starter import Starter
+    from ..play.starter import Starter
 
 _SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
 _LOST = "a command goes to an unknown node"

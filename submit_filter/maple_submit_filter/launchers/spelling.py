@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import List, NamedTuple, Sequence, Tuple
 
-from ..text import NUL, Text
+from ..types.text import NUL, Text
 from .option_table import ARGPARSE, DASHES, FLAG, GETOPT, GO, Row, Table
 
 _NEGATIVE = re.compile(rb"-\d+$|-\d*\.\d+$")

@@ -5,19 +5,19 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
-from .. import image, working_folder
-from ..launch import Link
-from ..links import followed, link
-from ..scene import MOST_TASKS, Scene, StepShape, Trail
-from ..schedulers.allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
-from ..shell_state import Place, Shell
-from ..text import Text, host, number, plain, token, unknown
+from ..play import image, working_folder
+from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
+from ..play.shell_state import Place, Shell
+from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
+from ..types.launch_plan import Link
+from ..types.text import Text, host, number, plain, token, unknown
 from .grammar import read
+from .links import followed, link
 from .srun_options import TABLE
 from .steering import anywhere, steered
 
 if TYPE_CHECKING:
-    from ..starter import Starter
+    from ..play.starter import Starter
 
 # What srun sets in a task besides, and whether it differs from task to task (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
 OF_A_STEP = {

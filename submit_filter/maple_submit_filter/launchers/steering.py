@@ -9,8 +9,8 @@ from __future__ import annotations
 import re
 from typing import Dict, Pattern
 
-from ..scene import StepShape
-from ..shell_state import Shell
+from ..play.scene import StepShape
+from ..play.shell_state import Shell
 
 # Sources: srun(1) 22.05 to 25.11 "INPUT ENVIRONMENT VARIABLES"; TACC's user guides on ibrun; Open MPI 4.1 and PRRTE 3
 # "MCA parameters"; Intel MPI 2021 "Hydra environment variables"; MPICH 4 mpiexec.

@@ -9,18 +9,18 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
-from ..devices import mask_of, seen
-from ..launch import Link
-from ..links import followed, link, lost_value
-from ..scene import Agent, Scene, Trail
-from ..shell_state import Shell
-from ..text import Text, number, plain
+from ..play.scene import Agent, Scene, Trail
+from ..play.shell_state import Shell
+from ..types.launch_plan import Link
+from ..types.text import Text, number, plain
+from .devices import mask_of, seen
 from .grammar import read
+from .links import followed, link, lost_value
 from .python_options import python_program
 from .torchrun_options import DEFAULTS, LAUNCH_TABLE, TABLE, environment_name
 
 if TYPE_CHECKING:
-    from ..starter import Starter
+    from ..play.starter import Starter
 
 _RANGE = re.compile(rb"(\d{1,6})(?::(\d{1,6}))?")
 _ON_CPU = re.compile(rb"(^|[ =])(gloo|cpu|--cpu|--no[-_]cuda)( |$)")

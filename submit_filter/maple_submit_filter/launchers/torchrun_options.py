@@ -9,6 +9,12 @@ from __future__ import annotations
 from typing import Mapping, Optional
 
 from .grammar import ARGPARSE, Table, extended, table
+from .record import AgentRecord
+
+RECORD = AgentRecord(
+    "torchrun", b"torchrun", (b"torchrun", b"torchrun_jsc"), (b"torch.distributed.run",),
+    nodes="nnodes", ranks="nproc-per-node", node_rank="node-rank", spelled_node_rank=b"--node-rank",
+)  # fmt: skip
 
 TABLE: Table = table(
     "torchrun",

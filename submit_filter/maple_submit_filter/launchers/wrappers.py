@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Sequence, Tuple
 
-from ..launch import Option
-from ..text import NUL, Text
+from ..types.launch_plan import Option
+from ..types.text import NUL, Text
 from . import wrapper_tables as tables
 from .grammar import Reading, read
 from .wrapper_tables import Wrapper

@@ -7,12 +7,12 @@ Its docstring is its page: what it is about, then lines that begin with `Wrong:`
 from __future__ import annotations
 
 import os
-from typing import Callable, Iterable, Iterator, List, NamedTuple, Optional
+from typing import Callable, Iterable, Iterator, List, NamedTuple, Optional, Tuple
 
-from ..findings import Finding
-from ..job import Job
-from ..launch import LaunchPlan
-from ..site import Site
+from ..site.facts import Site
+from ..types.findings import Finding
+from ..types.job import Job
+from ..types.launch_plan import LaunchPlan
 
 Check = Callable[[LaunchPlan, Job, Site], Iterable[Finding]]
 
@@ -53,11 +53,19 @@ def rules() -> List[Rule]:
     global _loaded
     if not _loaded:
         _loaded = True
-        for name in sorted(os.listdir(os.path.dirname(__file__))):
-            if name.startswith("mpl") and name.endswith(".py"):
-                __import__(__name__ + "." + name[:-3])
+        for room, name in _files(os.path.dirname(__file__)):
+            __import__("%s.%s.%s" % (__name__, room, name))
         _RULES.sort(key=lambda one: one.code)
     return _RULES
+
+
+def _files(folder: str) -> Iterator[Tuple[str, str]]:
+    """Yield the room and the module of each rule."""
+    for room in sorted(os.listdir(folder)):
+        if "." not in room and room[:1] != "_":
+            for name in sorted(os.listdir(folder + "/" + room)):
+                if name.startswith("mpl") and name.endswith(".py"):
+                    yield room, name[:-3]
 
 
 def by_code(code: str) -> Optional[Rule]:

@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import tomllib
 from maple_agents.admission.files import read_files
-from maple_daemon.sections import script_parts
-from maple_submit_filter.submission import Submission
+from maple_daemon.remember.sections import script_parts
+from maple_submit_filter.types.submission import Submission
 
 CASES = Path(__file__).parents[2] / "cases" / "admission"
 NAMES = sorted(one.name for one in CASES.iterdir() if (one / "job.sh").is_file())

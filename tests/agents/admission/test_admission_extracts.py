@@ -17,11 +17,11 @@ import pytest
 from maple_agents.admission import telling
 from maple_agents.admission.files import read_files
 from maple_agents.admission.opened import Extract, Files
-from maple_daemon.sections import script_parts
-from maple_submit_filter import frames
-from maple_submit_filter.frames import Request
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_daemon.remember.sections import script_parts
+from maple_submit_filter.host import frames
+from maple_submit_filter.host.frames import Request
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.types.submission import Submission
 
 from tests.agents.admission.test_admission_cases import CASES, NAMES
 

@@ -14,9 +14,9 @@ from maple_agents.admission.files import read_files
 from maple_agents.admission.hydra import MOST_LAID, composed
 from maple_agents.admission.opened import Files, Form, T
 from maple_agents.admission.trees import MOST_LEAVES, leaves
-from maple_daemon.sections import script_parts
-from maple_submit_filter.job_records import Value
-from maple_submit_filter.submission import Submission
+from maple_daemon.remember.sections import script_parts
+from maple_submit_filter.types.job_records import Value
+from maple_submit_filter.types.submission import Submission
 
 SCRIPT = b"#!/bin/bash\n#SBATCH --nodes=1\npython train.py --config c.yaml --seed 4\n"
 OPTION = b"import argparse\np = argparse.ArgumentParser()\np.add_argument('--lr', default=0.5)\n"

@@ -6,13 +6,13 @@ import json
 import socket
 import sys
 
-from maple_agents.debug import explaining
-from maple_agents.debug.advising import advised
-from maple_agents.debug.finding import by_files
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
-from maple_agents.models.local import LocalModel
-from maple_agents.models.protocol import Limit
+from maple_agents.ask.models.local import LocalModel
+from maple_agents.ask.models.protocol import Limit
+from maple_agents.diagnose import explaining
+from maple_agents.diagnose.advise.advising import advised
+from maple_agents.diagnose.gather import by_files
+from maple_agents.diagnose.read import read
+from maple_agents.templates.knowledge import anchors, entries
 
 CALLS: list[str] = []
 

@@ -8,12 +8,12 @@ from functools import cache
 from pathlib import Path
 
 import tomllib
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.finding import by_files
-from maple_agents.debug.knowledge import Entry, anchors, entries
-from maple_agents.debug.reading import cleaned, read
-from maple_agents.debug.values import Case, Diagnosis, Digest, Evidence
-from maple_submit_filter.decide import Decision, decide
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.gather import by_files
+from maple_agents.diagnose.read import cleaned, read
+from maple_agents.diagnose.values import Case, Diagnosis, Digest, Evidence
+from maple_agents.templates.knowledge import Entry, anchors, entries
+from maple_submit_filter.answer.decision import Decision, decide
 
 ROOT = Path(__file__).parents[3]
 FOLDER = ROOT / "tests/cases/diagnosis"

@@ -9,7 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any, NamedTuple
 
-MAIN = "import sys; sys.argv[0] = 'maple-fix'; from maple_agents.cli.fix import main; main()"
+MAIN = "import sys; sys.argv[0] = 'maple-fix'; from maple_agents.cli.fix.command import main; main()"
 COMMAND = (sys.executable, "-c", MAIN)
 SECONDS = 120
 

@@ -15,12 +15,12 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import tomllib
-from maple_agents import sites
-from maple_agents.debug.facts import facts
-from maple_agents.debug.fixes.curing import tried
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Evidence
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_agents.diagnose.fix.curing import tried
+from maple_agents.diagnose.recognise.facts import facts
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Evidence
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from maple_submit_filter.types.submission import Submission
 
 FOLDER = os.path.join(os.path.dirname(os.path.abspath(__file__)), "fixes")
 NOTHING = Ended()

@@ -6,16 +6,16 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from maple_agents.debug.fixes.memory import size
-from maple_agents.debug.fixes.walltime import seconds
-from maple_agents.debug.values import Cure
-from maple_submit_filter.bash_check import parses
-from maple_submit_filter.decide import examined, understood
-from maple_submit_filter.edits import Span, apply
-from maple_submit_filter.job import Job
-from maple_submit_filter.launch import LaunchPlan, Step
-from maple_submit_filter.site import Site
-from maple_submit_filter.submission import Submission
+from maple_agents.diagnose.fix.kinds.memory import size
+from maple_agents.diagnose.fix.kinds.walltime import seconds
+from maple_agents.diagnose.values import Cure
+from maple_submit_filter.answer.decision import examined, understood
+from maple_submit_filter.bash.check import parses
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.edits import Span, apply
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
+from maple_submit_filter.types.submission import Submission
 
 from .fix_trials import Trial
 

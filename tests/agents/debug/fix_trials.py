@@ -15,15 +15,15 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Any
 
-from maple_agents import sites
-from maple_agents.debug.facts import facts
-from maple_agents.debug.fixes import MADE, curing
-from maple_agents.debug.fixes.usual import USUAL
-from maple_agents.debug.fixes.words import plain_words
-from maple_agents.debug.knowledge import entries
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity
-from maple_submit_filter.site import Site
-from maple_submit_filter.submission import Submission
+from maple_agents.ask import sites
+from maple_agents.diagnose.fix import MADE, curing
+from maple_agents.diagnose.fix.kinds.words import plain_words
+from maple_agents.diagnose.fix.usual import USUAL
+from maple_agents.diagnose.recognise.facts import facts
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity
+from maple_agents.templates.knowledge import entries
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.submission import Submission
 
 from .fix_cases import site, submission
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from maple_agents.cli.asked import site_of
-from maple_agents.debug.values import (
+from maple_agents.ask.submission import site_of
+from maple_agents.diagnose.values import (
     Case,
     Cause,
     Cure,
@@ -19,7 +19,7 @@ from maple_agents.debug.values import (
     Severity,
     Stream,
 )
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.types.submission import Submission
 
 SCRIPT = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py\n"
 LOG = "slurm-1.out"

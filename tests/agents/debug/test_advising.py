@@ -11,15 +11,15 @@ from typing import Any
 
 import pytest
 import tomllib
-from maple_agents.debug import advising
-from maple_agents.debug.advising_asked import CLASSES_ASKED, messages, schema
-from maple_agents.debug.advising_checked import sentences
-from maple_agents.debug.advising_evidence import MOST, TO_A_MODEL, Shown, shown
-from maple_agents.debug.diagnosing import UNKNOWN
-from maple_agents.debug.knowledge import entries
-from maple_agents.debug.values import Cause, Cited, Cure, Diagnosis, Digest, Evidence
-from maple_agents.models.http import HttpModel
-from maple_agents.models.protocol import Limit, Message, ModelError, Schema
+from maple_agents.ask.models.http import HttpModel
+from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
+from maple_agents.diagnose.advise import advising
+from maple_agents.diagnose.advise.asked import CLASSES_ASKED, messages, schema
+from maple_agents.diagnose.advise.checked import sentences
+from maple_agents.diagnose.advise.evidence import MOST, TO_A_MODEL, Shown, shown
+from maple_agents.diagnose.diagnosing import UNKNOWN
+from maple_agents.diagnose.values import Cause, Cited, Cure, Diagnosis, Digest, Evidence
+from maple_agents.templates.knowledge import entries
 
 from tests.agents.debug.made import LOG, cause, cure, diagnosis, digest, event
 from tests.agents.models.served import Handler, completion, saying, served
@@ -295,7 +295,7 @@ def test_without_lines_nobody_is_asked() -> None:
 
 def test_every_candidate_and_no_line_make_a_shape() -> None:
     """The shape is one that `conforming` knows, also where there is nothing to choose."""
-    from maple_agents.models.conforming import mismatch
+    from maple_agents.ask.models.conforming import mismatch
 
     shape = schema([], Shown())
     assert mismatch({"causes": [], "class": "unknown", "fix": "none", "quotes": [], "says": ""}, shape) == ""

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.cli.fix import fix
+from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
-from maple_agents.debug import at_end
-from maple_agents.debug.at_end import MOST_KEPT, ended, keep, kept, says
-from maple_agents.debug.values import Case, Cause, Diagnosis, Ended, Evidence
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_agents.diagnose import at_end
+from maple_agents.diagnose.at_end import MOST_KEPT, ended, keep, kept, says
+from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence
+from maple_submit_filter.site.facts import GENERIC_SLURM
 
 from tests.doubles import qstat
 

@@ -74,7 +74,7 @@ def test_the_process_is_the_owner_s_and_bounded(folder: Path, monkeypatch: pytes
         (folder / "seen").read_text().splitlines()
     )
     assert words == (
-        "-I -m maple_agents.debug.at_end 30.pbs01 --exit 3"
+        "-I -m maple_agents.diagnose.at_end 30.pbs01 --exit 3"
         " /var/spool/pbs/spool/30.pbs01.OU /var/spool/pbs/spool/30.pbs01.ER"
     )
     assert (int(uid), int(gid), groups) == (NOBODY.pw_uid, NOBODY.pw_gid, str(NOBODY.pw_gid))

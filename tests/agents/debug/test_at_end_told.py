@@ -6,13 +6,13 @@ import time
 from pathlib import Path
 
 import pytest
+from maple_agents.ask.memory.failed_jobs import Failure, said
 from maple_agents.cli import news
-from maple_agents.cli.history_shown import cause
-from maple_agents.debug.at_end import keep
-from maple_agents.debug.values import Case, Cause, Diagnosis, Ended
-from maple_agents.memory.failed_jobs import Failure, said
-from maple_submit_filter.job_records import Outcome, Record
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_agents.cli.history.shown import cause
+from maple_agents.diagnose.at_end import keep
+from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.job_records import Outcome, Record
 
 WHY = "No disk space is left in /scratch"
 

@@ -5,11 +5,20 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from maple_agents.debug.cases import MOST, Earlier, confirmed, digest, not_again, recalled, remembered, signature
-from maple_agents.debug.diagnosing import UNKNOWN
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.diagnose.diagnosing import UNKNOWN
+from maple_agents.diagnose.earlier_cases import (
+    MOST,
+    Earlier,
+    confirmed,
+    digest,
+    not_again,
+    recalled,
+    remembered,
+    signature,
+)
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 LINE = "RuntimeError: /scratch/u/run%d/shard-0007.bin: checksum of block %d is wrong"
 BEFORE, FIXED = b"#!/bin/bash\nsrun a\n", b"#!/bin/bash\nsrun --mem=0 a\n"

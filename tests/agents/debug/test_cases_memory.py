@@ -8,10 +8,10 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from maple_agents.debug.cases import Earlier, digest
-from maple_agents.debug.cases_kept import settled
+from maple_agents.diagnose.earlier_cases import Earlier, digest
+from maple_agents.diagnose.earlier_cases_kept import settled
 from maple_daemon.store.opening import open_store
-from maple_submit_filter.job_records import Outcome
+from maple_submit_filter.types.job_records import Outcome
 
 from tests.daemon.asking import written
 from tests.daemon.serving import Daemon, request

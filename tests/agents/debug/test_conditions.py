@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.debug.knowledge.conditions import checked, holds
-from maple_agents.debug.knowledge.literals import literals
-from maple_agents.debug.knowledge.loading import compiled
+from maple_agents.templates.knowledge.conditions import checked, holds
+from maple_agents.templates.knowledge.literals import literals
+from maple_agents.templates.knowledge.loading import compiled
 
 FACTS = {
     "job.state": "timeout",

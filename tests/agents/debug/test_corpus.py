@@ -6,9 +6,9 @@ from collections import Counter
 
 import pytest
 import tomllib
-from maple_agents.debug.causes import CLASSES
-from maple_agents.debug.knowledge import entries
-from maple_agents.debug.values import Diagnosis, Evidence
+from maple_agents.diagnose.values import Diagnosis, Evidence
+from maple_agents.templates.knowledge import entries
+from maple_agents.templates.knowledge.causes import CLASSES
 
 from tests.agents.debug.corpus import FOLDER, VERDICTS, Known, diagnosed, known_cases, place, proven, stands, verdict
 

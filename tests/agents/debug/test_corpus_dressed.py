@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.debug.causes import CLASSES
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.finding import by_files
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
-from maple_agents.debug.values import Diagnosis
-from maple_submit_filter.decide import decide
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.gather import by_files
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.values import Diagnosis
+from maple_agents.templates.knowledge import anchors, entries
+from maple_agents.templates.knowledge.causes import CLASSES
+from maple_submit_filter.answer.decision import decide
 
 from tests.agents.debug.corpus import FOLDER, Known, known_cases, verdict
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.finding import by_files
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
-from maple_agents.debug.reading.progress import ended_well, is_progress
-from maple_agents.debug.values import Diagnosis
-from maple_submit_filter.decide import decide
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.gather import by_files
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.read.progress import ended_well, is_progress
+from maple_agents.diagnose.values import Diagnosis
+from maple_agents.templates.knowledge import anchors, entries
+from maple_submit_filter.answer.decision import decide
 
 from tests.agents.debug.corpus import Known, known_cases
 

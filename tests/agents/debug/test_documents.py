@@ -10,12 +10,13 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.debug import documents, explaining
-from maple_agents.debug.documents_found import Library, cited, installed
-from maple_agents.debug.documents_parsed import Piece, pieces
-from maple_agents.debug.documents_read import Unreadable, named, read
-from maple_agents.debug.finding import by_files
-from maple_agents.debug.values import Diagnosis
+from maple_agents.diagnose import explaining
+from maple_agents.diagnose.documents import kept as documents
+from maple_agents.diagnose.documents.found import Library, cited, installed
+from maple_agents.diagnose.documents.parsed import Piece, pieces
+from maple_agents.diagnose.documents.read import Unreadable, named, read
+from maple_agents.diagnose.gather import by_files
+from maple_agents.diagnose.values import Diagnosis
 
 from tests.agents.debug.made import cause, diagnosis
 

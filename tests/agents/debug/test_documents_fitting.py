@@ -7,12 +7,12 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tomllib
-from maple_agents.debug import documents
-from maple_agents.debug.documents_found import ALIKE, Library, cited, near
-from maple_agents.debug.documents_parsed import Piece
-from maple_agents.debug.documents_read import read
-from maple_agents.retrieval import minilm
-from maple_agents.retrieval.embedder import Unavailable
+from maple_agents.diagnose.documents import kept as documents
+from maple_agents.diagnose.documents.found import ALIKE, Library, cited, near
+from maple_agents.diagnose.documents.parsed import Piece
+from maple_agents.diagnose.documents.read import read
+from maple_agents.templates.retrieval import minilm
+from maple_agents.templates.retrieval.embedder import Unavailable
 
 from tests.agents.debug.test_documents import explained
 

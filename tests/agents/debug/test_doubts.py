@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.knowledge import entries
-from maple_agents.debug.values import Event, Place, Severity
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.values import Event, Place, Severity
+from maple_agents.templates.knowledge import entries
 
 from tests.agents.debug.test_ranking import KNOWN, LOG, case, classes, digest, entry, event
 
@@ -106,7 +106,7 @@ def test_of_two_files_the_times_must_be_known():
 
 def test_the_entries_in_force_know_what_may_follow():
     """Symptoms, unsure words, and what conda, modules and the like bring about."""
-    from maple_agents.debug.doubts import may_follow
+    from maple_agents.diagnose.rank.doubts import may_follow
 
     known = entries()
     may = {name for name, one in known.items() if one.role in ("cause", "symptom") and may_follow(name, known)}

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.debug.excerpts import MOST, excerpt
-from maple_agents.debug.values import Digest, Event, LogFile, Place, Severity, Stream
+from maple_agents.diagnose.excerpts import MOST, excerpt
+from maple_agents.diagnose.values import Digest, Event, LogFile, Place, Severity, Stream
 
 
 def shown(log: str, telling: int = 0, unit: int = 1) -> list[int]:

@@ -7,10 +7,11 @@ import os
 from pathlib import Path
 
 import pytest
-from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_job, commands, from_accounting
-from maple_agents.debug.values import Case
-from maple_submit_filter.decide import decide
+from maple_agents.base.complaint import Complaint
+from maple_agents.diagnose.gather import by_job
+from maple_agents.diagnose.gather.sources import commands, from_accounting
+from maple_agents.diagnose.values import Case
+from maple_submit_filter.answer.decision import decide
 
 HERE = getpass.getuser()
 HEAD = "Batch Script for 4711\n--------------------------------------------------------------------------------\n"

@@ -13,17 +13,18 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_files, by_job, cases, folders, from_slurm, numbers, places
-from maple_agents.debug.finding.from_file import with_script
-from maple_agents.debug.finding.submitted import asked
-from maple_agents.debug.finding.told import Told, together
-from maple_agents.debug.finding.walking import Walk
-from maple_agents.debug.values import Case
-from maple_submit_filter.closing import close
-from maple_submit_filter.decide import decide
-from maple_submit_filter.job_records import Outcome, Record, Version
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_agents.base.complaint import Complaint
+from maple_agents.diagnose.gather import by_files, by_job, cases, folders, places
+from maple_agents.diagnose.gather.sources import from_slurm, numbers
+from maple_agents.diagnose.gather.sources.from_file import with_script
+from maple_agents.diagnose.gather.sources.submitted import asked
+from maple_agents.diagnose.gather.sources.told import Told, together
+from maple_agents.diagnose.gather.walking import Walk
+from maple_agents.diagnose.values import Case
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.answer.trailer import close
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 SCRIPT = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py --token=hf_abcdefghijklmnopqrstuvwxyz012345\n"
 MASKED = b"#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py --token=[masked]\n"

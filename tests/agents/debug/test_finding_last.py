@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.finding import last
-from maple_agents.debug.finding.last import Last, last_failed
-from maple_agents.memory import remembered
-from maple_agents.schedulers.errors import SchedulerError
-from maple_agents.schedulers.pbs_jobs import job_of
-from maple_agents.schedulers.protocol import Job
-from maple_submit_filter.job_records import Outcome, Record
+from maple_agents.ask.memory import remembered
+from maple_agents.ask.schedulers.errors import SchedulerError
+from maple_agents.ask.schedulers.pbs.jobs import job_of
+from maple_agents.ask.schedulers.protocol import Job
+from maple_agents.diagnose.gather import last
+from maple_agents.diagnose.gather.last import Last, last_failed
+from maple_submit_filter.types.job_records import Outcome, Record
 
 from tests.lab import Lab
 

@@ -9,14 +9,14 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 import pytest
-from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_job
-from maple_agents.debug.values import Case
-from maple_agents.schedulers.pbs import Pbs
-from maple_agents.schedulers.pbs_cli import PbsCommands
-from maple_agents.schedulers.pbs_library import Library
-from maple_agents.schedulers.protocol import Job
-from maple_submit_filter.decide import decide
+from maple_agents.ask.schedulers.pbs.commands import PbsCommands
+from maple_agents.ask.schedulers.pbs.libpbs import Pbs
+from maple_agents.ask.schedulers.pbs.library import Library
+from maple_agents.ask.schedulers.protocol import Job
+from maple_agents.base.complaint import Complaint
+from maple_agents.diagnose.gather import by_job
+from maple_agents.diagnose.values import Case
+from maple_submit_filter.answer.decision import decide
 
 from tests.doubles.libpbs import Scenario, build
 

@@ -7,14 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.finding import signs
-from maple_agents.debug.finding.gathering import MOST, Gathered, absent
-from maple_agents.debug.finding.launch_files import launched
-from maple_agents.debug.finding.played import play
-from maple_agents.debug.finding.sought import Facts, redirected
-from maple_agents.debug.finding.walking import Walk, Window
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.diagnose.gather import signs
+from maple_agents.diagnose.gather.gathering import MOST, Gathered, absent
+from maple_agents.diagnose.gather.launch_files import launched
+from maple_agents.diagnose.gather.played import play
+from maple_agents.diagnose.gather.sought import Facts, redirected
+from maple_agents.diagnose.gather.walking import Walk, Window
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 NODES = ("gpu01.site", "gpu02.site")
 HEAD = "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --job-name=job\n"

@@ -12,10 +12,10 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
-from maple_agents.cli.complaint import Complaint
-from maple_agents.debug.finding import by_job
-from maple_agents.debug.values import Case
-from maple_submit_filter.decide import decide
+from maple_agents.base.complaint import Complaint
+from maple_agents.diagnose.gather import by_job
+from maple_agents.diagnose.values import Case
+from maple_submit_filter.answer.decision import decide
 
 from tests.lab import GPU2X2, Lab
 from tests.wanted import up

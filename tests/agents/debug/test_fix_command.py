@@ -8,15 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.cli import drawing, fix_schema
-from maple_agents.cli.asked import site_of
-from maple_agents.cli.fix_rows import cut_up
-from maple_agents.cli.fix_schema import Answer
-from maple_agents.cli.fix_shown import show
-from maple_agents.cli.fix_told import told as as_object
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended, Evidence, LogFile
-from maple_submit_filter.report import columns
-from maple_submit_filter.submission import Submission
+from maple_agents.ask.submission import site_of
+from maple_agents.base import drawing
+from maple_agents.diagnose.tell import schema as fix_schema
+from maple_agents.diagnose.tell.rows import cut_up
+from maple_agents.diagnose.tell.schema import Answer
+from maple_agents.diagnose.tell.shown import show
+from maple_agents.diagnose.tell.told import told as as_object
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence, LogFile
+from maple_submit_filter.answer.report import columns
+from maple_submit_filter.types.submission import Submission
 from pydantic import ValidationError
 
 from tests.agents.debug.fix_called import COMMAND, LOG, SCRIPT, SECONDS, case, environment, fix

@@ -14,16 +14,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.cli import fix_applied, fix_last, fix_shown, fix_stopped, news
-from maple_agents.cli.complaint import Complaint
-from maple_agents.cli.fix import fix as command
-from maple_agents.cli.fix_applied import Applied, applied
+from maple_agents.base.complaint import Complaint
+from maple_agents.cli import news
+from maple_agents.cli.fix import applied as fix_applied
+from maple_agents.cli.fix import last as fix_last
+from maple_agents.cli.fix import stopped as fix_stopped
+from maple_agents.cli.fix.applied import Applied, applied
+from maple_agents.cli.fix.command import fix as command
 from maple_agents.cli.main import run
-from maple_agents.debug import explaining, knowledge
-from maple_agents.debug.finding import last
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.diagnose import explaining
+from maple_agents.diagnose.gather import last
+from maple_agents.diagnose.tell import shown as fix_shown
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended
+from maple_agents.templates import knowledge
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 from tests.agents.debug.fix_called import COMMAND, SCRIPT, SECONDS, case, environment, fix
 
@@ -198,7 +203,7 @@ def test_a_folder_that_takes_no_file(number: int, tmp_path: Path, monkeypatch: p
     def refused(*_: object) -> None:
         raise OSError(number, os.strerror(number))
 
-    monkeypatch.setattr("maple_agents.cli.new_output._write", refused)
+    monkeypatch.setattr("maple_agents.base.new_file._write", refused)
     with pytest.raises(Complaint, match="nothing was written; apply the diff with patch in another folder"):
         applied(found, submit=False)
     assert sorted(os.listdir(tmp_path)) == ["job.sh"]

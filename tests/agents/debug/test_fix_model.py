@@ -8,12 +8,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from maple_agents.cli.fix import fix
+from maple_agents.ask.models.protocol import Limit
+from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
-from maple_agents.debug.advising_chosen import Announced, advised_by_choice
-from maple_agents.debug.knowledge import entries
-from maple_agents.debug.values import Digest
-from maple_agents.models.protocol import Limit
+from maple_agents.diagnose.advise.chosen import Announced, advised_by_choice
+from maple_agents.diagnose.values import Digest
+from maple_agents.templates.knowledge import entries
 
 from tests.agents.debug.fix_called import LOG, case
 from tests.agents.debug.made import cause, diagnosis

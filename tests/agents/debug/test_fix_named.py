@@ -7,12 +7,12 @@ import sys
 from pathlib import Path
 
 import pytest
-from maple_agents.cli import fix_named
-from maple_agents.cli.complaint import Complaint
-from maple_agents.cli.fix_named import named
-from maple_agents.debug.explaining import case_of
-from maple_agents.debug.finding import from_memory
-from maple_agents.debug.finding.told import Told
+from maple_agents.base.complaint import Complaint
+from maple_agents.cli.fix import named as fix_named
+from maple_agents.cli.fix.named import named
+from maple_agents.diagnose.explaining import case_of
+from maple_agents.diagnose.gather.sources import from_memory
+from maple_agents.diagnose.gather.sources.told import Told
 
 SCRIPT = "#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py\n"
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 
 import pytest
-from maple_agents.debug.causes import CLASSES, FIX_KINDS
-from maple_agents.debug.fixes import MADE, curing
-from maple_agents.debug.fixes.usual import USUAL
-from maple_agents.debug.fixes.walltime import seconds
-from maple_agents.debug.knowledge import entries
-from maple_submit_filter.bash_check import parses
+from maple_agents.diagnose.fix import MADE, curing
+from maple_agents.diagnose.fix.kinds.walltime import seconds
+from maple_agents.diagnose.fix.usual import USUAL
+from maple_agents.templates.knowledge import entries
+from maple_agents.templates.knowledge.causes import CLASSES, FIX_KINDS
+from maple_submit_filter.bash.check import parses
 
 from .fix_cases import FixCase, cure_of, cured, difference, fix_cases, site, submission
 

@@ -8,15 +8,16 @@ from functools import cache
 
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from maple_agents.debug.facts import facts
-from maple_agents.debug.fixes import MADE
-from maple_agents.debug.fixes.curing import tried
-from maple_agents.debug.fixes.given import Given
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended
-from maple_submit_filter.bash_check import parses
-from maple_submit_filter.decide import examined, understood
-from maple_submit_filter.edits import apply
-from maple_submit_filter.schedulers import pbs, slurm
+from maple_agents.diagnose.fix import MADE
+from maple_agents.diagnose.fix.curing import tried
+from maple_agents.diagnose.fix.given import Given
+from maple_agents.diagnose.recognise.facts import facts
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended
+from maple_submit_filter.answer.decision import examined, understood
+from maple_submit_filter.bash.check import parses
+from maple_submit_filter.request.pbs import submission as pbs
+from maple_submit_filter.request.slurm import submission as slurm
+from maple_submit_filter.types.edits import apply
 
 from .fix_cases import cure_of, site, submission
 

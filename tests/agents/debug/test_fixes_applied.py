@@ -7,11 +7,11 @@ import stat
 import sys
 
 import pytest
-from maple_agents.cli.complaint import Complaint
-from maple_agents.cli.fix_applied import applied, beside, words
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Ended
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.base.complaint import Complaint
+from maple_agents.cli.fix.applied import applied, beside, words
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 SCRIPT = b"#!/bin/bash\n#SBATCH --time=10\nsrun python a.py\n"
 FIXED = b"#!/bin/bash\n#SBATCH --time=20\nsrun python a.py\n"

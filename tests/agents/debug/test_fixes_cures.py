@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from maple_agents.debug.fixes import MADE, cures
-from maple_agents.debug.fixes.closing import without_footer
-from maple_agents.debug.knowledge.entries import Entry, Remedy
-from maple_agents.debug.values import Case, Cause, Diagnosis, Digest, Ended
-from maple_submit_filter.closing import close
-from maple_submit_filter.decide import decide
+from maple_agents.diagnose.fix import MADE, cures
+from maple_agents.diagnose.fix.kinds.closing import without_footer
+from maple_agents.diagnose.values import Case, Cause, Diagnosis, Digest, Ended
+from maple_agents.templates.knowledge.entries import Entry, Remedy
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.answer.trailer import close
 
 from .fix_cases import difference, site, submission
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.debug.fixes.near import near_path, nearest
+from maple_agents.diagnose.fix.near import near_path, nearest
 
 from .fix_cases import cure_of, difference, site, submission
 
@@ -142,7 +142,7 @@ def test_module_that_the_folders_have(tmp_path, monkeypatch):
         (tmp_path / name.split("/")[0]).mkdir(exist_ok=True)
         (tmp_path / (name + ".lua")).write_text("")
     monkeypatch.setenv("MODULEPATH", str(tmp_path))
-    from maple_agents.debug.fixes.module_lines import _near, _seen
+    from maple_agents.diagnose.fix.kinds.module_lines import _near, _seen
 
     known = sorted(_seen())
     assert _near("pytroch", known) == "pytorch"

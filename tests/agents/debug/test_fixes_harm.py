@@ -10,10 +10,10 @@ import zlib
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.fixes import MADE, curing
-from maple_agents.debug.values import Case, Cause, Cure, Diagnosis, Digest, Ended
-from maple_submit_filter.decide import decide, understood
-from maple_submit_filter.edits import Edit, Fix, Span
+from maple_agents.diagnose.fix import MADE, curing
+from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended
+from maple_submit_filter.answer.decision import decide, understood
+from maple_submit_filter.types.edits import Edit, Fix, Span
 
 from .fix_cases import site, submission
 from .fix_harm import harms

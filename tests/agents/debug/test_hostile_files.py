@@ -118,7 +118,7 @@ def open_folder() -> Iterator[Path]:
 # The interpreter may lie where only root can read: what is needed is loaded before another user is become.
 AS_NOBODY = """
 import contextlib, io, os, sys
-from maple_agents.cli.fix import fix
+from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
 for form in ([], ["--json"]):
     with contextlib.redirect_stdout(io.StringIO()):

@@ -9,10 +9,10 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from string import Formatter
 
 import pytest
-from maple_agents.debug.causes import CLASSES
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.knowledge.literals import SHORTEST, literals
-from maple_agents.debug.knowledge.loading import signs
+from maple_agents.templates.knowledge import anchors, entries
+from maple_agents.templates.knowledge.causes import CLASSES
+from maple_agents.templates.knowledge.literals import SHORTEST, literals
+from maple_agents.templates.knowledge.loading import signs
 
 LONG = 4000  # characters: twice what is searched of a line; what is worse than its square would not end here either
 UNBOUNDED = 1000  # repeats that may go further than this are as good as unbounded

@@ -10,13 +10,13 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.knowledge.entries import Entry
-from maple_agents.debug.matching import matches
-from maple_agents.debug.reading import read
-from maple_agents.debug.values import Case, Cause, Digest, Ended, LogFile
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.recognise.matching import matches
+from maple_agents.diagnose.values import Case, Cause, Digest, Ended, LogFile
+from maple_agents.templates.knowledge import anchors, entries
+from maple_agents.templates.knowledge.entries import Entry
+from maple_submit_filter.site.facts import GENERIC_SLURM
 
 KNOWN = entries()
 EXAMPLES = tomllib.loads((Path(__file__).parent / "knowledge" / "examples.toml").read_text("utf-8"))

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug import knowledge
-from maple_agents.debug.knowledge import loading
-from maple_agents.debug.knowledge.entries import Entry
-from maple_agents.debug.knowledge.groups import expanded
+from maple_agents.templates import knowledge
+from maple_agents.templates.knowledge import loading
+from maple_agents.templates.knowledge.entries import Entry
+from maple_agents.templates.knowledge.groups import expanded
 
 GROUPS = {"late": ["timed out", "gave up"], "ids": ["slow", "time_limit"]}
 HEAD = 'revision = 1\nwhy = "a reason"\nsources = ["here"]\n'
@@ -92,7 +92,7 @@ def test_what_is_in_force_has_no_mistake():
 
 def test_the_lint_tells_of_the_knowledge(folder):
     """One command checks all that lies in the templates."""
-    from maple_agents.repository import lint
+    from maple_agents.templates import lint
 
     (folder / "a.toml").write_text(HEAD + ENTRY % "one" + 'match = ["@late"]\n', "utf-8")
     assert "entry.one: there is no group @late; there are none" in lint.mistakes()

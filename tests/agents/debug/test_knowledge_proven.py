@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.explaining import case_of, decided
-from maple_agents.debug.fixes.curing import cures
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.explaining import case_of, decided
+from maple_agents.diagnose.fix.curing import cures
+from maple_agents.diagnose.read import read
+from maple_agents.templates.knowledge import anchors, entries
 
 KNOWN = entries()
 CASES = tomllib.loads((Path(__file__).parent / "knowledge" / "proven.toml").read_text("utf-8"))

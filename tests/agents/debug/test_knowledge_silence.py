@@ -8,13 +8,13 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
-from maple_agents.debug.values import Case, Cause, Ended, LogFile
-from maple_submit_filter.decide import decide
-from maple_submit_filter.site import GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.values import Case, Cause, Ended, LogFile
+from maple_agents.templates.knowledge import anchors, entries
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.site.facts import GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 ENDED = "slurmstepd: error: *** JOB 77 ON n1 CANCELLED AT 2026-01-10T15:27:25%s ***\n"
 STEPS = "".join(f"step {n} | loss {3 - n / 100:.3f}\n" for n in range(30))

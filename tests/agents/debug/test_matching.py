@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.debug.knowledge.entries import Entry
-from maple_agents.debug.matching import matches
-from maple_agents.debug.values import Event, Place, Severity
+from maple_agents.diagnose.recognise.matching import matches
+from maple_agents.diagnose.values import Event, Place, Severity
+from maple_agents.templates.knowledge.entries import Entry
 
 UNIT = (
     "Traceback (most recent call last):",

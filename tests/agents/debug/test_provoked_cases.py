@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 import tomllib
-from maple_agents.debug import explaining
-from maple_agents.debug.values import Diagnosis
+from maple_agents.diagnose import explaining
+from maple_agents.diagnose.values import Diagnosis
 
 from tests.agents.debug.corpus import stands
 

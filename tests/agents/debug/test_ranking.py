@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.knowledge.entries import Entry
-from maple_agents.debug.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
+from maple_agents.templates.knowledge.entries import Entry
+from maple_submit_filter.site.facts import GENERIC_SLURM
 
 LOG = LogFile("/x/slurm-1.out", "both")
 

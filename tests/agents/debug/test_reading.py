@@ -6,11 +6,11 @@ import json
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.reading import bare, read
-from maple_agents.debug.reading.clocks import Clock
-from maple_agents.debug.reading.prefixes import Labels, labels, prefix
-from maple_agents.debug.reading.templates import template
-from maple_agents.debug.values import Digest, Event, LogFile, Severity
+from maple_agents.diagnose.read import bare, read
+from maple_agents.diagnose.read.templates import template
+from maple_agents.diagnose.read.units.clocks import Clock
+from maple_agents.diagnose.read.units.prefixes import Labels, labels, prefix
+from maple_agents.diagnose.values import Digest, Event, LogFile, Severity
 
 RECORDED = Path(__file__).parents[2] / "cases" / "logs" / "recorded"
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.reading import bare, read
-from maple_agents.debug.values import Digest, LogFile
+from maple_agents.diagnose.read import bare, read
+from maple_agents.diagnose.values import Digest, LogFile
 
 TRACEBACK = """Traceback (most recent call last):
   File "/home/ana/train.py", line 12, in <module>

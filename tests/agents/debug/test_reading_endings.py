@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import digesting, read
-from maple_agents.debug.values import Case, Digest, Ended, LogFile, Severity
-from maple_submit_filter.site import GENERIC_SLURM
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.read import digesting, read
+from maple_agents.diagnose.values import Case, Digest, Ended, LogFile, Severity
+from maple_agents.templates.knowledge import anchors, entries
+from maple_submit_filter.site.facts import GENERIC_SLURM
 
 DONE = "".join(f"step {n} | loss {3 - n / 100:.3f}\n" for n in range(20)) + "Training completed in 1:02:11\n"
 THREAD = "Exception in thread Thread-4 (_pin_memory_loop):\n"

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.debug.reading import Limits, digesting, literals, progress, read, screening, severity, templates
-from maple_agents.debug.reading.screening import Screened, needed
-from maple_agents.debug.reading.speaking import Speaker, bracketed, last_rows, numbered, speaker
-from maple_agents.debug.values import LogFile
+from maple_agents.diagnose.read import Limits, digesting, literals, progress, read, screening, severity, templates
+from maple_agents.diagnose.read.screening import Screened, needed
+from maple_agents.diagnose.read.units.speaking import Speaker, bracketed, last_rows, numbered, speaker
+from maple_agents.diagnose.values import LogFile
 
 SCREENED = {
     f"{module.__name__.rpartition('.')[2]}.{name}": one
@@ -134,7 +134,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch) -> None:
         return {rank: row for row, line in enumerate(lines) if (rank := rank_of(line)) is not None}
 
     monkeypatch.setattr(Screened, "may_match", lambda self, text: True)
-    monkeypatch.setattr("maple_agents.debug.reading.selecting.last_rows", last)
+    monkeypatch.setattr("maple_agents.diagnose.read.selecting.last_rows", last)
 
 
 @settings(max_examples=40, deadline=None)

@@ -17,11 +17,11 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.debug.reading import Limits, cleaned, read
-from maple_agents.debug.reading.literals import Search
-from maple_agents.debug.reading.opening import opened
-from maple_agents.debug.reading.streams import NOT_UNDERSTOOD
-from maple_agents.debug.values import Digest, Event, LogFile, Severity, Stream
+from maple_agents.diagnose.read import Limits, cleaned, read
+from maple_agents.diagnose.read.literals import Search
+from maple_agents.diagnose.read.opening import opened
+from maple_agents.diagnose.read.streams import NOT_UNDERSTOOD
+from maple_agents.diagnose.values import Digest, Event, LogFile, Severity, Stream
 
 DEATH = b"[rank3]: RuntimeError: the one that matters\nsrun: error: gpu-node-1: task 3: Exited with exit code 1\n"
 STEP = b"2026-11-21 00:32:33,234 INFO trainer: step 12345/99999 loss 2.3456 lr 1.0e-04\n"
@@ -90,7 +90,7 @@ def test_unreadable_for_whoever_reads(tmp_path: Path, monkeypatch: pytest.Monkey
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("maple_agents.debug.reading.opening.os.open", refuse)
+    monkeypatch.setattr("maple_agents.diagnose.read.opening.os.open", refuse)
     assert stream(tmp_path / "job.log").wrong == "Permission denied"
 
 
@@ -108,7 +108,7 @@ def test_no_logs_at_all() -> None:
 
 def test_log_that_is_not_understood_hides_no_other(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A mistake of the reader's own is said of that log; the others are read."""
-    from maple_agents.debug.reading import streams
+    from maple_agents.diagnose.read import streams
 
     real = streams._read_lines
 
@@ -191,7 +191,7 @@ def test_error_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             raise OSError(116, "Stale file handle")
         return real(fd, count)
 
-    monkeypatch.setattr("maple_agents.debug.reading.opening.os.read", failing)
+    monkeypatch.setattr("maple_agents.diagnose.read.opening.os.read", failing)
     found = read([LogFile(str(path), "both")])
     assert found.streams[0].wrong == "not read to its end: Stale file handle"
     assert event(found, "RuntimeError").rank == 3
@@ -356,8 +356,8 @@ def test_everyday_word_as_anchor(tmp_path: Path) -> None:
 
 MEASURE = """
 import resource, sys
-from maple_agents.debug.reading import read
-from maple_agents.debug.values import LogFile
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.values import LogFile
 def peak(): return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
 read([LogFile(sys.argv[1], "both")])
 before = peak()

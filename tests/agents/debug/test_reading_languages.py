@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.reading import literals, read
-from maple_agents.debug.reading.languages import english
-from maple_agents.debug.reading.sentences import english_of
-from maple_agents.debug.values import Digest, LogFile, Severity
+from maple_agents.diagnose.read import literals, read
+from maple_agents.diagnose.read.languages import english
+from maple_agents.diagnose.read.sentences import english_of
+from maple_agents.diagnose.values import Digest, LogFile, Severity
 
 MISSING = "No such file or directory"
 SAID = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug.reading import read
-from maple_agents.debug.values import LogFile
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.values import LogFile
 
 STEPS = "".join(f"step {n} | loss {9 - n / 10:.2f}\n" for n in range(30))
 BROKEN = 'Traceback (most recent call last):\n  File "/w/t.py", line 11, in <module>\n    import x\nImportError: x\n'

@@ -10,18 +10,18 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.cli.asked import site_of
-from maple_agents.cli.fix_next import steps
-from maple_agents.cli.fix_told import told
-from maple_agents.debug.diagnosing import diagnose
-from maple_agents.debug.fixes import cures
-from maple_agents.debug.fixes.checking import objection
-from maple_agents.debug.knowledge import anchors, entries
-from maple_agents.debug.reading import read
-from maple_agents.debug.scheduler_words import foreign, spoken
-from maple_agents.debug.values import Case, Ended, LogFile
-from maple_submit_filter.decide import decide
-from maple_submit_filter.submission import Submission
+from maple_agents.ask.submission import site_of
+from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.fix import cures
+from maple_agents.diagnose.fix.checking import objection
+from maple_agents.diagnose.read import read
+from maple_agents.diagnose.scheduler_words import foreign, spoken
+from maple_agents.diagnose.tell.next_steps import steps
+from maple_agents.diagnose.tell.told import told
+from maple_agents.diagnose.values import Case, Ended, LogFile
+from maple_agents.templates.knowledge import anchors, entries
+from maple_submit_filter.answer.decision import decide
+from maple_submit_filter.types.submission import Submission
 
 KNOWN = entries()
 EXAMPLES = tomllib.loads((Path(__file__).parent / "knowledge" / "examples.toml").read_text("utf-8"))

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.debug import explaining
-from maple_agents.debug.reading import cleaned
+from maple_agents.diagnose import explaining
+from maple_agents.diagnose.read import cleaned
 
 EARLY = """\
 #!/bin/bash

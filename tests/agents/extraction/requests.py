@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 import tomllib
-from maple_agents.extraction.request import read, refusal
+from maple_agents.request.words import read, refusal
 
 FOLDER = Path(__file__).resolve().parents[2] / "cases" / "requests"
 

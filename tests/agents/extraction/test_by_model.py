@@ -8,12 +8,13 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.extraction import by_model, request
-from maple_agents.models.conforming import mismatch
-from maple_agents.models.http import HttpModel
-from maple_agents.models.protocol import Limit, Message, ModelError, Schema
-from maple_agents.models.schema import MOST_NUMBER, of_slots
-from maple_agents.slots import INTEGERS, NAMES, Origin, Slot, Slots
+from maple_agents.ask.models.conforming import mismatch
+from maple_agents.ask.models.http import HttpModel
+from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
+from maple_agents.ask.models.schema import MOST_NUMBER, of_slots
+from maple_agents.base.slots import INTEGERS, NAMES, Origin, Slot, Slots
+from maple_agents.request import by_model
+from maple_agents.request import words as request
 
 from tests.agents.models.served import saying, served
 

@@ -7,10 +7,10 @@ import subprocess
 import sys
 
 import pytest
-from maple_agents.extraction import request
-from maple_agents.extraction.languages import MOST
-from maple_agents.extraction.request import read, refusal
-from maple_agents.slots import INTEGERS, NAMES, Slot
+from maple_agents.base.slots import INTEGERS, NAMES, Slot
+from maple_agents.request import words as request
+from maple_agents.request.language.languages import MOST
+from maple_agents.request.words import read, refusal
 
 from .requests import Case, cases, differences
 
@@ -110,7 +110,7 @@ def test_no_request_takes_for_ever(name: str) -> None:
 def test_reading_needs_no_heavy_library() -> None:
     """Words are read without pydantic, numpy, rich or click: they are imported by whoever needs them."""
     code = (
-        "import sys; from maple_agents.extraction.request import read; read('train.py on 2 nodes of Delta with DDP');"
+        "import sys; from maple_agents.request.words import read; read('train.py on 2 nodes of Delta with DDP');"
         "print([name for name in ('pydantic', 'numpy', 'rich', 'click', 'torch') if name in sys.modules])"
     )
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
@@ -135,6 +135,6 @@ def test_what_only_a_model_of_words_can_name_is_asked_of_it() -> None:
 
 def test_wishes_are_those_that_are_told() -> None:
     """Every wish that the grammar can read is in the published list."""
-    from maple_agents.extraction import phrases
+    from maple_agents.request import phrases
 
     assert {phrase.value for phrase in phrases.known().values() if phrase.name == "wish"} == set(request.WISHES)

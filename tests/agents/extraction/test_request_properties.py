@@ -7,8 +7,8 @@ import random
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.extraction.request import read, refusal
-from maple_agents.slots import NAMES
+from maple_agents.base.slots import NAMES
+from maple_agents.request.words import read, refusal
 
 from .requests import Case, cases
 

@@ -6,11 +6,11 @@ import os
 from functools import cache
 
 import pytest
-from maple_agents.extraction.request import Asked, read, resolve
-from maple_agents.sites.facts import site_of
-from maple_agents.sites.files import parse
-from maple_agents.synthesis.values import Cluster
-from maple_submit_filter import places
+from maple_agents.ask.sites.facts import site_of
+from maple_agents.ask.sites.files import parse
+from maple_agents.request.words import Asked, read, resolve
+from maple_agents.templates.cluster import Cluster
+from maple_submit_filter.host import places
 
 
 @cache
@@ -111,7 +111,7 @@ def test_a_bare_number_of_gpus_fills_whole_nodes(site_id: str, text: str, slots:
 
 def test_what_other_options_said_is_left_alone() -> None:
     """Slots that were not read from the request keep their value."""
-    from maple_agents.slots import Origin, Slot, Slots
+    from maple_agents.base.slots import Origin, Slot, Slots
 
     given = Asked(Slots([Slot("gpu", "A100x4", Origin("option")), Slot("partition", "nowhere", Origin("option"))]))
     assert resolve(given, cluster("ncsa-delta")).slots.as_json() == given.slots.as_json()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.extraction.request import read
+from maple_agents.request.words import read
 
 SITES = {
     "vista": "tacc-vista",

@@ -6,9 +6,9 @@ import glob
 import os
 
 import pytest
-from maple_agents.extraction.script import read
-from maple_agents.extraction.script_parts import Foreign
-from maple_agents.synthesis.values import Refused
+from maple_agents.base.missing import Refused
+from maple_agents.request.script.parts import Foreign
+from maple_agents.request.script.reading import read
 
 CASES = os.path.join(os.path.dirname(__file__), "..", "..", "cases")
 RIGHT = sorted(

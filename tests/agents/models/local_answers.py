@@ -11,10 +11,10 @@ import socket
 import sys
 from typing import Any
 
-from maple_agents.extraction import by_model
-from maple_agents.models.local import LocalModel
-from maple_agents.models.protocol import Limit, Message, ModelError
-from maple_agents.slots import Origin, Slot, Slots
+from maple_agents.ask.models.local import LocalModel
+from maple_agents.ask.models.protocol import Limit, Message, ModelError
+from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.request import by_model
 
 CALLS: list[str] = []
 

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import pytest
-from maple_agents.models import known_shapes
-from maple_agents.models.masking import MASK, masked
+from maple_agents.base.secrets import known_shapes
+from maple_agents.base.secrets.masking import MASK, masked
 
 FOLDER = Path(known_shapes.__file__).parent / "shapes"
 HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.models.choosing import choose
-from maple_agents.models.http import HttpModel
-from maple_agents.models.local import LocalModel
-from maple_agents.models.protocol import Limit, ModelError
+from maple_agents.ask.models.choosing import choose
+from maple_agents.ask.models.http import HttpModel
+from maple_agents.ask.models.local import LocalModel
+from maple_agents.ask.models.protocol import Limit, ModelError
 
 
 @pytest.fixture

@@ -9,11 +9,11 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from maple_agents.extraction import by_model
-from maple_agents.models.http import HttpModel
-from maple_agents.models.protocol import Limit, Message, ModelError
-from maple_agents.models.schema import of_slots
-from maple_agents.slots import Origin, Slot, Slots
+from maple_agents.ask.models.http import HttpModel
+from maple_agents.ask.models.protocol import Limit, Message, ModelError
+from maple_agents.ask.models.schema import of_slots
+from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.request import by_model
 
 from tests.agents.models.failures import FAILURES, KEY, Failure
 from tests.agents.models.served import Handler, Reply, completion, raw, saying, served
@@ -202,7 +202,7 @@ def test_plain_http_to_another_host_is_for_those_who_allow_it():
 
 def test_a_name_that_leads_to_another_host_is_not_asked_by_plain_http(monkeypatch):
     """The name says loopback, the connection does not."""
-    monkeypatch.setattr("maple_agents.models.exchange.is_here", lambda host: host == "localhost")
+    monkeypatch.setattr("maple_agents.ask.models.exchange.is_here", lambda host: host == "localhost")
     with served(saying(SAID)) as server, pytest.raises(ModelError, match="leads to another host"):
         model(server.url.replace("127.0.0.1", "localhost")).answer(ASKED, SCHEMA, Limit(20))
     assert server.asked == []

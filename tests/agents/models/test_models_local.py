@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.models.conforming import mismatch
-from maple_agents.models.local import LocalModel
-from maple_agents.models.protocol import Message, ModelError
-from maple_agents.models.schema import of_slots
+from maple_agents.ask.models.conforming import mismatch
+from maple_agents.ask.models.local import LocalModel
+from maple_agents.ask.models.protocol import Message, ModelError
+from maple_agents.ask.models.schema import of_slots
 
 from tests.miniapps.started import ROOT, frameworks
 
@@ -153,8 +153,8 @@ def broken(folder: Path, to: Path, how: str) -> Path:
 BROKEN = ("code of its own", "pickled weights", "half the weights", "no config", "no tokenizer")
 TRY = """
 import sys
-from maple_agents.models.local import LocalModel
-from maple_agents.models.protocol import ModelError
+from maple_agents.ask.models.local import LocalModel
+from maple_agents.ask.models.protocol import ModelError
 for folder in sys.argv[1:]:
     try:
         LocalModel(folder).load()

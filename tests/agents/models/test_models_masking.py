@@ -8,7 +8,7 @@ import re
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.models.masking import MASK, masked
+from maple_agents.base.secrets.masking import MASK, masked
 
 from tests.agents.models.canaries import NAMED, Canary, canaries
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from maple_agents.repository.described import Described
-from maple_agents.templates import LaunchFile
-from maple_agents.verify import from_template
-from maple_submit_filter.decide import Decision, decide
-from maple_submit_filter.submission import Submission
+from maple_agents.ask.sites.launch_templates import LaunchFile
+from maple_agents.templates.described import Described
+from maple_agents.verify.exchange import from_template
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.types.submission import Submission
 
 
 class Asked(NamedTuple):

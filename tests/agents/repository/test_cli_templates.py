@@ -8,7 +8,7 @@ import shlex
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
+from maple_agents.ask import sites
 
 
 def test_list_names_every_kind_of_part(maple) -> None:  # type: ignore[no-untyped-def]

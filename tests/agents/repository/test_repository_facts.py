@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.repository.described import described
-from maple_agents.repository.facts import fact
-from maple_agents.sites.model import Load, TransportVariable
+from maple_agents.ask.sites.model import Load, TransportVariable
+from maple_agents.templates.described import described
+from maple_agents.templates.facts import fact
 
 POLARIS = described("alcf-polaris").file
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from functools import cache
 
 import pytest
-from maple_agents import templates
-from maple_agents.repository import catalogue, paradigms
-from maple_agents.repository.described import Described, described
-from maple_agents.repository.facts import fact
-from maple_agents.templates import LaunchFile
-from maple_submit_filter.launch import Group
+from maple_agents.ask.sites import launch_templates as templates
+from maple_agents.ask.sites.launch_templates import LaunchFile
+from maple_agents.templates import catalogue, paradigms
+from maple_agents.templates.described import Described, described
+from maple_agents.templates.facts import fact
+from maple_submit_filter.types.launch_plan import Group
 
 from tests.agents.repository.of_sites import SITES, decided, job
 

@@ -6,12 +6,14 @@ from datetime import date
 from pathlib import Path
 
 import pytest
-from maple_agents import sites, templates
-from maple_agents.repository import environments, lint, model_facts, paradigms, proofs, tables
-from maple_agents.repository.described import described
-from maple_agents.repository.environment_draft import draft
-from maple_agents.repository.revisions import composition_revision
-from maple_submit_filter import places
+from maple_agents.ask import sites
+from maple_agents.ask.sites import launch_templates as templates
+from maple_agents.base import tables
+from maple_agents.templates import environments, lint, model_facts, paradigms, proofs
+from maple_agents.templates.described import described
+from maple_agents.templates.environment_draft import draft
+from maple_agents.templates.revisions import composition_revision
+from maple_submit_filter.host import places
 
 
 def test_the_delivered_repository_is_right() -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 
-from maple_agents import templates
-from maple_agents.repository import paradigms
-from maple_agents.repository.described import described
-from maple_agents.repository.export import compositions, exported
-from maple_agents.repository.revisions import composition_revision
+from maple_agents.ask.sites import launch_templates as templates
+from maple_agents.templates import paradigms
+from maple_agents.templates.described import described
+from maple_agents.templates.export import compositions, exported
+from maple_agents.templates.revisions import composition_revision
 
 DELTA = described("ncsa-delta")
 ZERO = paradigms.load("zero3")

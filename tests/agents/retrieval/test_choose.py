@@ -5,12 +5,12 @@ from __future__ import annotations
 import re
 
 import pytest
-from maple_agents.retrieval import choose as choosing
-from maple_agents.retrieval import described
-from maple_agents.retrieval.choose import choose, search, unread
-from maple_agents.retrieval.judging import Judge
-from maple_agents.retrieval.passages import Passage
-from maple_agents.slots import Origin, Slot, Slots
+from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.templates.retrieval import choose as choosing
+from maple_agents.templates.retrieval import described
+from maple_agents.templates.retrieval.choose import choose, search, unread
+from maple_agents.templates.retrieval.judging import Judge
+from maple_agents.templates.retrieval.passages import Passage
 
 from tests.bench import retrieval_cases
 
@@ -105,7 +105,7 @@ def test_a_cluster_that_cannot_start_it_has_no_choice(monkeypatch, by_words):
 
 
 def test_every_site_can_start_what_is_found(by_words):
-    from maple_agents.synthesis.clusters import cluster
+    from maple_agents.write.clusters import cluster
 
     text = "tensor slices in a node, pipeline stages between nodes, data replicas of both"
     assert choose(text, Slots(), cluster("alcf-polaris"), by_words).paradigm == "3d"

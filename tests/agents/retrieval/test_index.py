@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from maple_agents.retrieval import index as index_module
-from maple_agents.retrieval.embedder import Unavailable
-from maple_agents.retrieval.fusing import CONSTANT, Curve, fused
-from maple_agents.retrieval.index import FusedIndex, installed
-from maple_agents.retrieval.passages import Hit, Passage, Rank
+from maple_agents.templates.retrieval import index as index_module
+from maple_agents.templates.retrieval.embedder import Unavailable
+from maple_agents.templates.retrieval.fusing import CONSTANT, Curve, fused
+from maple_agents.templates.retrieval.index import FusedIndex, installed
+from maple_agents.templates.retrieval.passages import Hit, Passage, Rank
 
 PASSAGES = [
     Passage(

@@ -23,8 +23,8 @@ def refuse(*args):
 
 socket.socket.connect = socket.getaddrinfo = refuse
 sys.path[:0] = sys.argv[1:]
-from maple_agents.retrieval import choose, described, minilm
-from maple_agents.slots import Slots
+from maple_agents.templates.retrieval import choose, described, minilm
+from maple_agents.base.slots import Slots
 from tests.agents.retrieval.stand_in import StandIn
 
 TEXTS = ["weights are sharded over the ranks", "the weights are split between all GPUs", "a recipe for lasagne"]

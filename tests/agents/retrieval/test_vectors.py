@@ -9,8 +9,8 @@ import sys
 
 import numpy as np
 import pytest
-from maple_agents.retrieval import vectors
-from maple_agents.retrieval.vectors import Kept, nearest, path_of
+from maple_agents.templates.retrieval import vectors
+from maple_agents.templates.retrieval.vectors import Kept, nearest, path_of
 
 TEXTS = ["weights are sharded", "gradients are averaged", "a hostfile is missing"]
 
@@ -111,7 +111,7 @@ WRITER = """
 import sys
 sys.path.insert(0, {folder!r})
 from stand_in import StandIn
-from maple_agents.retrieval.vectors import Kept
+from maple_agents.templates.retrieval.vectors import Kept
 for at in range(30):
     Kept(StandIn(), {path!r}).vectors(["text %d" % (at * int(sys.argv[1])), "common %d" % at])
 """

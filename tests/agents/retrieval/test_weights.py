@@ -6,9 +6,9 @@ import sys
 import types
 
 import pytest
-from maple_agents.retrieval import weights
-from maple_agents.retrieval.embedder import Unavailable
-from maple_agents.retrieval.weights import Weights, check, named
+from maple_agents.templates.retrieval import weights
+from maple_agents.templates.retrieval.embedder import Unavailable
+from maple_agents.templates.retrieval.weights import Weights, check, named
 
 
 @pytest.fixture
@@ -78,7 +78,7 @@ def test_a_path_that_is_not_there_is_no_name_on_the_hub(wanted):
 
 
 def test_what_a_library_raises_becomes_one_line(monkeypatch):
-    from maple_agents.retrieval.minilm import MiniLM
+    from maple_agents.templates.retrieval.minilm import MiniLM
 
     def broken(*args, **options):
         raise OSError("We couldn't connect to the hub\nand so on\nand so on")
@@ -92,7 +92,7 @@ def test_what_a_library_raises_becomes_one_line(monkeypatch):
 def test_the_network_is_off_while_it_loads_and_the_environment_is_as_it_was_after(monkeypatch):
     import os
 
-    from maple_agents.retrieval.minilm import MiniLM
+    from maple_agents.templates.retrieval.minilm import MiniLM
 
     seen = {}
 

@@ -8,8 +8,8 @@ import sqlite3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.retrieval.fts import Words, match, words
-from maple_agents.retrieval.passages import Passage
+from maple_agents.templates.retrieval.fts import Words, match, words
+from maple_agents.templates.retrieval.passages import Passage
 
 
 def passages(*texts: str) -> list[Passage]:

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import pytest
-from maple_agents.schedulers.pbs_library import Library
+from maple_agents.ask.schedulers.pbs.library import Library
 
 from tests.doubles import qstat as double_of_qstat
 from tests.doubles.libpbs import Scenario, build

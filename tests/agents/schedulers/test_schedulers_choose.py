@@ -5,10 +5,10 @@ from __future__ import annotations
 import shutil
 
 import pytest
-from maple_agents.schedulers import SchedulerError, choose
-from maple_agents.schedulers.pbs import Pbs
-from maple_agents.schedulers.pbs_cli import PbsCommands
-from maple_agents.schedulers.slurm_cli import SlurmCommands
+from maple_agents.ask.schedulers import SchedulerError, choose
+from maple_agents.ask.schedulers.pbs.commands import PbsCommands
+from maple_agents.ask.schedulers.pbs.libpbs import Pbs
+from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 
 
 @pytest.fixture

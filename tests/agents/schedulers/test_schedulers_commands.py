@@ -7,8 +7,8 @@ import signal
 import sys
 
 import pytest
-from maple_agents.schedulers import SchedulerError
-from maple_agents.schedulers.commands import quiet_environment, run
+from maple_agents.ask.schedulers import SchedulerError
+from maple_agents.ask.schedulers.commands import quiet_environment, run
 
 ENV = {"PATH": "/usr/bin:/bin"}
 

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from maple_agents.schedulers import MisuseError, SchedulerError
-from maple_agents.schedulers.pbs_ifl import Connection, Pool
-from maple_agents.schedulers.pbs_library import Library, find
-from maple_agents.schedulers.pbs_structures import Attribute
+from maple_agents.ask.schedulers import MisuseError, SchedulerError
+from maple_agents.ask.schedulers.pbs.ifl import Connection, Pool
+from maple_agents.ask.schedulers.pbs.library import Library, find
+from maple_agents.ask.schedulers.pbs.structures import Attribute
 
 from tests.doubles.libpbs import Scenario, build
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import threading
 
 import pytest
-from maple_agents.schedulers import JobState, MisuseError, SchedulerError
-from maple_agents.schedulers.pbs import Pbs
-from maple_agents.schedulers.pbs_ifl import Connection
-from maple_agents.schedulers.pbs_structures import Attribute
+from maple_agents.ask.schedulers import JobState, MisuseError, SchedulerError
+from maple_agents.ask.schedulers.pbs.ifl import Connection
+from maple_agents.ask.schedulers.pbs.libpbs import Pbs
+from maple_agents.ask.schedulers.pbs.structures import Attribute
 
 NO_JOB = "999999999"
 

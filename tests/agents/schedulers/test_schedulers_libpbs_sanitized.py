@@ -15,10 +15,10 @@ ROOT = Path(__file__).parents[3]
 PROGRAM = """
 import sys
 sys.path[:0] = [sys.argv[1] + "/agents", sys.argv[1] + "/submit_filter"]
-from maple_agents.schedulers import SchedulerError
-from maple_agents.schedulers.pbs_ifl import Connection
-from maple_agents.schedulers.pbs_library import Library
-from maple_agents.schedulers.pbs_structures import Attribute
+from maple_agents.ask.schedulers import SchedulerError
+from maple_agents.ask.schedulers.pbs.ifl import Connection
+from maple_agents.ask.schedulers.pbs.library import Library
+from maple_agents.ask.schedulers.pbs.structures import Attribute
 
 library = Library(sys.argv[2])
 free = library.functions.pbs_statfree

@@ -6,8 +6,8 @@ import os
 import threading
 
 import pytest
-from maple_agents.schedulers import EndReason, JobState, SchedulerError
-from maple_agents.schedulers.pbs import Pbs
+from maple_agents.ask.schedulers import EndReason, JobState, SchedulerError
+from maple_agents.ask.schedulers.pbs.libpbs import Pbs
 
 from tests.doubles.libpbs import Scenario
 

@@ -7,9 +7,9 @@ import os
 import time
 
 import pytest
-from maple_agents.schedulers import EndReason, JobState, SchedulerError
-from maple_agents.schedulers.pbs_answers import from_json, from_text
-from maple_agents.schedulers.pbs_cli import PbsCommands
+from maple_agents.ask.schedulers import EndReason, JobState, SchedulerError
+from maple_agents.ask.schedulers.pbs.answers import from_json, from_text
+from maple_agents.ask.schedulers.pbs.commands import PbsCommands
 
 HEAD = '"timestamp":1763670600,"pbs_version":"23.06.06","pbs_server":"pbs01"'
 JOB = (

@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.schedulers import Ending, EndReason, JobState
-from maple_agents.schedulers.pbs_changes import attributes, signal_name, words
-from maple_agents.schedulers.pbs_ids import answered, array_of, is_id
-from maple_agents.schedulers.pbs_jobs import ending, hosts, job_of, seconds, submit_arguments
-from maple_agents.schedulers.pbs_places import duration, mebibytes, node_of
-from maple_agents.schedulers.pbs_structures import Attribute
-from maple_agents.schedulers.protocol import Job
+from maple_agents.ask.schedulers import Ending, EndReason, JobState
+from maple_agents.ask.schedulers.pbs.changes import attributes, signal_name, words
+from maple_agents.ask.schedulers.pbs.ids import answered, array_of, is_id
+from maple_agents.ask.schedulers.pbs.jobs import ending, hosts, job_of, seconds, submit_arguments
+from maple_agents.ask.schedulers.pbs.places import duration, mebibytes, node_of
+from maple_agents.ask.schedulers.pbs.structures import Attribute
+from maple_agents.ask.schedulers.protocol import Job
 
 
 @pytest.mark.parametrize(

@@ -10,10 +10,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.schedulers import JobState, Pace, SchedulerError, choose, wait
-from maple_agents.schedulers.protocol import EndReason
-from maple_agents.schedulers.pyslurm_api import PySlurm, is_installed
-from maple_agents.schedulers.slurm_cli import SlurmCommands
+from maple_agents.ask.schedulers import JobState, Pace, SchedulerError, choose, wait
+from maple_agents.ask.schedulers.protocol import EndReason
+from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
+from maple_agents.ask.schedulers.slurm.pyslurm_api import PySlurm, is_installed
 
 from tests.agents.schedulers.conftest import Recorded
 from tests.lab import GPU2X2
@@ -178,7 +178,7 @@ def test_it_is_chosen_where_it_is_installed(recorded: Recorded, monkeypatch: pyt
     squeue_says(recorded)
     recorded.answer("scontrol", ("*", "", "", 0))
     environ = {"PATH": str(recorded.folder), "PBS_CONF_FILE": "/nonexistent"}
-    choosing = sys.modules["maple_agents.schedulers.choose"]
+    choosing = sys.modules["maple_agents.ask.schedulers.choose"]
     monkeypatch.setattr(choosing, "is_installed", lambda: True)
     assert isinstance(choose(environ=environ), PySlurm) and "pyslurm" not in sys.modules
     monkeypatch.setattr(choosing, "is_installed", lambda: False)

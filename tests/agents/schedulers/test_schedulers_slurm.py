@@ -7,8 +7,8 @@ import os
 import time
 
 import pytest
-from maple_agents.schedulers import EndReason, JobState, Pace, SchedulerError, changes, wait
-from maple_agents.schedulers.slurm_cli import SlurmCommands
+from maple_agents.ask.schedulers import EndReason, JobState, Pace, SchedulerError, changes, wait
+from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 
 from tests.lab.config import plugin_line
 from tests.lab.sites import shape_of_site

@@ -9,10 +9,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.schedulers import JobState, SchedulerError, slurm_json
-from maple_agents.schedulers.slurm_cli import SlurmCommands
-from maple_agents.schedulers.slurm_ids import meant
-from maple_agents.schedulers.slurm_json import waiting_tasks
+from maple_agents.ask.schedulers import JobState, SchedulerError
+from maple_agents.ask.schedulers.slurm import json as slurm_json
+from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
+from maple_agents.ask.schedulers.slurm.ids import meant
+from maple_agents.ask.schedulers.slurm.json import waiting_tasks
 
 from tests.agents.schedulers.conftest import Recorded
 from tests.lab import GPU2X2

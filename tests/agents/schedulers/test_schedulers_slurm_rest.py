@@ -11,8 +11,9 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from maple_agents.schedulers import EndReason, JobState, SchedulerError, slurm_json
-from maple_agents.schedulers.slurm_rest import SlurmRest
+from maple_agents.ask.schedulers import EndReason, JobState, SchedulerError
+from maple_agents.ask.schedulers.slurm import json as slurm_json
+from maple_agents.ask.schedulers.slurm.rest import SlurmRest
 
 
 def row(job: int, state: Any, code: Any, **more: Any) -> dict[str, Any]:

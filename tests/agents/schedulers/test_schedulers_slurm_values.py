@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.schedulers import Ending, EndReason, JobState, SchedulerError
-from maple_agents.schedulers.hostlists import expand
-from maple_agents.schedulers.slurm_cli import SlurmCommands
-from maple_agents.schedulers.slurm_details import answers
-from maple_agents.schedulers.slurm_jobs import ending, job_of, state
-from maple_agents.schedulers.slurm_places import duration, gpus, nodes_of
-from maple_agents.schedulers.slurm_tables import form, mark, parsable, rows
+from maple_agents.ask.schedulers import Ending, EndReason, JobState, SchedulerError
+from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
+from maple_agents.ask.schedulers.slurm.details import answers
+from maple_agents.ask.schedulers.slurm.hostlists import expand
+from maple_agents.ask.schedulers.slurm.jobs import ending, job_of, state
+from maple_agents.ask.schedulers.slurm.places import duration, gpus, nodes_of
+from maple_agents.ask.schedulers.slurm.tables import form, mark, parsable, rows
 
 
 @pytest.mark.parametrize(

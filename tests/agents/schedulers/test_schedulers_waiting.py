@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.schedulers import Job, JobState, Pace, SchedulerError, changes, wait
+from maple_agents.ask.schedulers import Job, JobState, Pace, SchedulerError, changes, wait
 
 QUEUED, RUNNING, FINISHED, VANISHED = JobState.QUEUED, JobState.RUNNING, JobState.FINISHED, JobState.VANISHED
 BUSY = SchedulerError("asking", "no answer", "try again later", transient=True)

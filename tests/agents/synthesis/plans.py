@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from maple_agents.slots import Origin, Slot, Slots
-from maple_agents.synthesis.clusters import cluster
-from maple_agents.synthesis.deciding import decide_plan
-from maple_agents.synthesis.values import Lacking, Plan
+from maple_agents.base.missing import Lacking
+from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.write.clusters import cluster
+from maple_agents.write.decide.deciding import decide_plan
+from maple_agents.write.values import Plan
 
 SITES = (
     "tacc-lonestar6", "tacc-stampede3", "tacc-vista", "nersc-perlmutter", "alcf-aurora", "alcf-polaris", "ncsa-delta",

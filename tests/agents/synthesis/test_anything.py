@@ -5,11 +5,11 @@ from __future__ import annotations
 import random
 
 import pytest
-from maple_agents.slots import LAUNCHERS, PARADIGMS
-from maple_agents.synthesis.checked import checked
-from maple_agents.synthesis.clusters import cluster
-from maple_agents.synthesis.making import Made, make
-from maple_agents.synthesis.values import Lacking, Refused
+from maple_agents.base.missing import Lacking, Refused
+from maple_agents.base.slots import LAUNCHERS, PARADIGMS
+from maple_agents.write.checked import checked
+from maple_agents.write.clusters import cluster
+from maple_agents.write.making import Made, make
 
 from tests.agents.synthesis.plans import SITES, slots
 

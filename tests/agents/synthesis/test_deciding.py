@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.slots import Origin, Slot
-from maple_agents.synthesis.clusters import cluster
-from maple_agents.synthesis.deciding import decide_plan
-from maple_agents.synthesis.values import Assumed, Lacking, Plan, Refused
+from maple_agents.base.missing import Assumed, Lacking, Refused
+from maple_agents.base.slots import Origin, Slot
+from maple_agents.write.clusters import cluster
+from maple_agents.write.decide.deciding import decide_plan
+from maple_agents.write.values import Plan
 
 from tests.agents.synthesis.plans import SITES, complete, decided, missing, slots
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.synthesis.directives import lines
-from maple_agents.synthesis.values import Refused
+from maple_agents.base.missing import Refused
+from maple_agents.write.compose.directives import lines
 
 from tests.agents.synthesis.plans import complete
 

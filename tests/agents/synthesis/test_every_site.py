@@ -5,9 +5,9 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from maple_agents.slots import PARADIGMS
-from maple_agents.synthesis.checked import checked
-from maple_agents.synthesis.composing import compose
+from maple_agents.base.slots import PARADIGMS
+from maple_agents.write.checked import checked
+from maple_agents.write.compose.composing import compose
 
 from tests.agents.synthesis.plans import SITES, complete
 

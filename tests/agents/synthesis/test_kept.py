@@ -8,9 +8,9 @@ import subprocess
 import sys
 
 import pytest
-from maple_agents import sites
-from maple_agents.sites.files import parse
-from maple_agents.synthesis import clusters, kept
+from maple_agents.ask import sites
+from maple_agents.ask.sites.files import parse
+from maple_agents.write import clusters, kept
 
 
 def test_a_kept_table_has_the_keys_and_properties_of_its_class():

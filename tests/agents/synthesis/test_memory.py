@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.synthesis import memory
-from maple_agents.synthesis.clusters import cluster
+from maple_agents.write.clusters import cluster
+from maple_agents.write.decide import memory
 
 HERE = cluster("ncsa-delta")
 

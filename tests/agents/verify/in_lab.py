@@ -8,10 +8,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from maple_agents.schedulers.slurm_cli import SlurmCommands
+from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 from maple_agents.verify.verifying import Verified, Wanted, verify
-from maple_submit_filter.site import GENERIC_SLURM, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.site.facts import GENERIC_SLURM, Site
+from maple_submit_filter.types.submission import Submission
 
 from tests.lab import Lab
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from maple_agents.verify.facts import Fact, fact_of
-from maple_agents.verify.launch_lines import Line
-from maple_agents.verify.runs import Run, Stage, runs_of
-from maple_submit_filter.decide import examined, understood
-from maple_submit_filter.repair import State
-from maple_submit_filter.site import GENERIC_PBS, GENERIC_SLURM
-from maple_submit_filter.submission import Submission
+from maple_agents.verify.exchange.launch_lines import Line
+from maple_agents.verify.run.facts import Fact, fact_of
+from maple_agents.verify.run.runs import Run, Stage, runs_of
+from maple_submit_filter.answer.decision import examined, understood
+from maple_submit_filter.repair.search import State
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+from maple_submit_filter.types.submission import Submission
 
 HEAD = b"#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=2 --gpus-per-node=2\n"
 DRY = Stage("dry", 5.0)

@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 
 import pytest
-from maple_agents.schedulers import SchedulerError
+from maple_agents.ask.schedulers import SchedulerError
 
 from tests.agents.verify.in_lab import C10D, OWN, Case, Ran, all_ran, jobs
 
@@ -154,9 +154,9 @@ def test_what_the_scheduler_refuses_is_told_in_its_own_words(lab, tmp_path):
 
 
 def test_a_job_that_does_not_start_in_time_is_unclear_and_gone(lab, tmp_path):
-    from maple_agents.schedulers.slurm_cli import SlurmCommands
+    from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
     from maple_agents.verify.verifying import Wanted, verify
-    from maple_submit_filter.site import GENERIC_SLURM
+    from maple_submit_filter.site.facts import GENERIC_SLURM
 
     from tests.agents.verify.in_lab import left, script, submission
 
@@ -170,9 +170,9 @@ def test_a_job_that_does_not_start_in_time_is_unclear_and_gone(lab, tmp_path):
 
 
 def test_a_scheduler_that_is_not_there_is_no_verdict(lab, tmp_path):
-    from maple_agents.schedulers.slurm_cli import SlurmCommands
+    from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
     from maple_agents.verify.verifying import Wanted, verify
-    from maple_submit_filter.site import GENERIC_SLURM
+    from maple_submit_filter.site.facts import GENERIC_SLURM
 
     from tests.agents.verify.in_lab import left, script, submission
 

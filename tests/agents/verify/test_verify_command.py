@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maple_agents.verify.workplace import PREFIX
+from maple_agents.verify.run.workplace import PREFIX
 
 from tests.agents.verify.in_lab import Case, script
 from tests.lab import Lab
@@ -127,7 +127,7 @@ def test_a_request_that_cannot_be_submitted_exits_with_1_in_the_schedulers_words
 
 def test_a_launch_template_that_passed_counts_as_verified_on_its_site(lab_of, tmp_path, monkeypatch):
     """Until then a replacement by it is only offered."""
-    from maple_agents import sites
+    from maple_agents.ask import sites
 
     from tests.lab.sites import shape_of_site
 

@@ -6,9 +6,9 @@ import contextlib
 from pathlib import Path
 
 import pytest
-from maple_agents.verify.command_line import clock, first_index, job_name, limits, minutes
-from maple_agents.verify.errors import CannotVerify
-from maple_agents.verify.workplace import Workplace
+from maple_agents.ask.verified.errors import CannotVerify
+from maple_agents.verify.exchange.command_line import clock, first_index, job_name, limits, minutes
+from maple_agents.verify.run.workplace import Workplace
 
 from tests.agents.verify.planned import state
 

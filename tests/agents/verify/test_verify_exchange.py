@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.verify.errors import CannotVerify
-from maple_agents.verify.exchange import exchanged
+from maple_agents.ask.verified.errors import CannotVerify
+from maple_agents.verify.exchange.exchange import exchanged
 
 from tests.agents.verify.planned import HEAD, again, state
 

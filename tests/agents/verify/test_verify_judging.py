@@ -5,16 +5,16 @@ from __future__ import annotations
 import dataclasses
 
 import pytest
-from maple_agents.schedulers import Ending, EndReason, Job, JobState
-from maple_agents.verify.comparing import Names, compare
-from maple_agents.verify.facts import fact_of, from_output, merged
-from maple_agents.verify.judging import reasons_of
-from maple_agents.verify.outcome import judged
-from maple_agents.verify.runs import Stage
-from maple_agents.verify.sanity import warnings_of
-from maple_agents.verify.scenes import Scene
-from maple_agents.verify.symptoms import in_output
-from maple_agents.verify.watching import Until
+from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState
+from maple_agents.verify.judge.comparing import Names, compare
+from maple_agents.verify.judge.judging import reasons_of
+from maple_agents.verify.judge.outcome import judged
+from maple_agents.verify.judge.sanity import warnings_of
+from maple_agents.verify.judge.scenes import Scene
+from maple_agents.verify.judge.symptoms import in_output
+from maple_agents.verify.run.facts import fact_of, from_output, merged
+from maple_agents.verify.run.runs import Stage
+from maple_agents.verify.run.watching import Until
 
 from tests.agents.verify.planned import DRY, fact, failed, run_of
 

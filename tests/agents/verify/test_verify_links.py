@@ -7,9 +7,9 @@ import sys
 from collections.abc import Sequence
 
 import pytest
-from maple_agents.verify.facts import Fact, fact_of
-from maple_agents.verify.outcome import judged
-from maple_agents.verify.slow_links import slow_links
+from maple_agents.verify.judge.outcome import judged
+from maple_agents.verify.judge.slow_links import slow_links
+from maple_agents.verify.run.facts import Fact, fact_of
 
 from tests.agents.verify.planned import fact, run_of
 from tests.agents.verify.test_verify_judging import SCENE

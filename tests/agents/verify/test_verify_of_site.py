@@ -8,15 +8,15 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from maple_agents.cli import verify_of_site
-from maple_agents.cli.verify_of_site import Case, Layout, cases
-from maple_agents.repository import paradigms
-from maple_agents.slots import Slots
-from maple_agents.verify import miniapp_files, records
-from maple_agents.verify.errors import CannotVerify
-from maple_agents.verify.from_paradigm import composed
-from maple_agents.verify.least_time import at_least, least
-from maple_submit_filter.settings import Settings
+from maple_agents.ask.verified import miniapp_files, records
+from maple_agents.ask.verified.errors import CannotVerify
+from maple_agents.base.slots import Slots
+from maple_agents.cli.verify import of_site as verify_of_site
+from maple_agents.cli.verify.of_site import Case, Layout, cases
+from maple_agents.templates import paradigms
+from maple_agents.verify.exchange.from_paradigm import composed
+from maple_agents.verify.exchange.least_time import at_least, least
+from maple_submit_filter.types.settings import Settings
 
 from tests.agents.verify.test_verify_command import MAPLE
 from tests.lab.sites import shape_of_site

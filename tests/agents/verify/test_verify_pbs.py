@@ -8,12 +8,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
-from maple_agents.schedulers import Ending, EndReason, Job, JobState, SchedulerError
-from maple_agents.verify import from_template
+from maple_agents.ask import sites
+from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState, SchedulerError
+from maple_agents.verify.exchange import from_template
 from maple_agents.verify.verifying import Verified, Wanted, verify
-from maple_submit_filter.site import GENERIC_PBS, Site
-from maple_submit_filter.submission import Submission
+from maple_submit_filter.site.facts import GENERIC_PBS, Site
+from maple_submit_filter.types.submission import Submission
 
 from tests.agents.verify.in_lab import left
 from tests.pbs_lab import PAIR, PbsLab

@@ -10,9 +10,10 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
-from maple_agents.verify import leftovers, miniapp_files, records, state
-from maple_agents.verify.workplace import PREFIX, Workplace, remove
+from maple_agents.ask import sites
+from maple_agents.ask.verified import miniapp_files, records, state
+from maple_agents.verify.run import leftovers
+from maple_agents.verify.run.workplace import PREFIX, Workplace, remove
 
 INPUTS = records.Inputs("hash", ("--nodes=2",), "ncsa-delta", "r1", "apps", {"/etc/hosts": "h"}, "", 0)
 RECORD = {"schema": 1, "id": "20260101T000000Z-1", "result": "passed", "inputs": records.as_table(INPUTS)}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
-from maple_daemon.events import Submitted
-from maple_daemon.join_store import keep
+from maple_daemon.outcomes.events import Submitted
+from maple_daemon.outcomes.join_store import keep
 from maple_daemon.store.opening import open_store
 from maple_daemon.store.protocol import Store
-from maple_submit_filter.job_records import Outcome, Record, Version
+from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 HASH = "a" * 64
 NOW = 1_795_330_000.0

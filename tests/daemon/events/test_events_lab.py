@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 import pytest
 from maple_daemon.store.opening import open_store
-from maple_submit_filter.job_records import Outcome, Record
+from maple_submit_filter.types.job_records import Outcome, Record
 
 from tests.daemon.serving import WRONG, Daemon
 from tests.doubles.stand import LIB, PYTHON, build

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maple_daemon.learning import Standing
+from maple_daemon.learn.learning import Standing
 from maple_daemon.store.opening import open_store
 
 from tests.daemon.events.test_events_lab import Site, hooked, site, start, until  # noqa: F401

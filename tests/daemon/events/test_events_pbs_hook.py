@@ -10,10 +10,11 @@ import threading
 from typing import Any
 
 import pytest
-from maple_daemon import join, outcomes
-from maple_daemon.events import Ended, ended
-from maple_submit_filter import private_copy
-from maple_submit_filter.job_records import Record
+from maple_daemon.outcomes import join
+from maple_daemon.outcomes import meaning as outcomes
+from maple_daemon.outcomes.events import Ended, ended
+from maple_submit_filter.host import private_copy
+from maple_submit_filter.types.job_records import Record
 
 from tests.doubles.pbs_hooks import EPILOGUE, OBIT, HookJob, run_hook
 

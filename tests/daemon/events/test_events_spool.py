@@ -12,12 +12,12 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from maple_daemon import spool
-from maple_daemon.peers import started
-from maple_daemon.spool import NoSpool, Spool
+from maple_daemon.base.peers import started
+from maple_daemon.outcomes import spool
+from maple_daemon.outcomes.spool import NoSpool, Spool
 from maple_daemon.store.opening import open_store
-from maple_submit_filter.job_records import Record
-from maple_submit_filter.records import host
+from maple_submit_filter.answer.audit_line import host
+from maple_submit_filter.types.job_records import Record
 
 from tests.daemon.serving import Daemon
 

@@ -9,11 +9,12 @@ import shutil
 import subprocess
 
 import pytest
-from maple_agents.schedulers.protocol import Ending, EndReason, Job, JobState
-from maple_agents.schedulers.states import OF_REASON
-from maple_daemon import join, outcomes, polling
-from maple_daemon.events import BadEvent, Ended, Submitted, ended, submitted
-from maple_submit_filter.job_records import STATES, Outcome, Record, Version
+from maple_agents.ask.schedulers.protocol import Ending, EndReason, Job, JobState
+from maple_agents.ask.schedulers.states import OF_REASON
+from maple_daemon.outcomes import join, polling
+from maple_daemon.outcomes import meaning as outcomes
+from maple_daemon.outcomes.events import BadEvent, Ended, Submitted, ended, submitted
+from maple_submit_filter.types.job_records import STATES, Outcome, Record, Version
 
 HASH = "a" * 64
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))

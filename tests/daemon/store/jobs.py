@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from maple_submit_filter.job_records import Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
 
 
 def version(id: str = "v1", uid: int = 1001, at: float = 1e9, **other: object) -> Version:

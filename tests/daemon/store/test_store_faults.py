@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_daemon.remembering import Keeper, purging
+from maple_daemon.remember.remembering import Keeper, purging
 from maple_daemon.store import broken, sqlite
 from maple_daemon.store.opening import open_store
 from maple_daemon.store.protocol import Caps, Gone, NotKept, Store, StoreError

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import pytest
 from maple_daemon.store.protocol import Caps, Counted, Known, NotKept, Store
 from maple_daemon.store.schema import KEYS
-from maple_submit_filter.job_records import Outcome, Value
+from maple_submit_filter.types.job_records import Outcome, Value
 
 from tests.daemon.store.jobs import outcome, record, version
 

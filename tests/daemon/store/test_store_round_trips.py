@@ -10,7 +10,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as some
 from maple_daemon.store.opening import open_store
 from maple_daemon.store.protocol import Store
-from maple_submit_filter.job_records import STATES, Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import STATES, Outcome, Part, Record, Value, Version
 
 TEXT = some.one_of(
     some.text(max_size=30), some.binary(max_size=30).map(lambda raw: raw.decode("utf-8", "surrogateescape"))

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
-from maple_agents import sites
+from maple_agents.ask import sites
 
 from tests.daemon.leftovers import goes_with_us
 from tests.lab import Lab

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents import sites
+from maple_agents.ask import sites
 
 from tests.daemon.leftovers import goes_with_us
 from tests.doubles.pbs_hooks import EPILOGUE, HookJob, run_hook

@@ -76,7 +76,7 @@ class Walk:
     def history_tells(self, name: str, word: str) -> None:
         """Wait until the history of a script holds the word."""
         until = time.monotonic() + 60
-        while word not in (found := self.types("maple", "history", name)):
+        while word not in (found := self.run("maple", "history", name)[1]):  # it may not be looked at yet
             assert time.monotonic() < until, found
             time.sleep(0.5)
 

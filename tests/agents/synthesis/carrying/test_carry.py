@@ -8,14 +8,15 @@ import os
 import random
 
 import pytest
-from maple_agents.extraction.script import at_site, read
-from maple_agents.extraction.script_parts import Foreign
-from maple_agents.slots import Origin, Slot, Slots
-from maple_agents.synthesis.carrying import judged
-from maple_agents.synthesis.carrying.carry import carry
-from maple_agents.synthesis.carrying.values import Carried
-from maple_agents.synthesis.clusters import cluster
-from maple_agents.synthesis.values import Cluster, Lacking, Refused
+from maple_agents.base.missing import Lacking, Refused
+from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.request.script.parts import Foreign
+from maple_agents.request.script.reading import at_site, read
+from maple_agents.templates.cluster import Cluster
+from maple_agents.write.carry import judged
+from maple_agents.write.carry.carry import carry
+from maple_agents.write.carry.values import Carried
+from maple_agents.write.clusters import cluster
 
 CASES = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "cases"))
 RIGHT = sorted(

@@ -1,0 +1,1 @@
+"""A Python program read as text, without running it."""

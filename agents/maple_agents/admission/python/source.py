@@ -1,0 +1,261 @@
+"""A Python program read as text: its options with their defaults, its imports, and what it says in so many words.
+
+It is parsed, never imported or run. What is computed is unknown.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple
+
+from .literals import UNKNOWN, dotted, literal, text
+
+MOST_BYTES = 128 * 1024  # a tree takes several hundred bytes for each byte of its source
+_PARSERS_OF_CLASSES = ("HfArgumentParser", "tyro.cli", "pyrallis.parse", "pyrallis.wrap", "draccus.parse", "Fire",
+                       "fire.Fire", "typer.run", "simple_parsing.parse")  # fmt: skip
+_KEYWORDS = ("TrainingArguments", "Trainer", "SFTConfig", "DPOConfig", "GRPOConfig", "TrainConfig", "TrainingConfig",
+             "DataLoader", "SGD", "Adam", "AdamW", "Accelerator", "FusedAdam", "Lion", "Adafactor")  # fmt: skip
+_SEEDS = ("manual_seed", "set_seed", "seed_everything", "set_random_seed")
+_PARALLEL = {"DistributedDataParallel": "ddp", "DDP": "ddp", "FullyShardedDataParallel": "fsdp", "FSDP": "fsdp",
+             "fully_shard": "fsdp"}  # fmt: skip
+_STRATEGIES = {"ddp": "ddp", "fsdp": "fsdp", "deepspeed_stage_1": "zero1", "deepspeed_stage_2": "zero2",
+               "deepspeed_stage_3": "zero3"}  # fmt: skip
+_TRAINS = ("backward", "fit", "train_batch")
+
+
+class Declared(NamedTuple):
+    """An option of the program. *flags*: without their dashes. *dest*: how the program calls it.
+
+    *default*: None where it is computed, "" where there is none.
+    """
+
+    flags: tuple[str, ...]
+    dest: str
+    default: str | None
+    line: int
+
+
+class Said(NamedTuple):
+    """A constant in the source, under the name that it is given there."""
+
+    name: str
+    value: str
+    line: int
+
+
+class Source(NamedTuple):
+    """What a file says. *imports*: at its top level. *local*: (dots, module) of what may lie beside it."""
+
+    declared: tuple[Declared, ...] = ()
+    said: tuple[Said, ...] = ()
+    imports: tuple[Said, ...] = ()
+    local: tuple[tuple[int, str], ...] = ()
+    hydra: tuple[str | None, str | None] | None = None  # config_path, config_name
+    parsed: tuple[str, ...] = ()  # classes and functions that options are made of
+    trains: int = 0  # the line that proves it
+    classes: Mapping[str, Sequence[Declared]] = {}  # and functions: what would be options if they are parsed
+
+
+def source(data: bytes) -> Source:
+    """Return what a Python file says, nothing where it is none."""
+    if len(data) > MOST_BYTES:
+        return Source()
+    try:
+        tree = ast.parse(data)
+        return _Reader(tree).read()
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return Source()
+
+
+class _Reader:
+    def __init__(self, tree: ast.Module) -> None:
+        self._tree = tree
+        self._constants: dict[str, object] = {}
+        self._classes: dict[str, list[Declared]] = {}
+        self._declared: list[Declared] = []
+        self._said: list[Said] = []
+        self._defaults: dict[str, str | None] = {}
+        self._parsed: list[str] = []
+        self._hydra: tuple[str | None, str | None] | None = None
+        self._trains = 0
+        self._maybe = False  # what is looked at stands behind a condition
+        self._keywords: dict[str, list[tuple[object, int]]] = {}
+
+    def read(self) -> Source:
+        self._constants = dict(self._once())
+        imports, local = [], []
+        for node in self._tree.body:
+            if isinstance(node, ast.Import):
+                imports += [Said(one.name, "", node.lineno) for one in node.names]
+                local += [(0, one.name) for one in node.names]
+            if isinstance(node, ast.ImportFrom):
+                imports += [Said(node.module, "", node.lineno)] if node.module and not node.level else []
+                local += _local(node)
+        for each, maybe in _in_order(self._tree):
+            self._maybe = maybe
+            self._look(each)
+        for name, said in self._keywords.items():
+            if all(value is not UNKNOWN for value, _ in said):
+                for value, line in said:
+                    self._say(name, value, line)
+        declared = [one._replace(default=self._defaults.get(one.dest, one.default)) for one in self._declared]
+        declared += [one for name in self._parsed for one in self._classes.get(name, ())]
+        return Source(tuple(declared), tuple(self._said), tuple(imports), tuple(local), self._hydra,
+                      tuple(self._parsed), self._trains, self._classes)  # fmt: skip
+
+    def _once(self) -> Iterator[tuple[str, object]]:
+        """Yield the module's constants: names that are given one value, once, on its top level."""
+        stored = Counter(one.id for one in ast.walk(self._tree)
+                         if isinstance(one, ast.Name) and not isinstance(one.ctx, ast.Load))  # fmt: skip
+        for node in self._tree.body:
+            target: object = node.targets[0] if isinstance(node, ast.Assign) else getattr(node, "target", None)
+            value = getattr(node, "value", None)
+            if not isinstance(node, (ast.Assign, ast.AnnAssign)) or not isinstance(target, ast.Name) or value is None:
+                continue
+            found = literal(value, {})
+            if stored[target.id] == 1 and found is not UNKNOWN:
+                yield target.id, found
+                self._say(target.id, found, node.lineno)
+
+    def _say(self, name: str, value: object, line: int) -> None:
+        if value is not UNKNOWN and value is not None:
+            self._said.append(Said(name, text(value), line))
+
+    def _look(self, node: ast.AST) -> None:
+        if isinstance(node, ast.Call):
+            self._call(node)
+        if isinstance(node, ast.ClassDef):
+            self._classes[node.name] = list(self._fields(node))
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            own = list(self._parameters(node))
+            self._classes[node.name] = own
+            if any(dotted(getattr(one, "func", one)).endswith(".command") for one in node.decorator_list):
+                self._declared += [each for each in own if each.dest not in {one.dest for one in self._declared}]
+
+    def _call(self, call: ast.Call) -> None:
+        name = dotted(call.func)
+        last = name.rsplit(".", 1)[-1]
+        if last == "add_argument" or name in ("click.option", "option"):
+            self._option(call)
+        elif last.startswith("DEFINE_") and len(call.args) > 1:
+            flag = literal(call.args[0], {})
+            if isinstance(flag, str):
+                self._declared.append(Declared((flag,), flag, self._value(call.args[1]), call.lineno))
+        elif last == "set_defaults":
+            self._defaults.update({one.arg: self._value(one.value) for one in call.keywords if one.arg})
+        elif name == "hydra.main":
+            self._hydra = (self._keyword(call, "config_path"), self._keyword(call, "config_name"))
+        elif name in _PARSERS_OF_CLASSES or last == "HfArgumentParser":
+            self._parsed += [one.id for each in call.args for one in ast.walk(each) if isinstance(one, ast.Name)]
+        self._constant(call, name, last)
+
+    def _constant(self, call: ast.Call, name: str, last: str) -> None:
+        if last in _SEEDS:
+            self._take("seed", call.args[0] if call.args else None, call.lineno)
+        elif last == "from_pretrained" and ("Model" in name or "For" in name):
+            self._take("model", call.args[0] if call.args else None, call.lineno)
+        elif last == "load_dataset":
+            self._take("dataset", call.args[0] if call.args else None, call.lineno)
+        elif last.endswith(_KEYWORDS):
+            for one in call.keywords:
+                if one.arg == "strategy":
+                    way = one.value.value if isinstance(one.value, ast.Constant) else None
+                    self._way(_STRATEGIES.get(str(way)), one.value.lineno)
+                else:
+                    self._take(one.arg or "", one.value, one.value.lineno)
+        elif last in _PARALLEL:
+            self._way(_PARALLEL[last], call.lineno)
+        proves = (last in _TRAINS and "." in name) or name.lower().endswith("trainer.train")
+        if proves and not self._maybe:
+            self._trains = self._trains or call.lineno
+
+    def _take(self, name: str, value: ast.expr | None, line: int) -> None:
+        """Note a constant; where one call computes it, or is behind a condition, what the others say is not known."""
+        found = literal(value, self._constants) if value is not None and not self._maybe else UNKNOWN
+        self._keywords.setdefault(name, []).append((found, line))
+
+    def _way(self, way: str | None, line: int) -> None:
+        """Note how the program is parallel; of several ways, or one behind a condition, none is proven."""
+        self._keywords.setdefault("parallelism", []).append((way if way and not self._maybe else UNKNOWN, line))
+
+    def _option(self, call: ast.Call) -> None:
+        words = [one for one in (literal(each, {}) for each in call.args) if isinstance(one, str)]
+        flags = [flag for word in words if word.startswith("-") for flag in word.split("/")]
+        if not flags:
+            return
+        dest = self._keyword(call, "dest") or next((one for one in words if not one.startswith("-")), "")
+        dest = dest or next((one for one in flags if one.startswith("--")), flags[0])
+        default = next((self._value(one.value) for one in call.keywords if one.arg == "default"), "")
+        names = tuple(one.lstrip("-") for one in flags)
+        self._declared.append(Declared(names, dest.lstrip("-").replace("-", "_"), default, call.lineno))
+
+    def _fields(self, node: ast.ClassDef) -> Iterator[Declared]:
+        for one in node.body:
+            if isinstance(one, ast.AnnAssign) and isinstance(one.target, ast.Name):
+                value = _of_field(one.value)
+                yield Declared((one.target.id,), one.target.id, self._value(value) if value else "", one.lineno)
+
+    def _parameters(self, node: ast.FunctionDef | ast.AsyncFunctionDef) -> Iterator[Declared]:
+        given = node.args.args
+        defaults: list[ast.expr | None] = [None] * (len(given) - len(node.args.defaults)) + list(node.args.defaults)
+        pairs = [*zip(given, defaults, strict=True), *zip(node.args.kwonlyargs, node.args.kw_defaults, strict=True)]
+        for one, default in pairs:
+            option = default if _is_option(default) else _in_annotation(one.annotation)
+            value = default
+            flags: list[str] = []
+            if isinstance(option, ast.Call):
+                words = [literal(each, {}) for each in option.args]
+                flags = [word.lstrip("-") for word in words if isinstance(word, str) and word.startswith("-")]
+                value = (option.args[0] if option.args else None) if option is default else default
+            flags = flags or [one.arg]
+            yield Declared(tuple(flags), one.arg, self._value(value) if value is not None else "", one.lineno)
+
+    def _value(self, node: ast.expr) -> str | None:
+        found = literal(node, self._constants) if not self._maybe else UNKNOWN
+        return None if found is UNKNOWN else "" if found is None or found is ... else text(found)
+
+    def _keyword(self, call: ast.Call, name: str) -> str | None:
+        found = next((literal(one.value, self._constants) for one in call.keywords if one.arg == name), None)
+        return found if isinstance(found, str) else None
+
+
+def _in_order(tree: ast.Module) -> Iterator[tuple[ast.AST, bool]]:
+    """Yield every node, and whether it stands behind a condition; that a file is run as a program is none."""
+    waiting: list[tuple[ast.AST, bool]] = [(tree, False)]
+    while waiting:
+        node, maybe = waiting.pop()
+        yield node, maybe
+        below = maybe or isinstance(node, (ast.IfExp, ast.Try, ast.ExceptHandler, ast.Match))
+        below = below or (isinstance(node, ast.If) and not _is_main(node.test))
+        waiting += [(one, below) for one in ast.iter_child_nodes(node)][::-1]
+
+
+def _is_main(test: ast.expr) -> bool:
+    """Return whether a condition is `__name__ == "__main__"`."""
+    return isinstance(test, ast.Compare) and isinstance(test.left, ast.Name) and test.left.id == "__name__"
+
+
+def _local(node: ast.ImportFrom) -> list[tuple[int, str]]:
+    """Return what `from .a import b` may name: the module a, and the module a.b."""
+    module = node.module or ""
+    return [(node.level, module), *((node.level, (module + "." + one.name).strip(".")) for one in node.names)]
+
+
+def _is_option(node: ast.expr | None) -> bool:
+    return isinstance(node, ast.Call) and dotted(node.func) in ("typer.Option", "Option")
+
+
+def _in_annotation(node: ast.expr | None) -> ast.expr | None:
+    """Return the `typer.Option(...)` of an `Annotated[...]`."""
+    found = ast.walk(node) if isinstance(node, ast.Subscript) else ()
+    return next((one for one in found if isinstance(one, ast.Call) and _is_option(one)), None)
+
+
+def _of_field(value: ast.expr | None) -> ast.expr | None:
+    """Return the default that a field of a dataclass has: `= 3`, `= field(default=3)`."""
+    if isinstance(value, ast.Call) and dotted(value.func).rsplit(".", 1)[-1] == "field":
+        named = {one.arg: one.value for one in value.keywords}
+        return named.get("default", named.get("default_factory"))
+    return value

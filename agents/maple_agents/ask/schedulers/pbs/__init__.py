@@ -1,0 +1,1 @@
+"""PBS: libpbs, and its commands where that cannot be loaded."""

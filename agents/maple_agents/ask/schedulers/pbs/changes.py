@@ -1,0 +1,70 @@
+"""Changes of a PBS job: attribute names and values, and the words of qalter that say the same."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from .structures import Attribute
+
+_KEY = re.compile(r"[A-Za-z]\w*(\.[A-Za-z]\w*)?", re.ASCII)
+_LETTERS = {
+    "Account_Name": "-A",
+    "Checkpoint": "-c",
+    "Error_Path": "-e",
+    "Execution_Time": "-a",
+    "Hold_Types": "-h",
+    "Job_Name": "-N",
+    "Join_Path": "-j",
+    "Keep_Files": "-k",
+    "Mail_Points": "-m",
+    "Mail_Users": "-M",
+    "Output_Path": "-o",
+    "Priority": "-p",
+    "Rerunable": "-r",
+    "Shell_Path_List": "-S",
+    "User_List": "-u",
+    "project": "-P",
+}
+
+
+def attributes(changes: Mapping[str, str]) -> list[Attribute]:
+    """Return *changes* as attributes. Raises `ValueError` for a name that cannot be one, or a NUL."""
+    return [Attribute(*_split(key), _plain(value)) for key, value in changes.items()]
+
+
+def words(changes: Mapping[str, str]) -> list[str]:
+    """Return qalter's options for *changes*. Raises `ValueError` as `attributes` does."""
+    found = []
+    for name, resource, value in attributes(changes):
+        if name == "Resource_List" and resource:
+            found += ["-l", "%s=%s" % (resource, value)]
+        elif name in _LETTERS:
+            found += [_LETTERS[name], value]
+        else:
+            found += ["-W", "%s=%s" % (name, value)]
+    return found
+
+
+def _split(key: str) -> tuple[str, str]:
+    if not _KEY.fullmatch(key):
+        raise ValueError("%r is no attribute of a PBS job" % key)
+    name, _, resource = key.partition(".")
+    return name, resource
+
+
+def _plain(value: str) -> str:
+    if "\0" in value:
+        raise ValueError("a value cannot hold a NUL")
+    return value
+
+
+def signal_name(signal: str) -> str:
+    """Return the name or number as PBS takes it: `TERM` is `SIGTERM`; `suspend` and `resume` are PBS' own.
+
+    Raises `ValueError` for what can be neither.
+    """
+    if not re.fullmatch(r"[A-Za-z][\w+-]{0,30}|\d{1,2}", signal, re.ASCII):
+        raise ValueError("%r is no signal" % signal)
+    own = signal.isdigit() or signal.upper().startswith("SIG") or signal in ("suspend", "resume")
+    return signal if own else "SIG" + signal.upper()

@@ -1,0 +1,149 @@
+"""From the attributes of a PBS job to a `Job`; the same for libpbs and for qstat."""
+
+from __future__ import annotations
+
+import calendar
+import html
+import re
+import time
+from collections.abc import Mapping
+
+from ..protocol import Ending, EndReason, Job, JobState
+from .ids import array_of
+from .paths import output_paths, variable
+
+# The letters of `job_state`; M is a job that another server has taken over, and nothing is known of it here.
+_STATES = {
+    "Q": JobState.QUEUED,
+    "W": JobState.QUEUED,
+    "T": JobState.QUEUED,
+    "H": JobState.HELD,
+    "R": JobState.RUNNING,
+    "B": JobState.RUNNING,
+    "S": JobState.RUNNING,
+    "U": JobState.RUNNING,
+    "E": JobState.EXITING,
+    "F": JobState.FINISHED,
+    "X": JobState.FINISHED,
+}
+_KILLED = {
+    -24: EndReason.LIMIT,
+    -25: EndReason.LIMIT,
+    -26: EndReason.MEMORY,
+    -27: EndReason.MEMORY,
+    -28: EndReason.LIMIT,
+    -29: EndReason.WALLTIME,
+    -20: EndReason.NODE,
+    **{code: EndReason.NOT_STARTED for code in (-1, -2, -3, -4, -10, -22, -30)},
+}
+_DELETED = "91"  # substate of a job that was deleted
+_TERMINATED = re.compile(r"\band terminated by (\S+@\S+?)\s*\Z")
+_ARGUMENT = re.compile(r"<jsdl-hpcpa:Argument>(.*?)</jsdl-hpcpa:Argument>", re.DOTALL)
+_ENTITY = re.compile(r"&(?:amp|lt|gt|quot|apos|#\d{1,7}|#x[0-9A-Fa-f]{1,6});")
+
+
+def job_of(job_id: str, attributes: Mapping[str, str], inexact: frozenset[str] = frozenset()) -> Job:
+    """Return the job that *attributes* describe. Keys of resources are written `Resource_List.walltime`."""
+    letter = attributes.get("job_state", "")
+    state = _STATES.get(letter, JobState.UNKNOWN)
+    array = array_of(job_id)
+    stdout, stderr = output_paths(job_id, attributes)
+    return Job(
+        id=job_id,
+        state=state,
+        raw_state=letter,
+        substate=attributes.get("substate", ""),
+        ending=ending(attributes) if state is JobState.FINISHED else None,
+        name=attributes.get("Job_Name", ""),
+        owner=attributes.get("Job_Owner", "").partition("@")[0],
+        queue=attributes.get("queue", ""),
+        account=attributes.get("Account_Name", ""),
+        nodes=hosts(attributes.get("exec_host", "")),
+        work_dir=variable(attributes, "PBS_O_WORKDIR"),  # where it was submitted; a job starts in its home
+        stdout=stdout,
+        stderr=stderr,
+        array_id=array[0] if array else None,
+        array_index=array[1] if array else None,
+        submitted=seconds(attributes.get("ctime")),
+        started=seconds(attributes.get("stime")),
+        ended=_ended(attributes) if state is JobState.FINISHED else None,
+        comment=attributes.get("comment", ""),
+        submit_arguments=submit_arguments(attributes.get("Submit_arguments")),
+        attributes=dict(attributes),
+        inexact=inexact,
+    )
+
+
+def deleted_by(comment: str) -> str:
+    """Return who deleted a job, as the end of its comment tells from the qdel on, `alice@pbs01`; "" for nobody.
+
+    The exit status does not tell: of a job that was deleted it may be 271, 143 or 0 (23.06).
+    """
+    found = _TERMINATED.search(comment)
+    return found[1] if found else ""
+
+
+def ending(attributes: Mapping[str, str]) -> Ending:
+    """Return how a finished job ended; the table of end states stands in `schedulers/README.md`."""
+    raw = attributes.get("Exit_status", "")
+    deleted = attributes.get("substate") == _DELETED or bool(deleted_by(attributes.get("comment", "")))
+    if not re.fullmatch(r"-?\d{1,9}", raw):
+        return Ending(EndReason.CANCELLED if deleted else EndReason.UNKNOWN, raw=raw)
+    status = int(raw)
+    if status < 0:
+        return Ending(_KILLED.get(status, EndReason.UNKNOWN), raw=raw)
+    signal = status - 256 if status > 256 else None
+    if deleted:
+        return Ending(EndReason.CANCELLED, None if signal else status, signal, raw)
+    if signal:
+        return Ending(EndReason.SIGNALLED, None, signal, raw)
+    return Ending(EndReason.EXITED if status else EndReason.COMPLETED, status, None, raw)
+
+
+def hosts(exec_host: str) -> tuple[str, ...]:
+    """Return the hosts of `node1/0*8+node2/0*8`, each once, in that order."""
+    parts = (part.strip("()") for part in exec_host.split("+"))
+    names = (re.sub(r":\d+$", "", part.partition("/")[0]) for part in parts)
+    return tuple(dict.fromkeys(name for name in names if name))
+
+
+def seconds(text: str | None) -> int | None:
+    """Return a time as seconds since 1970.
+
+    libpbs gives just that; qstat, asked in UTC, `Thu Nov 20 20:28:38 2026`.
+    """
+    if not text:
+        return None
+    if re.fullmatch(r"\d{1,12}", text):
+        return int(text) or None
+    found = re.fullmatch(r"\w{3} (\w{3}) +(\d{1,2}) (\d\d):(\d\d):(\d\d) (\d{4})", text.strip(), re.ASCII)
+    if found is None or found[1] not in _MONTHS:
+        return None
+    day, hour, minute, second, year = (int(found[group]) for group in range(2, 7))
+    return calendar.timegm(time.struct_time((year, _MONTHS.index(found[1]) + 1, day, hour, minute, second, 0, 1, 0)))
+
+
+_MONTHS = ("Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec")
+
+
+def submit_arguments(text: str | None) -> tuple[str, ...] | None:
+    """Return the words of qsub's command line from their XML, None where *text* is no such XML.
+
+    qstat has decoded it to words with blanks between, from which the words cannot be had back.
+    """
+    if text is None or _ARGUMENT.sub("", text).strip():
+        return None
+    return tuple(_unescaped(word) for word in _ARGUMENT.findall(text)) if text else ()
+
+
+def _unescaped(text: str) -> str:
+    return _ENTITY.sub(lambda entity: html.unescape(entity[0]), text)
+
+
+def _ended(attributes: Mapping[str, str]) -> int | None:
+    """Return when a finished job ended: the end that the node reported, else the last change, which is its delivery."""
+    for name in ("obittime", "history_timestamp", "mtime"):
+        at = seconds(attributes.get(name))
+        if at is not None:
+            return at
+    return None

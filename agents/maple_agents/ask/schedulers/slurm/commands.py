@@ -1,0 +1,175 @@
+"""Slurm through its commands: squeue for all jobs at once, scontrol for details, sacct for what is gone from memory."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from ..commands import Said, quiet_environment, run
+from ..errors import SchedulerError
+from ..protocol import Job, JobState, Node, Queue, Server
+from . import tables as slurm_tables
+from .accounting import Accounting
+from .errors import is_gone, slurm_refusal
+from .ids import is_id, meant
+from .places import nodes_of, queue_of, server_of
+from .queue import SlurmQueue
+
+_NODE = {
+    "%N": "name",
+    "%P": "partition",
+    "%T": "state",
+    "%c": "cpus",
+    "%m": "memory",
+    "%G": "gres",
+    "%f": "features",
+    "%E": "reason",
+}
+_AT_ONCE = 1000  # ids on one command line
+
+
+class SlurmCommands:
+    """The `Scheduler` of a Slurm cluster, through its commands.
+
+    *folder*: where they lie, None: in PATH. *environ*: what they run in, None: our own; SLURM_CONF is in it.
+    *as_json*: as `SlurmQueue` has it.
+    """
+
+    name = "slurm"
+    via = "Slurm's commands"
+
+    def __init__(
+        self,
+        folder: str | None = None,
+        *,
+        sbatch: str = "",
+        environ: Mapping[str, str] | None = None,
+        timeout: float = 30.0,
+        submit_timeout: float = 60.0,
+        as_json: bool | None = None,
+    ) -> None:
+        self._folder = folder
+        self._sbatch = sbatch or self._command("sbatch")
+        self._environ = environ
+        self._timeout = timeout
+        self._submit_timeout = submit_timeout
+        self._accounting = Accounting(self._run)
+        self._queue = SlurmQueue(self._run, as_json)
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
+        """Return a job for each of *ids*; an array under its own id is one job, made of its tasks."""
+        asked = list(dict.fromkeys(one for one in ids if is_id(one)))
+        found: list[Job] = []
+        for at in range(0, len(asked), _AT_ONCE):
+            found += self._known(asked[at : at + _AT_ONCE])
+        return {one: meant(one, found) for one in ids}
+
+    def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
+        """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
+        found = self._jobs_now(["-u", user], all_states=ended)
+        return [job for job in found if job.owner == user and (ended or not job.over)]
+
+    def nodes(self) -> list[Node]:
+        """Return every node, with its partitions."""
+        separator = slurm_tables.mark()
+        said = self._ask("sinfo", ["-h", "-a", "-N", "-o", slurm_tables.form(list(_NODE), separator)])
+        return nodes_of(slurm_tables.rows(said.out, list(_NODE.values()), separator))
+
+    def queues(self) -> list[Queue]:
+        """Return every partition."""
+        said = self._ask("scontrol", ["-a", "-o", "show", "partition"])
+        return [queue for line in said.out.splitlines() if (queue := queue_of(line))]
+
+    def server(self) -> Server:
+        """Return the cluster."""
+        return server_of(self._ask("scontrol", ["show", "config"]).out)
+
+    def submit(
+        self,
+        script_path: str,
+        argv: Sequence[str] = (),
+        cwd: str | None = None,
+        env: Mapping[str, str] | None = None,
+    ) -> str:
+        """Submit through sbatch and return the job's id. One on another cluster is `7;name`, and refused by the others.
+
+        A submission that is late may have happened all the same; the exception says so.
+        """
+        asked = "submitting %s" % os.path.basename(script_path)
+        words = [self._sbatch, "--parsable", *argv, "--", script_path]
+        try:
+            said = run(words, timeout=self._submit_timeout, env=self._base() if env is None else env, cwd=cwd)
+        except SchedulerError as error:
+            if error.transient:
+                error = SchedulerError(asked, error.text, "look with squeue whether it was submitted first")
+            raise error from None
+        job_id = re.search(r"^(\d+)(;[\w.-]+)?$", said.out, re.MULTILINE)
+        if said.code or job_id is None:
+            raise slurm_refusal(asked, said)
+        return job_id[0]
+
+    def cancel(self, job_id: str) -> bool:
+        """Cancel a job; False when there is none, or it is over."""
+        return self._scancel(job_id, [])
+
+    def signal(self, job_id: str, signal: str) -> bool:
+        """Send a signal to the job's steps and its batch script; False when there is no such job, or it is over."""
+        if not re.fullmatch(r"[A-Za-z]\w{0,20}|\d{1,2}", signal, re.ASCII):
+            raise ValueError("%r is no signal" % signal)
+        return self._scancel(job_id, ["--full", "--signal=%s" % signal.removeprefix("SIG")])
+
+    def alter(self, job_id: str, changes: Mapping[str, str]) -> bool:
+        """Change fields of `scontrol update` (`TimeLimit`); False when there is no such job, or it is over."""
+        wrong = [key for key, value in changes.items() if not re.fullmatch(r"[A-Za-z]\w*", key) or "\0" in value]
+        if wrong:
+            raise ValueError("%r cannot be changed" % wrong[0])
+        if not is_id(job_id):
+            return False
+        self._queue.forget()
+        words = ["update", "JobId=%s" % job_id, *("%s=%s" % pair for pair in changes.items())]
+        said = self._run("scontrol", words)
+        if said.code and is_gone(said.err):
+            return False
+        if said.code:
+            raise slurm_refusal("altering job %s" % job_id, said)
+        return True
+
+    def _known(self, asked: list[str]) -> list[Job]:
+        """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
+        found = self._jobs_now(["-j", ",".join(asked)], all_states=True)
+        missing = [one for one in asked if meant(one, found).state is JobState.VANISHED]
+        return found + self._accounting.besides(found, missing)
+
+    def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:
+        """Return the jobs that the controller has in memory, each task of an array on its own."""
+        return self._queue.jobs(which, all_states)
+
+    def _scancel(self, job_id: str, options: Sequence[str]) -> bool:
+        """Call scancel, which is silent about unknown and ended jobs, and exits with 0, unless it is verbose."""
+        if not is_id(job_id):
+            return False
+        said = self._run("scancel", ["-v", *options, job_id])
+        if is_gone(said.err):
+            return False
+        if said.code or "error:" in said.err:
+            raise slurm_refusal("scancel %s" % job_id, said)
+        return True
+
+    def _ask(self, command: str, words: Sequence[str]) -> Said:
+        said = self._run(command, words)
+        if said.code:
+            raise slurm_refusal("asking %s" % command, said)
+        return said
+
+    def _run(self, command: str, words: Sequence[str], stdin: bytes = b"") -> Said:
+        return run([self._command(command), *words], timeout=self._timeout, env=self._quiet(), stdin=stdin)
+
+    def _base(self) -> Mapping[str, str]:
+        return os.environ if self._environ is None else self._environ
+
+    def _quiet(self) -> dict[str, str]:
+        return quiet_environment(self._base(), SLURM_TIME_FORMAT="%s")
+
+    def _command(self, name: str) -> str:
+        return os.path.join(self._folder, name) if self._folder else name

@@ -1,0 +1,158 @@
+"""From what Slurm's commands say of a job to a `Job`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+
+from ..protocol import Ending, EndReason, Job, JobState
+from .hostlists import expand
+
+_STATES = {
+    **dict.fromkeys(("PENDING", "REQUEUED", "REQUEUE_FED"), JobState.QUEUED),
+    **dict.fromkeys(("REQUEUE_HOLD", "SPECIAL_EXIT", "RESV_DEL_HOLD"), JobState.HELD),
+    **dict.fromkeys(
+        ("RUNNING", "CONFIGURING", "SUSPENDED", "STOPPED", "RESIZING", "SIGNALING", "POWER_UP_NODE"), JobState.RUNNING
+    ),
+    **dict.fromkeys(("COMPLETING", "STAGE_OUT"), JobState.EXITING),
+}
+_ENDS = {
+    "COMPLETED": EndReason.COMPLETED,
+    "FAILED": EndReason.EXITED,
+    "CANCELLED": EndReason.CANCELLED,
+    "TIMEOUT": EndReason.WALLTIME,
+    "NODE_FAIL": EndReason.NODE,
+    "PREEMPTED": EndReason.PREEMPTED,
+    "OUT_OF_MEMORY": EndReason.MEMORY,
+    "BOOT_FAIL": EndReason.NODE,
+    "DEADLINE": EndReason.LIMIT,
+    "LAUNCH_FAILED": EndReason.NOT_STARTED,
+    "RECONFIG_FAIL": EndReason.NOT_STARTED,
+}
+_HOLDS = {"JobHeldUser", "JobHeldAdmin", "JobHoldMaxRequeue"}
+_NOT_LAUNCHED = 53  # `0:53`; the reason JobLaunchFailure also stands at a script that a signal ended (22.05)
+
+
+def state(word: str, reason: str = "") -> JobState:
+    """Return the state for Slurm's word (`CANCELLED by 1000` too); a job that is held says so in its reason."""
+    first = word.split(" ")[0].rstrip("+")
+    if first in _ENDS:
+        return JobState.FINISHED
+    found = _STATES.get(first, JobState.UNKNOWN)
+    return JobState.HELD if found is JobState.QUEUED and reason in _HOLDS else found
+
+
+def ending(word: str, exit_code: str | None = None) -> Ending:
+    """Return how a job ended. *exit_code* `3:0` is code and signal; None: not told.
+
+    Of a shell that reports a signal as 128 + n sacct shows n, scontrol 128 + n.
+    """
+    why = _ENDS.get(word.split(" ")[0].rstrip("+"), EndReason.UNKNOWN)
+    raw = "%s %s" % (word, exit_code) if exit_code else word
+    found = re.fullmatch(r"(\d{1,3}):(\d{1,3})", exit_code or "", re.ASCII)
+    if found is None:
+        return Ending(why, 0 if why is EndReason.COMPLETED else None, None, raw)
+    code, signal = int(found[1]), int(found[2]) or None
+    if signal == _NOT_LAUNCHED:
+        return Ending(EndReason.NOT_STARTED, raw=raw)
+    if why is EndReason.EXITED and signal:
+        return Ending(EndReason.SIGNALLED, None, signal, raw)
+    return Ending(why, None if signal or why not in (EndReason.COMPLETED, EndReason.EXITED) else code, signal, raw)
+
+
+def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
+    """Return the job of a row of squeue or sacct (*fields*), with what scontrol adds (*details*, maybe nothing)."""
+    word, reason = fields.get("state", ""), fields.get("reason", "")
+    found = state(word, reason)
+    array, index = _array(fields.get("id", ""))
+    code = details.get("ExitCode") or fields.get("exit_code")
+    over = found is JobState.FINISHED
+    return Job(
+        id=fields.get("id", ""),
+        state=found,
+        raw_state=word,
+        substate="" if reason in ("None", "") else reason,
+        ending=ending(word, code) if over else None,
+        name=fields.get("name", ""),
+        owner=fields.get("user", ""),
+        queue=fields.get("partition", ""),
+        account=_said(fields.get("account")) or "",
+        nodes=_hosts(fields.get("nodes")),
+        work_dir=_said(fields.get("work_dir")),
+        stdout=_path(details.get("StdOut") or fields.get("stdout")),
+        stderr=_path(details.get("StdErr") or details.get("StdOut") or fields.get("stderr")),  # "": stdout's (25.11)
+        array_id=array,
+        array_index=index,
+        submitted=seconds(fields.get("submitted")),
+        started=seconds(fields.get("started")),
+        ended=seconds(fields.get("ended")) if over else None,  # until then it is when the limit would be reached
+        comment=_said(fields.get("comment")) or ("" if reason in ("None", "") else reason),
+        attributes={**details, **fields},
+    )
+
+
+def array_job(job_id: str, tasks: Sequence[Job]) -> Job:
+    """Return the whole of an array or of a heterogeneous job under the one id that sbatch printed.
+
+    It is as far as the task that is furthest from its end, and it ended as the first of its tasks that failed.
+    """
+    tasks = sorted(tasks, key=_place)
+    order = (JobState.RUNNING, JobState.EXITING, JobState.QUEUED, JobState.HELD, JobState.UNKNOWN, JobState.FINISHED)
+    first = min(tasks, key=lambda task: order.index(task.state))
+    failed = [task for task in tasks if task.ending and task.ending.reason is not EndReason.COMPLETED]
+    over = first.state is JobState.FINISHED
+    told = failed[0] if over and failed else first
+    return Job(
+        id=job_id,
+        state=first.state,
+        raw_state=told.raw_state,
+        substate=told.substate,
+        ending=told.ending if over else None,
+        name=first.name,
+        owner=first.owner,
+        queue=first.queue,
+        account=first.account,
+        nodes=tuple(dict.fromkeys(node for task in tasks for node in task.nodes)),
+        work_dir=first.work_dir,
+        array_id=first.array_id,
+        submitted=min((task.submitted for task in tasks if task.submitted is not None), default=None),
+        started=min((task.started for task in tasks if task.started is not None), default=None),
+        ended=max((task.ended for task in tasks if task.ended is not None), default=None) if over else None,
+        comment=told.comment,
+        attributes={"tasks": " ".join(task.id for task in tasks)},
+    )
+
+
+def _place(task: Job) -> tuple[int, str]:
+    """Return what puts tasks in their order: the index of an array, the number behind the plus of the others."""
+    own = re.search(r"[_+](\d{1,9})$", task.id, re.ASCII)
+    return (int(own[1]) if own else 0, task.id)
+
+
+def seconds(text: str | None) -> int | None:
+    """Return a time as seconds since 1970; the commands are asked to print it so. N/A, Unknown and 0 are no time."""
+    return int(text) or None if text and re.fullmatch(r"\d{1,12}", text, re.ASCII) else None
+
+
+def _array(job_id: str) -> tuple[str | None, int | None]:
+    """Return array id and index of `5_2`; of `5_[2-3]`, tasks that still wait together, the index is None."""
+    array, underscore, index = job_id.partition("_")
+    return (array, int(index) if index.isdigit() else None) if underscore else (None, None)
+
+
+def _hosts(text: str | None) -> tuple[str, ...]:
+    listed = _said(text)
+    try:
+        return expand(listed) if listed and listed != "None assigned" else ()
+    except ValueError:
+        return (listed,) if listed else ()
+
+
+def _path(text: str | None) -> str | None:
+    """Return a path; that of a task which still waits has no index in it yet, but the number Slurm has for none."""
+    path = _said(text)
+    return None if path is None or "4294967294" in path else path
+
+
+def _said(text: str | None) -> str | None:
+    return None if text in (None, "", "(null)", "N/A", "Unknown") else text

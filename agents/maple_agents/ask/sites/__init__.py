@@ -1,0 +1,124 @@
+"""Site files: what people write about a cluster, checked, and as the facts that the submit path knows."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import tomllib
+from maple_submit_filter import __version__
+from maple_submit_filter.host import places
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import from_snapshot, write
+
+FOLDER = "site_configs"
+_DETECTION = re.compile(rb"^\[\[?detection.*?(?=^\[(?!\[?detection)|\Z)", re.MULTILINE | re.DOTALL)
+
+
+def ids() -> list[str]:
+    """Return the ids of all sites that have a file, sorted; the annotated example is none."""
+    found = {name[:-5] for folder in places.folders(FOLDER) for name in os.listdir(folder) if name.endswith(".toml")}
+    return sorted(found - {"example"})
+
+
+def path(site_id: str) -> str:
+    """Return the path of a site's file. Raises `ValueError` with one line when there is none."""
+    found = places.find(FOLDER, "%s.toml" % site_id) if site_id.replace("-", "").isalnum() else None
+    if found is None:
+        from ...base.near_names import meant  # only where somebody mistyped
+
+        hint = meant(site_id, ids())
+        hint = hint + " " if hint else ""
+        raise ValueError("no site %r; %sknown: %s" % (site_id, hint, ", ".join(ids()) or "none"))
+    return found
+
+
+def load(site_id: str) -> Site:
+    """Return the site of that id. Raises `ValueError` (`Mistakes`, a line each) when its file is missing or wrong.
+
+    What was checked once is kept in the user's cache with the hash of the file, because checking costs a quarter of a
+    second; a cache that cannot be read or written is done without.
+    """
+    filename = path(site_id)
+    with open(filename, "rb") as file:
+        source = file.read()
+    key, kept = _checked_by_this(source), _cache(site_id)
+    try:
+        with open(kept, "rb") as file:
+            cached = json.load(file)
+        if cached["of"] == key:
+            return as_verified(from_snapshot(cached["site"]))
+    except (OSError, ValueError, LookupError, TypeError):
+        pass  # not there yet, or not ours: check the file
+    site = read(source, filename)
+    _keep({"of": key, "site": write(site)}, kept)
+    return as_verified(site)
+
+
+def as_verified(site: Site) -> Site:
+    """A verification says of a launch template that it works here; it comes and goes without the site file."""
+    from ..verified.records import with_records
+
+    return with_records(site)
+
+
+def read(source: bytes, filename: str) -> Site:
+    """Return the site that the bytes of a site file describe, with the launch templates that it can use.
+
+    Raises `Mistakes`, or another `ValueError` with a line for each mistake of a template.
+    """
+    from .facts import site_of
+    from .files import parse
+    from .launch_templates import for_site  # pydantic: a quarter of a second
+
+    site = site_of(parse(source, filename))
+    return site._replace(launch_templates=for_site(site))
+
+
+def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None = None) -> str | None:
+    """Return the id of the site we are on, None where nothing tells, or the evidence disagrees.
+
+    *hostname*: with its domain, as far as known. *cluster_name*: Slurm's ClusterName, where somebody already knows it.
+    """
+    from .evidence import detect_among
+
+    return detect_among({one: _detection(one) for one in ids()}, environ, hostname, cluster_name)
+
+
+def _detection(site_id: str) -> Mapping[str, Any]:
+    """Return the `[detection]` table of a site's file, unchecked; a file that cannot be read detects nothing."""
+    try:
+        with open(path(site_id), "rb") as file:
+            tables = b"".join(_DETECTION.findall(file.read()))  # the whole file would cost ten times as much
+        table = tomllib.loads(tables.decode("utf-8")).get("detection", {})
+    except (OSError, ValueError):
+        return {}
+    return table if isinstance(table, dict) else {}
+
+
+def _cache(site_id: str) -> str:
+    """Return where the checked form of a site file is kept."""
+    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
+    return os.path.join(home, "maple", "sites", "%s.json" % site_id)
+
+
+def _checked_by_this(source: bytes) -> str:
+    """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
+    folders = (os.path.dirname(__file__), *places.folders(os.path.join("templates", "launch")))
+    code = sorted((one.path, one.stat().st_mtime_ns) for folder in folders for one in os.scandir(folder))
+    return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
+
+
+def _keep(checked: Mapping[str, Any], kept: str) -> None:
+    fresh = "%s.%d" % (kept, os.getpid())
+    try:
+        os.makedirs(os.path.dirname(kept), mode=0o700, exist_ok=True)
+        with open(fresh, "w", encoding="utf-8") as file:
+            json.dump(checked, file)
+        os.replace(fresh, kept)
+    except OSError:
+        return

@@ -1,0 +1,142 @@
+"""From a site file to the `Site` that the submit path knows: what proves something, and what a fix needs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site
+
+from .check import devices, places
+from .files import revision
+from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile
+
+_MAKERS = {
+    "pals": "pals",
+    "cray pals": "pals",
+    "hydra": "hydra",
+    "mpich": "hydra",
+    "cray mpich": "pals",
+    "open mpi": "openmpi",
+    "openmpi": "openmpi",
+    "intel mpi": "intelmpi",
+}
+_CPUS_NOT_INHERITED = (22, 5)  # since then srun does not take --cpus-per-task from sbatch
+
+
+def site_of(file: SiteFile) -> Site:
+    """Return what the submit path needs of a site file. What nobody is sure of comes out as unknown."""
+    version = tuple(int(number) for number in file.scheduler.version.split(".") if number)
+    slurm = file.scheduler.type == "slurm"
+    return Site(
+        id=file.id,
+        revision=revision(file),
+        scheduler=file.scheduler.type,
+        version=version,
+        kinds=tuple(_kind(file, name, node) for name, node in file.node.items()),
+        partitions=tuple(_partition(file, selector, name, table) for selector, name, table in places(file)),
+        partitions_complete=file.scheduler.partitions_complete,
+        default_partition=file.scheduler.default_partition,
+        default_qos=file.scheduler.default_qos,
+        gpu_request=_gpu_request(file),
+        demands=tuple(_demand("demand", name, table) for name, table in file.demand.items()),
+        refusals=tuple(_demand("refusal", name, table) for name, table in file.refusal.items()),
+        launchers=_launchers(file),
+        node_name_suffix=file.network.node_name_suffix if file.network else "",
+        interface=file.network.interface if file.network and file.network.sure else "",
+        srun_inherits_cpus=version < _CPUS_NOT_INHERITED if slurm and version else None,
+        mode=file.mode or "",
+        kinds_complete=file.scheduler.node_kinds_complete,
+        unsure=tuple(_unsure(file)),
+    )
+
+
+def _unsure(file: SiteFile) -> Iterator[str]:
+    """Yield the keys of the tables that may prove nothing: those held with less than high confidence."""
+    for name in ("scheduler", "gpu_request", "network"):
+        if (table := getattr(file, name)) is not None and not table.proves:
+            yield name
+    for section in ("node", "partition", "qos", "queue", "demand", "refusal", "launcher"):
+        yield from ("%s.%s" % (section, name) for name, one in getattr(file, section).items() if not one.proves)
+
+
+def _kind(file: SiteFile, name: str, node: Node) -> NodeKind:
+    vendor = node.gpu_vendor or (file.gpu_vendors[0] if node.gpus and len(file.gpu_vendors) == 1 else "")
+    return NodeKind(
+        name=name,
+        gpus=devices(node),
+        gpu_vendor=vendor,
+        gpu_type=node.gpu_type,
+        gpu_model=node.gpu_model,
+        cores=(node.cores_allocatable or node.cores) if node.sure else None,
+        threads_per_core=node.threads_per_core if node.sure else None,
+        memory_gib=node.memory_gib if node.sure else None,
+        features=tuple(node.features),
+    )
+
+
+def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) -> Partition:
+    return Partition(
+        name=name,
+        selector=selector,
+        node_kinds=tuple(table.node_kinds),
+        gpus_per_node=_gpus_per_node(file, table),
+        min_nodes=table.min_nodes,
+        max_nodes=table.max_nodes,
+        max_walltime=seconds(table.max_walltime),
+        shared=table.shared,
+        constraint=table.constraint,
+        sure=table.sure,
+        gpu_request=table.gpu_request,
+        max_gpus=table.max_gpus_per_job,
+        default_walltime=seconds(table.default_walltime),
+        routed=table.kind == "execution-only",
+    )
+
+
+def _gpus_per_node(file: SiteFile, table: PartitionTable) -> int | None:
+    """Return what the file says, else the most that any kind of node behind it has; None where one is not known."""
+    if table.gpus_per_node is not None:
+        return table.gpus_per_node
+    known = [devices(file.node[kind]) for kind in table.node_kinds]
+    return max((gpus for gpus in known if gpus is not None), default=None) if None not in known else None
+
+
+def seconds(walltime: str | None) -> int | None:
+    """Return a walltime (hh:mm:ss or d-hh:mm:ss) in seconds."""
+    if walltime is None:
+        return None
+    days, _, clock = walltime.rpartition("-")
+    hours, minutes, rest = (int(part) for part in clock.split(":"))
+    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + rest
+
+
+def _gpu_request(file: SiteFile) -> GpuRequest:
+    table = file.gpu_request
+    return GpuRequest(table.style, table.required, table.form) if table and table.sure else GpuRequest()
+
+
+def _demand(section: str, name: str, table: DemandTable) -> Demand:
+    return Demand(
+        options=tuple(table.options),
+        effect=table.effect if table.sure else "unknown",
+        says=table.says,
+        slot=table.slot,
+        applies=table.applies,
+        text=table.text,
+        key="%s.%s" % (section, name),
+        values=tuple(table.values) if isinstance(table, RefusalTable) else (),
+        except_values=tuple(table.except_values) if isinstance(table, RefusalTable) else (),
+    )
+
+
+def _launchers(file: SiteFile) -> tuple[LauncherFact, ...]:
+    return tuple(
+        LauncherFact(
+            name,
+            table.state if table.sure else "unknown",
+            table.says,
+            "launcher.%s" % name,
+            _MAKERS.get(table.implementation.lower(), "") if table.sure else "",
+        )
+        for name, table in file.launcher.items()
+    )

@@ -1,0 +1,188 @@
+"""What was verified, as small files: written by the program alone, and believed only while nothing has changed.
+
+A record names everything that its verdict depends on. When any of it is another now, the record is stale.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from maple_submit_filter.site.facts import LaunchTemplate, Site
+
+from . import miniapp_files, state
+
+SCHEMA = 1
+KEPT = 500  # records of one user; the oldest go
+
+
+class Inputs(NamedTuple):
+    """What a verdict depends on. *files*: what the plan has read from disk, by path, with the hash of each.
+
+    *template* and *revision*: of a launch template or a paradigm, "" and 0 for a script of the user's. *composition*:
+    the hash of the parts that a paradigm's script was made of, else "".
+    """
+
+    script: str  # hash
+    words: tuple[str, ...]
+    site: str
+    site_revision: str
+    miniapps: str  # hash of all of them
+    files: Mapping[str, str] = {}
+    template: str = ""
+    revision: int = 0
+    composition: str = ""
+
+
+def stale(record: Mapping[str, Any], now: Inputs, frameworks: Mapping[str, str | None] | None = None) -> list[str]:
+    """Return what has changed since the record was made, in words; [] while it holds.
+
+    *frameworks*: their versions now, where they are known.
+    """
+    if record.get("schema") != SCHEMA:
+        return ["the form of records"]
+    then = record.get("inputs")
+    if not isinstance(then, dict):
+        return ["the form of records"]
+    current = as_table(now)
+    found = [word for name, word in _WORDS.items() if _said(then, name) != current[name]]
+    if frameworks is not None and record.get("frameworks") != dict(frameworks):
+        found.append("the versions of the frameworks")
+    return found
+
+
+_WORDS = {
+    "script": "the script",
+    "words": "the words on the command line",
+    "site": "the site",
+    "site_revision": "the facts of the site",
+    "miniapps": "the mini-apps",
+    "files": "a file that the plan reads",
+    "template": "the template",
+    "revision": "the revision of the template",
+    "composition": "a part that the script is made of",
+}
+
+
+def _said(inputs: Mapping[str, Any], name: str) -> Any:
+    """Return what a record says; one that was made before there was such an input says nothing else."""
+    return inputs.get(name, Inputs._field_defaults.get(name))
+
+
+def as_table(inputs: Inputs) -> dict[str, Any]:
+    """Return the inputs as they stand in a record."""
+    return {**inputs._asdict(), "words": list(inputs.words), "files": dict(inputs.files)}
+
+
+def digest(content: bytes) -> str:
+    """Return the hash that stands for bytes."""
+    return hashlib.sha256(content).hexdigest()
+
+
+def of_files(paths: Sequence[bytes]) -> dict[str, str]:
+    """Return the hash of each file, "" for one that cannot be read."""
+    found = {}
+    for path in paths:
+        try:
+            with open(path, "rb") as file:
+                found[os.fsdecode(path)] = digest(file.read())
+        except (OSError, ValueError):
+            found[os.fsdecode(path)] = ""
+    return found
+
+
+def save(record: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> str | None:
+    """Keep a record and return its path; None where it cannot be kept, which harms nothing."""
+    own = state.own(environ)
+    if own is None:
+        return None
+    folder = os.path.join(own, "records")
+    try:
+        path = state.put(folder, f"{record['id']}.json", record)
+        inputs = record["inputs"]
+        if inputs["template"]:
+            state.put(os.path.join(own, "templates"), f"{inputs['site']}--{inputs['template']}.json", record)
+        _forget(folder)
+    except OSError:
+        return None
+    return path
+
+
+def _forget(folder: str) -> None:
+    names = state.names(folder)
+    for name in names[: max(0, len(names) - KEPT)]:
+        os.unlink(os.path.join(folder, name))
+
+
+def load_all(environ: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
+    """Return every record of the user's that can be read, the newest first."""
+    own = state.own(environ)
+    folder = os.path.join(own, "records") if own else ""
+    found = [record for name in state.names(folder) if (record := _read(os.path.join(folder, name))) is not None]
+    return sorted(found, key=lambda record: str(record.get("made_at", "")), reverse=True)
+
+
+def of_template(site: str, template: str, environ: Mapping[str, str] = os.environ) -> dict[str, Any] | None:
+    """Return the last record of a launch template on a site, None where there is none.
+
+    The site's own folder, which everybody may read, counts before the user's.
+    """
+    for folder in state.of_templates(environ):
+        record = _read(os.path.join(folder, f"{site}--{template}.json"))
+        if record is not None:
+            return record
+    return None
+
+
+def _read(path: str) -> dict[str, Any] | None:
+    record = state.get(path)
+    return record if record is not None and record.get("schema") == SCHEMA else None
+
+
+def with_records(site: Site, environ: Mapping[str, str] = os.environ) -> Site:
+    """Return the site with each launch template verified or not as its last record says.
+
+    A record of another revision of the site or of the template, or of other mini-apps, says nothing, and neither does
+    `probe`, whose ranks do not meet.
+    """
+    made = tuple(one._replace(verified=_verified(site, one, environ)) for one in site.launch_templates)
+    return site if made == site.launch_templates else site._replace(launch_templates=made)
+
+
+def _verified(site: Site, one: LaunchTemplate, environ: Mapping[str, str]) -> bool:
+    record = of_template(site.id, one.name, environ)
+    inputs = record.get("inputs") if record is not None else None
+    if record is None or not isinstance(inputs, dict):
+        return one.verified
+    holds = not _changed(inputs, site, one.revision, "") and record.get("miniapps") != ["probe"]
+    return record.get("result") == "passed" if holds else one.verified
+
+
+def _changed(inputs: Mapping[str, Any], site: Site, revision: int, composition: str) -> list[str]:
+    """Return what is another now for a template or paradigm, in words; which words the job was given does not count."""
+    now = {
+        "site_revision": site.revision,
+        "revision": revision,
+        "composition": composition,
+        "miniapps": miniapp_files.digest(),
+    }
+    return [_WORDS[name] for name, value in now.items() if _said(inputs, name) != value]
+
+
+def outdated(
+    site: Site, template: str, revision: int, composition: str = "", environ: Mapping[str, str] = os.environ
+) -> list[str]:
+    """Return why a launch template or paradigm has to be verified again; [] while its last record holds and passed."""
+    record = of_template(site.id, template, environ)
+    inputs = record.get("inputs") if record is not None else None
+    if record is None or not isinstance(inputs, dict):
+        return ["it has no record here"]
+    changed = _changed(inputs, site, revision, composition)
+    why = ["changed since then: " + ", ".join(changed)] if changed else []
+    if record.get("miniapps") == ["probe"]:
+        why.append("only probe ran, whose ranks do not meet")
+    if record.get("result") != "passed":
+        why.append("it did not pass the last time")
+    return why

@@ -1,0 +1,115 @@
+"""Trees and diffs on a terminal, with colours there and without elsewhere."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import sys
+from typing import Iterable, NamedTuple, Optional, Tuple
+
+import click
+from maple_submit_filter.answer.report import ADVICE, ERROR, folded
+
+STYLES = {
+    "job": "bold",
+    "step": "bold cyan",
+    "world": "",
+    "node": "green",
+    "rank": "",
+    "wrong": "red",
+    "unread": "yellow",
+}
+WIDE = 1000  # nothing is folded where no terminal sets a width
+
+
+class Branch(NamedTuple):
+    """One line of the tree. *kind* is "job", "step", "world", "node", "rank", "wrong" or "unread"."""
+
+    kind: str
+    label: str
+    below: Tuple["Branch", ...] = ()
+
+
+def width() -> int:
+    """Return the columns of the terminal, or 100 where there is none."""
+    return shutil.get_terminal_size((100, 24)).columns if is_bounded() else 100
+
+
+def is_bounded() -> bool:
+    """Return whether lines have an end: on a terminal, or where COLUMNS says so."""
+    return sys.stdout.isatty() or "COLUMNS" in os.environ
+
+
+def coloured() -> bool:
+    """Return whether colours are wanted on stdout."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return sys.stdout.isatty() and not plain
+
+
+def draw(tree: Branch) -> None:
+    """Print a tree; on a terminal its long lines are folded at the terminal's width."""
+    from rich.console import Console
+
+    Console(
+        file=sys.stdout,
+        color_system="standard" if coloured() else None,
+        no_color=not coloured(),
+        width=width() if sys.stdout.isatty() else WIDE,
+        force_terminal=coloured(),
+        highlight=False,
+        emoji=False,
+        markup=False,
+        legacy_windows=False,
+    ).print(_rich(tree), soft_wrap=not sys.stdout.isatty())
+
+
+def _rich(branch: Branch, above: Optional[object] = None) -> object:
+    from rich.text import Text
+    from rich.tree import Tree
+
+    label = Text(branch.label, style=STYLES[branch.kind])
+    tree = above.add(label) if isinstance(above, Tree) else Tree(label, guide_style="dim")
+    for below in branch.below:
+        _rich(below, tree)
+    return tree
+
+
+HEAD = re.compile(r"(?P<where>.*?: )(?P<word>error|advice)(?P<rest> MPL\d{3} .*)", re.DOTALL)
+COLOURS = {ERROR: "red", ADVICE: "yellow"}
+
+
+def findings(lines: Iterable[str]) -> None:
+    """Print the lines of a report: its severities and helps in colours, its sentences folded on a terminal."""
+    for line in lines:
+        if line.startswith("     | "):
+            click.echo(click.style(line, fg="red"), color=coloured())
+        elif line.startswith(" "):
+            click.echo(line)
+        else:
+            say([line])
+
+
+def say(lines: Iterable[str]) -> None:
+    """Print sentences; on a terminal they are folded between words."""
+    for line in lines:
+        first, *more = folded(line, width()) if is_bounded() else [line]
+        click.echo("\n".join([_styled(first), *more]), color=coloured())
+
+
+def _styled(line: str) -> str:
+    if line.startswith("help: "):
+        return click.style("help:", fg="green") + line[5:]
+    match = HEAD.match(line)
+    if match is None:
+        return line
+    word = click.style(match["word"], fg=COLOURS[match["word"]], bold=True)
+    return click.style(match["where"], bold=True) + word + click.style(match["rest"], bold=True)
+
+
+def diff(lines: Iterable[str]) -> None:
+    """Print the lines of a unified diff."""
+    for line in lines:
+        bold = line.startswith(("---", "+++"))
+        colour = None if bold else {"+": "green", "-": "red", "@": "cyan"}.get(line[:1])
+        click.echo(click.style(line, fg=colour, bold=bold), color=coloured())

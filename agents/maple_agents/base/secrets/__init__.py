@@ -1,0 +1,1 @@
+"""Secrets taken out of text before it is stored, shown or sent."""

@@ -1,0 +1,60 @@
+"""What every file of the template repository has in common, and how one is read."""
+
+from __future__ import annotations
+
+import os
+from typing import Annotated, TypeVar
+
+import tomllib
+from maple_submit_filter.host import places
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+
+class Table(BaseModel):
+    """A table of a file: only the keys named in its class, each with the type named there."""
+
+    model_config = ConfigDict(extra="forbid", strict=True, frozen=True)
+
+
+class Part(Table):
+    """A file of the repository. *revision* counts up with every change; *sources*: where the facts stand."""
+
+    revision: Annotated[int, Field(ge=1)]
+    why: Annotated[str, Field(min_length=1)]
+    sources: Annotated[list[str], Field(min_length=1)]
+
+
+Made = TypeVar("Made", bound=Table)
+
+
+def paths(kind: str) -> dict[str, str]:
+    """Return the path of every file in force of `templates/<kind>/` by its name without the ending, sorted."""
+    found: dict[str, str] = {}
+    for folder in places.folders(os.path.join("templates", kind)):
+        for name in os.listdir(folder):
+            if name.endswith(".toml"):
+                found.setdefault(name[:-5], os.path.join(folder, name))
+    return {name: found[name] for name in sorted(found)}
+
+
+def parse(shape: type[Made], source: bytes, filename: str) -> Made:
+    """Return what *source* holds. Raises `ValueError`: a line for each mistake, with file and key path."""
+    try:
+        return shape.model_validate(tomllib.loads(source.decode("utf-8")))
+    except ValidationError as error:
+        raise ValueError("\n".join(_mistakes(error, filename))) from None
+    except ValueError as error:
+        raise ValueError("%s: not TOML: %s" % (filename, error)) from None
+
+
+def read(shape: type[Made], path: str) -> Made:
+    """Return the file at *path*. Raises `ValueError` as `parse` does, and `OSError`."""
+    with open(path, "rb") as file:
+        return parse(shape, file.read(), path)
+
+
+def _mistakes(error: ValidationError, filename: str) -> list[str]:
+    return [
+        "%s: %s: %s" % (filename, ".".join(str(part) for part in one["loc"]) or "file", one["msg"].lower())
+        for one in error.errors(include_url=False)
+    ]

@@ -1,0 +1,17 @@
+"""Standard error, and who is there to answer."""
+
+from __future__ import annotations
+
+import os
+import sys
+
+
+def at_terminal() -> bool:
+    """Tell whether somebody can be asked: standard input and stderr are a terminal."""
+    return bool(sys.stdin and sys.stdin.isatty() and sys.stderr and sys.stderr.isatty())
+
+
+def coloured() -> bool:
+    """Tell whether colours are wanted on stderr."""
+    plain = os.environ.get("NO_COLOR") or os.environ.get("TERM", "dumb") == "dumb"
+    return sys.stderr.isatty() and not plain

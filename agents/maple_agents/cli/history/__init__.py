@@ -1,0 +1,1 @@
+"""`maple history` and `maple show`."""

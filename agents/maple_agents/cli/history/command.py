@@ -1,0 +1,99 @@
+"""`maple history`: the versions of one's jobs, what changed from one to the next, and how each ended."""
+
+from __future__ import annotations
+
+import json
+import os
+from typing import TYPE_CHECKING, Optional
+
+import click
+
+from .. import completing
+from ..unanswered import asked_of_service
+
+if TYPE_CHECKING:
+    from maple_submit_filter.types.job_records import Record
+
+    from maple_agents.ask.memory.remembered import Job
+
+
+@click.command()
+@click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completing.job_names)
+@click.option("--why", is_flag=True, help="Show which parts of each version were read again, and why.")
+@click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
+              help="Versions of a job, or jobs where none is named.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+def history(job: str, why: bool, limit: int, as_json: bool) -> int:
+    """Show the versions of a job: when, what changed, what Maple changed, the job's id, and how it ended.
+
+    NAME is the job's name or its script's, with or without .sh; PATH is its script. A scheduler's JOBID, the beginning
+    of a version's id, and "last" for your last submission work too. Without NAME all of your jobs are listed. You see
+    your own jobs only, and secrets in scripts are masked.
+
+    \b
+    Examples:
+      maple history
+      maple history train.sh
+      maple history --why --limit 3 train
+
+    Exit code: 0 shown, 1 nothing of that name is remembered, 2 usage, 3 the service does not answer.
+    """
+    with asked_of_service():
+        found = _found(job, limit, wide=bool(job) or why or as_json)
+    if as_json:
+        from .told import told
+
+        click.echo(json.dumps({"jobs": [told(one, limit) for one in found]}, indent=2))
+    elif job or why:
+        from .shown import show
+
+        for one in found:
+            show(one, limit, why)
+    else:
+        from .shown import listed
+
+        listed(found)
+    if not found and not as_json:
+        _nothing(job)
+    return 0 if found else 1
+
+
+def _found(job: str, limit: int, wide: bool) -> "list[Job]":
+    """Return the jobs that are meant; with their scripts where differences are shown."""
+    from maple_agents.ask.memory.remembered import jobs, with_scripts
+
+    found = jobs(job, _absolute(job) or "")
+    became = _submission(job) if job and not found else None
+    if became is not None and became.version:
+        found = jobs(became.version, "")
+    if not job:
+        found = found[:limit]
+    return [with_scripts(one) for one in found[:5]] + found[5:] if wide else found
+
+
+def _submission(job: str) -> "Optional[Record]":
+    """Return the submission that became a job, by the id that the scheduler gave it; of "last" one's last."""
+    from maple_agents.ask.memory.named_jobs import submission
+    from maple_agents.ask.memory.remembered import records
+
+    return next(iter(records(limit=1)), None) if job == "last" else submission(job)
+
+
+def _absolute(path: str) -> Optional[str]:
+    try:
+        return os.path.abspath(path)
+    except OSError:  # the working directory is gone
+        return None
+
+
+def _nothing(job: str) -> None:
+    from maple_agents.ask.memory.remembered import names
+    from maple_agents.base.near_names import meant
+
+    from ...diagnose.tell.safe import safe  # a token may have been typed in place of a name
+
+    with asked_of_service():
+        hint = meant(job, names()) if job else ""
+    what = "%s: you have no job of this name or path; %s" % (safe(job), safe(hint + " " if hint else ""))
+    what += "maple history lists your jobs"
+    click.echo("maple: %s" % (what if job else "none of your jobs is known yet"), err=True)

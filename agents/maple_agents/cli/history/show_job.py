@@ -1,0 +1,116 @@
+"""`maple show`: what was really submitted, what Maple thought of it, and what became of it."""
+
+from __future__ import annotations
+
+import json
+import sys
+from typing import TYPE_CHECKING, Any, Optional
+
+import click
+
+from .. import completing
+from ..unanswered import asked_of_service
+
+if TYPE_CHECKING:
+    from maple_submit_filter.types.job_records import Record, Version
+
+Object = dict[str, Any]
+
+
+@click.command()
+@click.argument("job", metavar="JOBID|last", shell_complete=completing.submissions)
+@click.option("--script", is_flag=True, help="Print only the script that was submitted; secrets are masked.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+def show(job: str, script: bool, as_json: bool) -> int:
+    """Show what was really submitted: the difference to what you wrote, findings, launch plan, and how the job ended.
+
+    JOBID is the scheduler's, or the record's id in the last line of a repaired script; "last" is your last submission.
+
+    \b
+    Examples:
+      maple show last
+      maple show 4711
+      maple show 4711 --script > again.sh
+
+    Exit code: 0 shown, 1 no such submission is remembered, 2 usage, 3 the service does not answer.
+    """
+    with asked_of_service():
+        from maple_agents.ask.memory.remembered import decision
+
+        record = _record(job)
+        version = _version(record) if record else None
+        decided = decision(record.decision) if record else None
+    if record is None:
+        from maple_agents.base.near_names import meant
+
+        from ...diagnose.tell.safe import safe  # a token may have been typed in place of a number
+
+        last = "none of your submissions is known yet"
+        hint = meant(job, ("last",))
+        wrong = "%s: you have no submission of this id; %smaple history lists your jobs"
+        click.echo("maple: %s" % (last if job == "last" else wrong % (safe(job), hint + " " if hint else "")), err=True)
+        return 1
+    if script:
+        return _printed(record, version, decided)
+    if as_json:
+        click.echo(json.dumps(_told(record, version, decided), indent=2))
+    else:
+        from .show_told import shown
+
+        shown(record, version, decided)
+    return 0
+
+
+def _record(job: str) -> "Optional[Record]":
+    """Return the submission that is meant, the newest of several; a task of an array is found by the array's id too."""
+    from maple_agents.ask.memory.named_jobs import submission
+    from maple_agents.ask.memory.remembered import records
+
+    if job == "last":
+        return next(iter(records(limit=1)), None)
+    found = submission(job)
+    if found is not None:
+        return found
+    return next((one for one in records() if one.id == job), None)
+
+
+def _version(record: "Record") -> "Optional[Version]":
+    from maple_agents.ask.memory.asking import ask
+    from maple_agents.ask.memory.remembered import version
+
+    told = ask({"ask": "version", "version": record.version}) if record.version else None
+    return version(told) if told else None
+
+
+def _printed(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> int:
+    from .show_told import submitted
+
+    source, _ = submitted(record, version, decided)
+    if not source:
+        click.echo("maple: the script of %s is no longer kept" % record.id, err=True)
+        return 1
+    if b"[masked]" in source:
+        click.echo("maple: secrets are masked as [masked]; put them back before submitting", err=True)
+    sys.stdout.buffer.write(source)
+    return 0
+
+
+def _told(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> Object:
+    from ...base.difference import text, unified
+    from .show_told import submitted
+    from .told import name_of
+
+    source, words = submitted(record, version, decided)
+    before = version.script if version else b""
+    name = name_of(version) if version else ""
+    told = version._asdict() if version else None
+    if told and version:
+        told["script"] = text(version.script)
+        told["parts"] = [one._asdict() for one in version.parts]
+        told["values"] = [one._asdict() for one in version.values]
+    return {
+        "submission": {**record._asdict(), "outcome": record.outcome._asdict() if record.outcome else None},
+        "version": told,
+        "decision": decided,
+        "submitted": {"script": text(source), "argv": words, "diff": unified(before, source, name)},
+    }

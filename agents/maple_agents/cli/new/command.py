@@ -1,0 +1,207 @@
+"""`maple new`: a batch script for this cluster, from words or from another cluster's script."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Optional, Tuple, Union
+
+import click
+
+from ...ask.submission import on_site
+from ...base import new_file as new_output
+from ...base.complaint import Complaint
+from ...base.terminal import at_terminal
+from .. import completing
+from . import asking
+from . import shown as new_shown
+from .asked import Wanted, wanted
+
+if TYPE_CHECKING:
+    from maple_agents.base.missing import Assumed, Lacking, Missing
+    from maple_agents.request.script.parts import Foreign
+    from maple_agents.write.carry.values import Carried
+    from maple_agents.write.making import Made
+
+ROUNDS = 4  # an answer can bring up another question; no slot is asked for twice
+
+
+@click.command()
+@click.argument("words", metavar="[REQUEST]", nargs=-1)
+@click.option("--from", "from_", metavar="SCRIPT|-", help="Convert this script from another cluster to this site.")
+@click.option(
+    "--site",
+    "site_id",
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="Write for this site instead of the current one.",
+)
+@click.option(
+    "--set",
+    "sets",
+    metavar="SLOT=VALUE",
+    multiple=True,
+    shell_complete=completing.slots,
+    help="Set one slot; it overrides the request.",
+)
+@click.option("-o", "--output", metavar="FILE", help="Write the script to a new file; nothing is overwritten.")
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+@click.option("--verify", "verified", is_flag=True, help="Run it with mini-apps first; write it only if they pass.")
+@click.option(
+    "--model", metavar="NAME|PATH|URL", default="", help="Use a language model for what the grammar cannot read."
+)
+def new(
+    words: Tuple[str, ...],
+    from_: Optional[str],
+    site_id: Optional[str],
+    sets: Tuple[str, ...],
+    output: Optional[str],
+    as_json: bool,
+    verified: bool,
+    model: str,
+) -> int:
+    """Write a batch script for this cluster: from words, or from a script of another cluster.
+
+    What the site demands and nobody said is asked for on a terminal, and listed elsewhere; nothing is invented. What
+    was taken by default is told on stderr. The script passes `maple check`.
+
+    \b
+    Examples:
+      maple new "fine-tune Llama-3.1-8B with ZeRO-3 on 4 nodes, 12 hours, account abc123"
+      maple new --from perlmutter_job.sh --site ncsa-delta -o delta_job.sh
+      maple new "train.py --lr 1e-4 with DDP on 2 nodes" --site alcf-polaris --set filesystems=home:eagle --json
+
+    Slots: nodes, gpus_per_node, gpus_total, ranks_per_node, gpu, paradigm, launcher, model, program, account,
+    partition, queue, qos, filesystems, walltime, container, array, environment.
+
+    Exit code: 0 written, 1 the mini-app failed, 2 usage or refused, 3 something is missing.
+    """
+    text = " ".join(words)
+    if not text.strip() and not from_ and not sets:
+        raise Complaint("nothing is asked for", 'say what to run: maple new "train.py with DDP on 2 nodes, 1 hour"')
+    if output is not None:
+        new_output.free(output)
+    asked = wanted(text, sets, site_id, model)
+    foreign = _foreign(from_) if from_ else None
+    try:
+        asked, found = _settled(asked, foreign, not as_json and at_terminal())
+    except ValueError as error:
+        raise _complaint(error) from error
+    from maple_agents.base.missing import Lacking
+
+    if isinstance(found, Lacking):
+        return _missing(asked, found, as_json)
+    return _hand_over(asked, found, output, as_json, verified)
+
+
+def _complaint(error: ValueError) -> Exception:
+    """Return what cannot be had in one line, and a mistake of ours as the mistake that it is."""
+    from maple_agents.base.missing import Refused
+    from maple_agents.write.checked import Mistaken
+
+    return Complaint(str(error)) if isinstance(error, (Refused, Mistaken)) else error
+
+
+def _settled(
+    asked: Wanted, foreign: "Optional[Foreign]", can_ask: bool
+) -> "Tuple[Wanted, Union[Made, Carried, Lacking]]":
+    """Return the script, or what is still missing once everybody who can be asked was asked.
+
+    No slot is asked for twice, unless its answer cannot be had.
+    """
+    from maple_agents.base.missing import Lacking, Refused
+    from maple_agents.base.slots import Slots
+    from maple_agents.write.decide import earlier
+
+    last, hints = earlier.load(asked.cluster.site.id), _hints(asked, foreign)
+    put: dict[str, Missing] = {}
+    before = asked
+    for _ in range(ROUNDS):
+        try:
+            found = _made(asked, foreign, last, hints)
+        except Refused as error:
+            if not put:
+                raise
+            from ...diagnose.tell.safe import safe
+
+            click.echo(f"maple: {safe(str(error))}", err=True)
+            open_, asked = list(put.values()), before
+        else:
+            if not isinstance(found, Lacking) or not can_ask:
+                return asked, found
+            open_ = [one for one in found.missing if one.slot not in put]
+            if not open_:
+                return asked, found
+            before, put = asked, {**put, **{one.slot: one for one in open_}}
+        asked = asked._replace(slots=Slots([*asked.slots.values(), *asking.ask(open_)]))
+    return asked, _made(asked, foreign, last, hints)
+
+
+def _made(
+    asked: Wanted, foreign: "Optional[Foreign]", last: Mapping[str, str], hints: "Tuple[Assumed, ...]"
+) -> "Union[Made, Carried, Lacking]":
+    from maple_agents.write.making import make
+
+    if foreign is None:
+        return make(asked.slots, asked.cluster, asked.wishes, last, asked.ranks, asked.gpu_kinds, hints)
+    from maple_agents.write.carry.carry import carry
+
+    return carry(foreign, asked.cluster, asked.slots, asked.wishes, last, asked.ranks, asked.gpu_kinds)
+
+
+def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]":
+    """Return the paradigm that retrieval finds in the words, where nobody said one in so many words."""
+    if foreign is not None or not asked.rest.strip() or "paradigm" in asked.slots:
+        return ()
+    from maple_agents.base.missing import Assumed
+    from maple_agents.templates.retrieval.choose import choose
+
+    found = choose(asked.text, asked.slots, asked.cluster)
+    if found is None:
+        return ()
+    because = found.because + ("; " + found.note if found.note else "")
+    return (Assumed("paradigm", found.paradigm, because),)
+
+
+def _foreign(path: str) -> "Foreign":
+    from maple_agents.base.missing import Refused
+    from maple_agents.request.script.reading import read
+
+    from ...ask.submission import source_of
+
+    try:
+        return read(source_of(path), path=b"" if path == "-" else os.fsencode(path))
+    except Refused as error:
+        raise Complaint("%s: %s" % ("stdin" if path == "-" else path, error)) from error
+
+
+def _missing(asked: Wanted, found: "Lacking", as_json: bool) -> int:
+    if as_json:
+        click.echo(json.dumps(new_shown.lacking(asked, found), indent=2))
+        return 3
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *new_shown.missing(found)):
+        click.echo("maple: " + line, err=True)
+    return 3
+
+
+def _hand_over(
+    asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool
+) -> int:
+    """Give the script away, once it was verified where that is wanted, and remember what was said."""
+    from maple_agents.write.decide import earlier
+
+    if not as_json:
+        new_shown.tell(asked, made.plan.assumed if made.plan is not None else (), made.advice)
+    if verified:
+        from .verified import failed
+
+        code = failed(made.script, asked.cluster.site)
+        if code:
+            return code
+    if as_json:
+        click.echo(json.dumps(new_shown.written(made, asked), indent=2))
+    if output is not None or not as_json:
+        new_output.put(made.script, output)
+    earlier.save(asked.cluster.site.id, asked.slots)
+    return 0

@@ -1,0 +1,194 @@
+"""What `maple templates show` shows: a part as a tree, every line with the reason that goes with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any, NamedTuple
+
+from maple_submit_filter.answer.report import printable
+from pydantic import BaseModel
+
+from maple_agents.ask.sites import launch_templates as templates
+from maple_agents.ask.sites.launch_templates import LaunchFile
+from maple_agents.ask.sites.mistakes import nearest
+from maple_agents.templates import catalogue, environments, model_facts, paradigms
+from maple_agents.templates.described import Described, described
+from maple_agents.templates.environments import Environment
+from maple_agents.templates.facts import fact
+from maple_agents.templates.model_facts import Family
+from maple_agents.templates.paradigms import Paradigm
+
+from ...base.drawing import Branch
+from ...base.drawing import draw as draw_tree
+
+
+class Page(NamedTuple):
+    """A part to be shown. *data*: for JSON. *tree*: for people."""
+
+    data: dict[str, Any]
+    tree: Branch
+
+
+def page(name: str, site_id: str | None) -> Page:
+    """Return the page of the part of that name. Raises `ValueError` where there is none."""
+    one = described(site_id) if site_id else None
+    launches = {made.name: made for made in templates.load()}
+    if name in paradigms.names():
+        return _of_paradigm(name, one)
+    if name in launches:
+        return Page(_data("launch", name, launches[name]), _launch_tree(launches[name], one))
+    if name in environments.names():
+        return _of_environment(name)
+    family = _family(name)
+    if family is not None:
+        return Page(_data("models", name, family), _family_tree(family))
+    raise ValueError("there is no part %r%s" % (name, _meant(name)))
+
+
+def draw(made: Page) -> None:
+    """Print the page of a part."""
+    draw_tree(made.tree._replace(kind="job"))
+
+
+def branch(label: str, below: Sequence[str | Branch] = ()) -> Branch:
+    """Return a branch of the page; words below it are its leaves."""
+    leaves = tuple(one if isinstance(one, Branch) else Branch("rank", _line(one)) for one in below)
+    return Branch("node" if leaves else "rank", _line(label), leaves)
+
+
+def _line(words: str) -> str:
+    return printable(" ".join(words.split()))
+
+
+def _data(kind: str, name: str, part: BaseModel) -> dict[str, Any]:
+    return {"kind": kind, "name": name, **part.model_dump(mode="json", exclude_defaults=True)}
+
+
+def names() -> list[str]:
+    """Return every name that has a page: paradigms, launch templates, environments of sites, models."""
+    members = [one.name for family in model_facts.load() for one in family.members]
+    return [*paradigms.names(), *(one.name for one in templates.load()), *environments.names(), *members]
+
+
+def _meant(name: str) -> str:
+    return nearest(name, names()) or "; maple templates list names them all"
+
+
+def _family(name: str) -> Family | None:
+    word = _plain(name)
+    for family in model_facts.load():
+        if word in (_plain(family.title), *(_plain(one.name) for one in family.members)):
+            return family
+    return None
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[^a-z0-9.]+", "", name.lower())
+
+
+def _of_paradigm(name: str, one: Described | None) -> Page:
+    part = paradigms.load(name)
+    data = _data("paradigm", name, part)
+    tree = [branch(part.says), branch("started by", [", ".join(part.launchers)])]
+    tree += [branch("each rank holds only its share of", [", ".join(part.divides)])] if part.divides else []
+    tree += [branch("proved by", ["the mini-app %s" % part.mini_app])]
+    tree += [branch("the program needs", part.around)] if part.around else []
+    tree += [branch("people say", [", ".join(part.phrases)])]
+    if one is not None:
+        fitting = catalogue.fitting(part, one.site, one.file)
+        data["site"] = {"id": one.site.id, "launches": [made.name for made in fitting]}
+        tree += [_launch_tree(made, one) for made in fitting[:1]]
+    return Page(data, branch("%s: %s" % (name, part.title), [*tree, *_known_from(part)]))
+
+
+def _launch_tree(part: LaunchFile, one: Described | None) -> Branch:
+    words = catalogue.launch_words(part, one.environment if one else None, _ranks(one))
+    tree = [branch("before the launch line", part.before)] if part.before else []
+    tree += [branch("the launch line", [*words, "the program"]), branch("because", [part.why])]
+    if one is None:
+        tree.append(branch("for", list(_sites_of(part)) or ["no site"]))
+    return branch("%s, revision %d" % (part.name, part.revision), tree)
+
+
+def _ranks(one: Described | None) -> int:
+    """Return the ranks of a node where all nodes of the site have as many; 0 where they differ."""
+    counts = {kind.gpus for kind in one.site.kinds if kind.gpus} if one else set()
+    return next(iter(counts)) if len(counts) == 1 else 0
+
+
+def _sites_of(part: LaunchFile) -> Iterator[str]:
+    """Yield the sites where the template starts something, and what it is the first choice for."""
+    known: dict[str, Paradigm] = {name: paradigms.load(name) for name in paradigms.names()}
+    among = templates.load()
+    for site_id in environments.names():
+        one = described(site_id)
+        fitting = {
+            name: catalogue.fitting(paradigm, one.site, one.file, None, among) for name, paradigm in known.items()
+        }
+        first = [name for name, found in fitting.items() if found and found[0].name == part.name]
+        if first:
+            yield "%s: the first choice for %s" % (site_id, ", ".join(first))
+        elif any(part.name == made.name for found in fitting.values() for made in found):
+            yield site_id
+
+
+def _of_environment(name: str) -> Page:
+    one = described(name)
+    part = one.environment
+    assert part is not None
+    tree = [
+        branch("directives", list(_directives(part))),
+        branch("first", ["%s: %s" % (row.line, row.why) for row in part.first]),
+        branch("modules", list(_modules(one, part))),
+        branch("then", ["%s: %s" % (row.line, row.why) for row in part.lines]),
+        branch("variables", list(_variables(one, part.variables))),
+        branch("variables where an agent starts the ranks", list(_variables(one, part.variables_of_agents or ()))),
+        branch("on the launch line", list(_options(part))),
+        branch("internet on a compute node", [part.internet or "not known"]),
+    ]
+    shown = [one for one in tree if one.below]
+    return Page(
+        _data("environment", name, part),
+        branch("%s: %s, revision %d" % (name, one.file.name, part.revision), [*shown, *_known_from(part)]),
+    )
+
+
+def _directives(part: Environment) -> Iterator[str]:
+    for row in part.directives:
+        yield "%s%s: %s" % (row.option, row.value and "=" + row.value, row.why)
+
+
+def _modules(one: Described, part: Environment) -> Iterator[str]:
+    for path in part.modules:
+        load = fact(one.file, path)
+        yield from ("%s (%s)" % (line, path) for line in load.load)
+        if load.then:
+            yield "then: %s" % load.then
+
+
+def _variables(one: Described, paths: Sequence[str]) -> Iterator[str]:
+    for path in paths:
+        variable = fact(one.file, path)
+        value = variable.value or ":".join([*variable.prepend, "$" + variable.name])
+        yield "%s=%s (%s)" % (variable.name, value, path)
+
+
+def _options(part: Environment) -> Iterator[str]:
+    for row in part.options:
+        inner = " %s" % row.launcher if row.launcher else ""
+        count = ", %d ranks a node" % row.ranks_per_node if row.ranks_per_node else ""
+        yield "%s%s%s: %s: %s" % (row.over, inner, count, row.words, row.why)
+
+
+def _family_tree(family: Family) -> Branch:
+    tree = [
+        branch("%s: %s parameters, %s" % (one.name, format(one.parameters, ","), one.hub), [", ".join(one.phrases)])
+        for one in family.members
+    ]
+    more = [branch("a job needs", family.around)] if family.around else []
+    return branch("%s%s" % (family.title, ", gated" if family.gated else ""), [*tree, *more, *_known_from(family)])
+
+
+def _known_from(part: Any) -> list[Branch]:
+    return [branch("because", [part.why]), branch("known from", list(part.sources))]

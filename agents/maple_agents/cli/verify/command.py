@@ -1,0 +1,216 @@
+"""`maple verify`: run a script's launch lines with mini-apps in place of its programs."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Optional, Tuple
+
+import click
+from maple_submit_filter.answer.report import printable
+from maple_submit_filter.site.facts import Site
+
+from ...ask.submission import answer, on_site
+from ...base.complaint import Complaint
+from .. import completing
+from .of_site import Case, Found, Layout, cases
+
+if TYPE_CHECKING:
+    from maple_agents.ask.schedulers import Scheduler
+    from maple_agents.verify.verifying import Verified, Wanted
+
+    from ...diagnose.values import Diagnosis
+
+APPS = ("auto", "ddp", "fsdp", "zero3", "accelerate_ddp", "three_d", "dry", "probe")
+EXIT = {"passed": 0, "failed": 1, "unclear": 3}
+
+
+class NotVerified(Complaint):
+    """What is in the way of a verification; nobody's usage is wrong."""
+
+    exit_code = 3
+
+
+@click.command()
+@click.argument("script", metavar="[SCRIPT|-]", required=False)
+@click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
+@click.option(
+    "--site",
+    "site_id",
+    metavar="ID",
+    shell_complete=completing.sites,
+    help="The site we are on, where Maple does not find out by itself.",
+)
+@click.option("--template", "name", metavar="NAME", shell_complete=completing.launches,
+              help="Verify this launch template, or this paradigm (ddp, zero3 ...), not a script.")  # fmt: skip
+@click.option("--stale", is_flag=True, help="Of the site's templates and paradigms only those whose record is missing "
+              "or holds no more.")  # fmt: skip
+@click.option("--nodes", type=click.IntRange(1, 64), default=2, show_default=True, help="Nodes for a template.")
+@click.option("--gpus-per-node", type=click.IntRange(1, 16), help="Ranks on a node for a template.")
+@click.option("--mini-app", "app", type=click.Choice(APPS), default="auto", show_default=True,
+              help="What takes the program's place; auto: what trains as the program does.")  # fmt: skip
+@click.option("--time", "seconds", type=click.FloatRange(5, 7200), default=180, show_default=True, metavar="SECONDS",
+              help="How long it may take once the job runs; the job's walltime follows from it.")  # fmt: skip
+@click.option("--queue-time", "queue", type=click.FloatRange(1, 86400), default=900, show_default=True,
+              metavar="SECONDS", help="How long to wait for the job to start.")  # fmt: skip
+@click.option("--keep", is_flag=True, help="Keep the folder with the changed script, the facts and the job's output.")
+@click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON; its shape is stable.")
+def verify(
+    script: Optional[str],
+    words: Tuple[str, ...],
+    site_id: Optional[str],
+    name: Optional[str],
+    stale: bool,
+    nodes: int,
+    gpus_per_node: Optional[int],
+    app: str,
+    seconds: float,
+    queue: float,
+    keep: bool,
+    as_json: bool,
+) -> int:
+    """Submit a batch script with mini-apps in place of its programs, and say whether its launch lines work.
+
+    SCRIPT is a file, or - for standard input; it is not changed. WORDS stand before the script on the command line of
+    sbatch or qsub. The rest of the script runs as it is. Without a script the launch templates of --site are verified,
+    and the repository's paradigms as scripts for it; what the site demands, such as an account, stands in WORDS.
+
+    \b
+    Examples:
+      maple verify job.sh
+      maple verify job.sh --mini-app dry -- --nodes=2 --partition=debug
+      maple verify --site ncsa-delta --template torchrun-over-srun -- --account=abcd
+      maple verify --site ncsa-delta --template zero3 -- --account=abcd --partition=gpuA100x4
+      maple verify --site ncsa-delta --stale -- --account=abcd --partition=gpuA100x4
+
+    Exit code: 0 passed, 1 failed, 2 usage, or the script cannot be read, 3 could not be verified.
+    """
+    if script is not None and script != "-" and script.startswith("-"):
+        words = (script, *words)  # behind `--` stand only words
+        script = None
+    if script is not None and (name is not None or stale):
+        option = "--template" if name is not None else "--stale"
+        raise Complaint(f"{option}: a script is named as well", "name one of the two")
+    if script is None:
+        asked = _of_site(words, site_id, name, Layout(nodes, gpus_per_node, seconds), stale)
+    else:
+        asked = [_script(script, words, site_id)]
+    made = []
+    for title, one in asked:
+        try:
+            made.append(_verified(one, words, app, seconds, queue, keep, as_json))
+        except NotVerified as error:
+            if script is not None:
+                raise
+            click.echo(f"maple: {title}: {error.format_message()}", err=True)  # the other templates go on
+            made.append((3, {"name": title, "result": "unclear", "says": error.format_message()}))
+    if as_json:
+        told = [told for _, told in made]
+        click.echo(json.dumps(told if script is None else told[0], indent=2))
+    return max((code for code, _ in made), default=0)
+
+
+def _verified(
+    asked: Found, words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, as_json: bool
+) -> Tuple[int, dict[str, object]]:
+    """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
+    from maple_agents.verify.verifying import Wanted
+
+    if not isinstance(asked, Case):
+        raise NotVerified(str(asked))
+    fit = asked.miniapp if app == "auto" else app
+    wanted = Wanted(asked.submission, asked.site, tuple(words), fit, seconds, queue, keep)
+    with _in_one_line():
+        made = _run(wanted)
+    told = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
+    why = _explained(made, wanted)
+    if not as_json:
+        from ...diagnose.tell.shown import show as show_why
+        from .verdict_table import show
+
+        show(asked.title, made)
+        click.echo(on_site(asked.site.id, asked.known_by))
+        if why is not None:
+            show_why(why, hint=False)
+    elif why is not None:
+        from ...diagnose.tell.told import told as told_why
+
+        told["explained"] = told_why(why)
+    return EXIT[made.verdict.result.value], told
+
+
+def _explained(made: "Verified", wanted: "Wanted") -> Optional["Diagnosis"]:
+    """Return the cause and the fix of a verification that failed, as `maple-fix` finds them; None where it did not."""
+    if made.verdict.result.value != "failed":
+        return None
+    from ...diagnose.retry.verified import explain_verified
+
+    return explain_verified(made, wanted.submission, wanted.site)
+
+
+def _script(script: str, words: Tuple[str, ...], site_id: Optional[str]) -> Tuple[str, Found]:
+    if "--" in words:
+        raise Complaint("-- among the words", "a verification gives the script no arguments")
+    asked = answer(script, words, site_id)
+    return asked.name, Case(asked.name, asked.submission, asked.site, known_by=asked.known_by)
+
+
+def _of_site(
+    words: Tuple[str, ...], site_id: Optional[str], name: Optional[str], layout: Layout, stale: bool
+) -> list[Tuple[str, Found]]:
+    """Return what of the site is to be verified. *stale*: each is told of, and not those whose record holds."""
+    if site_id is None:
+        raise Complaint("no SCRIPT is named", "name a batch script, or --site for its launch templates")
+    found = cases(words, site_id, name, layout)
+    return [each for each in found if _is_stale(*each)] if stale else found
+
+
+def _is_stale(title: str, one: Found) -> bool:
+    if not isinstance(one, Case):
+        return True  # why it cannot be verified is told when it comes to it
+    said = "; ".join(one.why) if one.why else "its record holds"
+    click.echo(printable(f"maple: {title}: {said}"), err=True)
+    return bool(one.why)
+
+
+@contextlib.contextmanager
+def _in_one_line() -> Iterator[None]:
+    """Say what is in the way as every command does; what could not be verified is no usage error."""
+    from maple_agents.ask.schedulers import SchedulerError
+    from maple_agents.ask.verified.errors import CannotVerify, Interrupted
+
+    try:
+        yield
+    except (CannotVerify, SchedulerError) as error:
+        raise NotVerified(str(error)) from error
+    except Interrupted as error:
+        raise click.exceptions.Exit(128 + error.number) from error
+
+
+def _run(wanted: "Wanted") -> "Verified":
+    from maple_agents.verify.verifying import verify as verified
+
+    from ..progress import progress
+
+    scheduler = _scheduler(wanted.site)
+    with progress() as tell:
+        return verified(wanted, scheduler, tell)
+
+
+def _scheduler(site: Site) -> "Scheduler":
+    from maple_agents.ask.schedulers import choose
+
+    return choose(site.scheduler)
+
+
+def _kept(wanted: "Wanted", made: "Verified", asked: Case) -> dict[str, object]:
+    """Keep the record, and return the JSON."""
+    from maple_agents.ask.verified import records
+    from maple_agents.verify.reporting import as_json, inputs_of, record_of
+
+    inputs = inputs_of(wanted, made, asked.template, asked.revision, asked.composition)
+    name = asked.title if asked.template else os.path.abspath(asked.title)
+    path = records.save(record_of(wanted, made, inputs, name))
+    return {**as_json(wanted, made), "record": path}

@@ -1,8 +1,0 @@
-"""Logs read into a digest: streamed, in bounded memory, whatever the files hold."""
-
-from .cleaning import cleaned
-from .digesting import read
-from .limits import Limits
-from .prefixes import bare
-
-__all__ = ["Limits", "bare", "cleaned", "read"]

@@ -1,0 +1,194 @@
+"""The diagnosis of a job that has just failed, made at its end by a small process of its owner's, and kept for him.
+
+`python -I -m maple_agents.diagnose.at_end JOBID --exit CODE:SIGNAL`, started by the scheduler's epilogue where the
+administrator has switched that on. It says nothing, ends with 0 whatever happens, and does nothing as root.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import json
+import os
+import re
+import signal
+import sys
+import time
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from ..base import own_files
+from .values import Case, Diagnosis, Ended
+
+FOLDER = "diagnoses"
+MOST_BYTES = 256 << 10  # of one diagnosis
+MOST_KEPT = 50
+WEEK = 7 * 86400.0  # seconds that one is shown; schedulers use ids again
+_NAME = re.compile(r"\d[\w.\[\]+-]{0,100}", re.ASCII)
+_LIMITS = {"timelimit": "timeout", "outofmemory": "out-of-memory", "nodedown": "node-failed"}
+_CANCELS = (9, 15)  # signals that scancel and qdel send, and a limit
+
+
+def main(words: Sequence[str]) -> int:
+    """Diagnose and keep. Returns 0."""
+    with contextlib.suppress(BaseException):
+        if os.getuid() != 0 and os.getuid() == os.geteuid():
+            _diagnosed(*_read(words))
+    return 0
+
+
+def kept(job: str, now: float) -> dict[str, Any] | None:
+    """Return what was found at the end of a job, as it was kept; None where nothing was, or it is old.
+
+    Of an array, named by its own id, the task that was diagnosed last. Raises nothing.
+    """
+    try:
+        with own_files.opened(FOLDER, make=False) as folder:
+            for name in _names(folder, job):
+                told = _table(own_files.read(folder, name, MOST_BYTES))
+                if told is not None and 0 <= now - float(told["at"]) <= WEEK:
+                    return told
+    except (OSError, KeyError, TypeError, ValueError):
+        return None
+    return None
+
+
+def says(job: str, now: float) -> str:
+    """Return the sentence that was found to be the cause of a job's end, "" for none."""
+    told = kept(job, now)
+    try:
+        cause = told["told"]["cause"] if told is not None else {}
+        return "" if cause.get("class", "unknown") in ("unknown", "none") else str(cause["says"]).rstrip(".")
+    except (KeyError, TypeError, AttributeError):
+        return ""
+
+
+def keep(diagnosis: Diagnosis, at: float) -> None:
+    """Keep a diagnosis, as JSON and as people read it. Raises `OSError`."""
+    from .tell.told import told
+
+    row = {"v": 1, "at": at, "told": told(diagnosis), "shown": _shown(diagnosis)}
+    data = json.dumps(row).encode()
+    if len(data) > MOST_BYTES:
+        return
+    with own_files.opened(FOLDER) as folder:
+        _leave(folder, MOST_KEPT - 1)
+        own_files.write(folder, diagnosis.case.ended.id + ".json", data)
+
+
+def ended(told: Ended, job: str, status: str) -> Ended | None:
+    """Return how the job ended by its exit *status*, "1:0" or one number as PBS has it; None where it did not fail.
+
+    While an epilogue runs the scheduler calls the job running still. A signal that whoever cancels sends is a failure
+    only where a limit is named.
+    """
+    if re.fullmatch(r"-?\d{1,4}", status, re.ASCII):
+        return _of_pbs(told, job, status)
+    found = re.fullmatch(r"(\d{1,4}):(\d{1,3})", status, re.ASCII)
+    if found is None:
+        return None
+    code, sent = int(found[1]), int(found[2])
+    limit = next((state for word, state in _LIMITS.items() if word in told.reason.lower()), "")
+    if not limit and (not code and not sent or sent in _CANCELS):
+        return None
+    return replace(told, id=job, state=limit or "failed", exit_code=code or None, signal=sent or None)
+
+
+def _of_pbs(told: Ended, job: str, status: str) -> Ended | None:
+    """Return it of a job of PBS: limits have exit statuses of their own, and who deleted a job its comment tells."""
+    from ..ask.memory.failed_jobs import STATES
+    from ..ask.schedulers.pbs.jobs import ending
+    from ..ask.schedulers.states import OF_REASON
+    from .gather.sources.from_pbs import made_up
+
+    how = ending({"Exit_status": status, "comment": told.reason})
+    state = OF_REASON[how.reason]
+    if state not in STATES or how.signal in _CANCELS or how.shell_signal == signal.SIGTERM:
+        return None
+    reason = ", ".join(part for part in (told.reason, made_up(status)) if part)
+    return replace(told, id=job, state=state, exit_code=how.exit_code, signal=how.signal, reason=reason)
+
+
+def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
+    """Return job, status and logs of `JOBID --exit STATUS [LOG…]`. Raises `ValueError`."""
+    job, option, status, *logs = words
+    if option != "--exit" or not _NAME.fullmatch(job):
+        raise ValueError("not a job and how it ended")
+    return job, status, tuple(logs)
+
+
+def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
+    from .explaining import case_of, explained
+    from .moved_files import moved
+
+    case = _failed(case_of(job, logs, None, None, (), None, None), job, status)
+    if case is not None:
+        found = explained(case, "off")
+        keep(moved(found, _delivered(job, logs)) if case.scheduler == "pbs" else found, time.time())
+
+
+def _delivered(job: str, logs: Sequence[str]) -> dict[str, str]:
+    """Return where PBS takes the output to that lies in a node's spool until the job's epilogue is over."""
+    from ..ask.schedulers import SchedulerError, choose
+
+    spooled = [one for one in logs if os.path.basename(one) in ("%s.OU" % job, "%s.ER" % job)]
+    try:
+        known = choose().jobs([job])[job] if spooled else None
+    except SchedulerError:
+        return {}
+    found = {one: known.stdout if one.endswith(".OU") else known.stderr for one in spooled} if known else {}
+    return {one: path for one, path in found.items() if path}
+
+
+def _failed(case: Case, job: str, status: str) -> Case | None:
+    how = ended(case.ended, job, status)
+    return replace(case, ended=how) if how is not None else None
+
+
+def _shown(diagnosis: Diagnosis) -> str:
+    from .tell.shown import show
+
+    out = io.StringIO()
+    with contextlib.redirect_stdout(out):
+        show(diagnosis)
+    return out.getvalue()
+
+
+def _names(folder: int, job: str) -> list[str]:
+    """Return the file of a job, and of those that its id may mean as users type it, the newest first."""
+    from ..ask.memory.named_jobs import is_meant
+
+    if not _NAME.fullmatch(job):
+        return []
+    there = [one for one in os.listdir(folder) if one.endswith(".json") and not one.startswith(".")]
+    meant = [one for one in there if is_meant(job, one[: -len(".json")])]
+    return sorted(meant, key=lambda one: (one != job + ".json", -_age(folder, one)))
+
+
+def _leave(folder: int, most: int) -> None:
+    """Remove the oldest, so that no more than *most* stay, and drafts that nobody finished."""
+    names = sorted(os.listdir(folder), key=lambda one: (one.startswith("."), -_age(folder, one)))
+    for name in names[most:]:
+        with contextlib.suppress(OSError):
+            os.unlink(name, dir_fd=folder)
+
+
+def _age(folder: int, name: str) -> float:
+    """Return when a file was written, 0 for one that is gone."""
+    try:
+        return os.stat(name, dir_fd=folder, follow_symlinks=False).st_mtime
+    except OSError:
+        return 0.0
+
+
+def _table(data: bytes | None) -> dict[str, Any] | None:
+    try:
+        told = json.loads(data) if data else None
+    except (ValueError, RecursionError):
+        return None
+    return told if isinstance(told, dict) and told.get("v") == 1 else None
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

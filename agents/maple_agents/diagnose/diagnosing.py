@@ -1,0 +1,122 @@
+"""From a job that ended, and what was read of it, to a diagnosis: values in, a value out."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from maple_submit_filter.answer.decision import Decision
+
+from ..templates.knowledge.conditions import Fact, holds
+from ..templates.knowledge.entries import Entry
+from .excerpts import excerpt
+from .rank.confidence import confidence
+from .rank.doubts import unread
+from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived
+from .recognise.facts import facts
+from .recognise.matching import Match, matches
+from .recognise.signs import with_signs
+from .script_lines import proving
+from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity
+
+MOST_CASCADE = 12
+MOST_CAUSES = 5
+LAST = 5  # ordinary lines that a script may still say after its program was said to have died
+
+
+def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]) -> Diagnosis:
+    """Return why the job failed. Nothing is read or run here; there are no cures in it yet.
+
+    *decision*: what `decide` says of the script, None where there is none.
+    """
+    found = matches(digest.events, known)
+    given = with_signs(facts(case, digest, decision), found, known, digest)
+    rows, cascade = ranked(found, known, given, digest)
+    harmless = frozenset(one.event.place for one in found if known[one.entry].role == "harmless")
+    if _succeeded(given, digest, rows, harmless):
+        return Diagnosis(case, (_none(digest),), _told(cascade))
+    causes = tuple(
+        replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
+        for one in _causes(rows, known, given)
+    )
+    if not causes or unread(rows[0], found, known, given, digest):
+        causes = (UNKNOWN, *(replace(one, confidence=0.0) for one in causes))
+    shown = excerpt(digest, found, known) if causes[0] is UNKNOWN else ()
+    return Diagnosis(case, causes, _told(cascade), excerpt=shown)
+
+
+UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
+
+
+def _none(digest: Digest) -> Cause:
+    says = "the job succeeded" + (": “%s”" % digest.ended_well if digest.ended_well else "")
+    return Cause("", "none", says, 6.0, 0.9)
+
+
+def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked], harmless: Collection[Place]) -> bool:
+    """Return whether nothing went wrong: by the scheduler's word, unless a rank died for good at the log's end."""
+    sure = [one for one in rows if one.role == "cause" and one.matches and one.score >= 6.0]
+    state = given.get("job.state")
+    if state == "completed":
+        return not any(_died(one, digest) for one in sure)
+    if state is not None or rows and not digest.ended_well:
+        return False
+    if digest.ended_well:
+        return not any(_died(one, digest) for one in sure)
+    return digest.progress > 0 and not any(
+        one.severity >= Severity.ERROR and one.place not in harmless and not survived(one, digest)
+        for one in digest.events
+    )
+
+
+def _died(one: Ranked, digest: Digest) -> bool:
+    """Return whether the words stand at the end of what their process said, and are those of an error.
+
+    Where a process is said to have died a few lines may stand behind it, of the script that went on; of an exception
+    as well, if they do not say that all is done. A mere complaint must be the last word.
+    """
+    return any(_ended_there(match.event, digest) for match in one.matches)
+
+
+def _ended_there(event: Event, digest: Digest) -> bool:
+    if digest.last_progress is not None and digest.last_progress.file != event.place.file:
+        return False  # output and errors are two files, and nobody knows what stands before what
+    if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
+        return False
+    died = event.severity == Severity.FATAL or said_to_have_ended(event.last or event.place, digest)
+    died = died or bool(event.exception) and not digest.ended_well
+    return event.behind <= (LAST if died else 0)
+
+
+def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
+    once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
+    for place, one in enumerate([one for one in rows if once[one.cause] is one][:MOST_CAUSES]):
+        behind = next((other.score for other in rows if other.cause != one.cause), 0.0)
+        values = one.matches[0].values if one.matches else {}
+        yield Cause(
+            one.entry,
+            one.cause,
+            said(_sentence(known[one.entry], given), values),
+            one.score,
+            confidence(one.score, max(0.0, one.score - behind)) if place == 0 and one.cause != "unknown" else 0.0,
+            tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
+            values,
+        )
+
+
+def _sentence(entry: Entry, given: Mapping[str, Fact]) -> str:
+    return next((one.says for one in entry.said if holds(one.when, given) is True), entry.says)
+
+
+def said(sentence: str, values: Mapping[str, str]) -> str:
+    """Return *sentence* with what the signature caught in place of `{name}`; what it did not catch is "…"."""
+    return sentence.format_map(_Caught(values))
+
+
+class _Caught(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "…"
+
+
+def _told(cascade: Sequence[Match]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(one.evidence for one in cascade))[:MOST_CASCADE]

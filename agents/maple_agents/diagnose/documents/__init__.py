@@ -1,0 +1,1 @@
+"""The site's own documents, and the passage that speaks of a failure."""

@@ -1,0 +1,28 @@
+"""What would make the job run: steps that people take, and changes of the script that were checked.
+
+A typed fix is found by the name that a remedy of the knowledge base gives it, as a rule by its code.
+"""
+
+from __future__ import annotations
+
+from . import corrections  # noqa: F401  # registers its fixes
+from .curing import cures as cures
+from .given import MADE as MADE
+from .kinds import (  # noqa: F401  # each registers its fixes
+    deepspeed,
+    directives,
+    line_endings,
+    masters,
+    memory,
+    module_lines,
+    near_variables,
+    nodes,
+    options,
+    paths,
+    ports,
+    pythons,
+    ranks,
+    steps,
+    variables,
+    walltime,
+)

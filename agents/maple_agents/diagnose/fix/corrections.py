@@ -1,0 +1,119 @@
+"""Values that are nearly right, by what the site's file or the user's own process knows."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator
+from difflib import get_close_matches
+
+from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
+
+from .given import Given, fix
+from .kinds.directives import said
+from .kinds.words import PlainWord, plain_words
+from .near import near_path, nearest
+
+_SHELLS = ("bash", "sh")
+_LAUNCHERS = ("srun", "mpiexec", "mpirun", "ibrun")
+_OPENING = re.compile(r"open.{0,20}(?:std(?:out|err)|output|error) file|IO setup failed|^open\(")
+_PATTERN = re.compile(r"[A-Za-z0-9_.,:=+@%^-]+\Z")
+
+
+@fix("correct-value")
+def correct_value(given: Given) -> Fix | None:
+    """Correct *what*: "interpreter" (the first line), "output" (its folder), a path that is no program; nothing: names.
+
+    Names are those of a partition, queue or QOS, from the site's file. Accounts are never guessed.
+    """
+    what = given.text("what")
+    if what == "interpreter":
+        return _interpreter(given)
+    if what == "output":
+        return _output(given)
+    return _called(given, what) if what else _name(given)
+
+
+def _name(given: Given) -> Fix | None:
+    for name in ("partition", "queue", "qos"):
+        setting = given.job.settings.get(name)
+        wrong = setting.value.decode("utf-8", "replace") if setting else ""
+        known = [one.name for one in given.site.partitions if one.selector == name and not one.routed]
+        near = nearest(wrong, known)
+        if near:
+            return said(given, name, near, "%s %s, which is nearest to %s" % (name, near, wrong))
+    return None
+
+
+def _interpreter(given: Given) -> Fix | None:
+    """Put /bin/bash where the first line names a shell that is not there."""
+    found = re.match(rb"#![ \t]*(\S+)", given.job.source)
+    if found is None or found[1] == b"/bin/bash" or given.caught("path") not in ("", os.fsdecode(found[1])):
+        return None
+    name = os.fsdecode(found[1]).rpartition("/")[2]
+    if not get_close_matches(name, _SHELLS, 1, 0.7):
+        return None
+    return Fix(
+        (Edit(Span(*found.span(1)), b"/bin/bash", "correct-value"),), Safety.ASK, "the script begins with #!/bin/bash"
+    )
+
+
+def _output(given: Given) -> Fix | None:
+    """Write output beside the script where its folder is not there, or in the folder that is nearly called so."""
+    if not given.own or given.facts.get("log.missing") is False and not _OPENING.search(_told(given)):
+        return None
+    cwd = os.fsdecode(given.job.submission.cwd)
+    edits: list[Edit] = []
+    for name in ("output", "error"):
+        setting = given.job.settings.get(name)
+        value = setting.value.decode("utf-8", "replace") if setting else ""
+        folder, _, base = value.rpartition("/")
+        at = setting.origin.value_span if setting is not None and setting.origin.kind == "directive" else None
+        if at is None or not folder or "%" in folder or os.path.isdir(os.path.join(cwd, folder)):
+            continue
+        near = near_path(folder, cwd)
+        new = "%s/%s" % (near, base) if near else base
+        if all(_PATTERN.match(part) for part in new.split("/") if part) and at.end - at.start == len(value):
+            edits.append(Edit(at, new.encode(), "correct-value"))
+    return Fix(tuple(edits), Safety.ASK, "output goes to a folder that is there") if edits else None
+
+
+def _told(given: Given) -> str:
+    return " ".join(one.text for one in given.cause.evidence)
+
+
+def _called(given: Given, path: str) -> Fix | None:
+    """Start a shell script that may not be executed by bash: it is called by its name, and readable."""
+    cwd = os.fsdecode(given.job.submission.cwd)
+    whole = os.path.normpath(os.path.join(cwd, path))
+    if not given.own or "\0" in path or not os.path.isfile(whole) or os.access(whole, os.X_OK) or not _is_script(whole):
+        return None
+    edits = [
+        Edit(Span(word.span.start, word.span.start), b"bash ", "correct-value")
+        for word in _programs(plain_words(given.job.source))
+        if os.path.normpath(os.path.join(cwd, word.text)) == whole
+        and given.job.source[word.span.start - 1 : word.span.start] not in (b"'", b'"')
+    ]
+    return Fix(tuple(edits), Safety.ASK, "bash %s" % path) if edits else None
+
+
+def _programs(words: list[PlainWord]) -> Iterator[PlainWord]:
+    """Yield the words that name what runs: the first of a command, and the first behind a launcher and its options."""
+    launched: Span | None = None
+    for word in words:
+        if word.nth == 0:
+            launched = word.command if word.text in _LAUNCHERS else None
+            yield word
+        elif launched == word.command and not re.match(r"-|\d+\Z", word.text):
+            launched = None
+            yield word
+
+
+def _is_script(path: str) -> bool:
+    """Return whether a regular file is for a shell, by its name or its first line."""
+    try:
+        with open(path, "rb") as file:
+            first = file.read(64).split(b"\n")[0]
+    except OSError:
+        return False
+    return re.match(rb"#!.*\b(?:ba)?sh\b", first) is not None or (path.endswith(".sh") and not first.startswith(b"#!"))

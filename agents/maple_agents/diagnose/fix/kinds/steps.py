@@ -1,0 +1,46 @@
+"""A step asks for no more than its job has."""
+
+from __future__ import annotations
+
+from maple_submit_filter.cures import launch_edits
+from maple_submit_filter.types.edits import Edit, Fix, Safety
+from maple_submit_filter.types.launch_plan import Allocation, Step
+
+from ..concerned import concerned
+from ..given import Given, fix
+
+
+@fix("step-of-whole-allocation")
+def step_of_whole_allocation(given: Given) -> Fix | None:
+    """Lower what srun asks for to what the job has on a node: CPUs of a task, GPUs of a node or task.
+
+    Only numbers that stand on the line, and only where what the job has is known: its CPUs where it says how many for a
+    task, and no node that it may have to itself gives as many. Nodes and tasks are the rules' own.
+    """
+    edits: list[Edit] = []
+    told: list[str] = []
+    for step in concerned(given):
+        for name, most in _most(given, given.plan.allocation, step).items():
+            for link in (one for one in step.links if one.name == "srun"):
+                option = link.option(name)
+                raw = option.value.raw if option is not None and option.value is not None else b""
+                if most and raw.isdigit() and int(raw) > most:
+                    edits += launch_edits.change(option, b"%d" % most, "step-of-whole-allocation") or []
+                    told.append("--%s=%d" % (name, most))
+    return Fix(tuple(edits), Safety.ASK, "srun " + " ".join(dict.fromkeys(told))) if edits else None
+
+
+def _most(given: Given, has: Allocation, step: Step) -> dict[str, int]:
+    """Return the most that each option can be; 0 where that is not known."""
+    tasks = step.tasks_per_node or 0
+    said = "cpus-per-task" in given.job.settings and has.cpus_per_task and has.tasks_per_node
+    cpus = (has.cpus_per_task or 0) * (has.tasks_per_node or 0) if said else 0
+    if has.shared is not True:  # the node may be the job's own: then all its CPUs are
+        cpus = max([cpus, *((one.cores or 0) * (one.threads_per_core or 1) for one in has.node_kinds)]) if cpus else 0
+    gpus = has.gpus_per_node or 0
+    return {
+        "cpus-per-task": cpus // tasks if tasks and has.shared is not False else 0,
+        "gpus-per-node": gpus,
+        "gpus-per-task": gpus // tasks if tasks else 0,
+        "gpus": gpus * (step.nodes or 0),
+    }

@@ -1,0 +1,84 @@
+"""More time: never less than before, never more than the site's file allows."""
+
+from __future__ import annotations
+
+import re
+
+from maple_submit_filter.types.edits import Fix
+from maple_submit_filter.types.job import Job
+
+from ..given import Given, fix
+from .directives import said
+from .step_limits import Limit, of_step, own, raised
+
+TIME = {"slurm": "time", "pbs": "walltime"}
+DAY, MINUTE = 86400, 60
+_CLOCK = re.compile(r"(?:(\d{1,4})-)?(\d{1,6})(?::(\d{1,6}))?(?::(\d{1,6}))?(?:\.\d+)?\Z")
+
+
+@fix("raise-walltime")
+def raise_walltime(given: Given) -> Fix | None:
+    """Ask for *factor* times the time limit that ended the job (2), up to the longest of its partition, queue or QOS.
+
+    The limit is the one that the scheduler tells, else what the script asked for.
+    """
+    name = TIME[given.case.scheduler]
+    step = Limit(("time",), _read, lambda _: asked(given.first, "slurm"), lambda had, most: _new(given, had, most))
+    if given.case.scheduler == "slurm" and of_step(given) and own(given, step):
+        return raised(given, step)  # the job's time is not what ended it
+    limit = given.case.ended.limit or asked(given.first, given.case.scheduler)
+    now = max(limit or 0.0, asked(given.job, given.case.scheduler) or 0.0)
+    if not limit or not 0 < limit < 400 * DAY:
+        return None
+    wanted = min(limit * max(1.0, given.number("factor", 2.0)), longest(given) or float("inf"))
+    if int(wanted) <= now:
+        return None
+    return said(
+        given, name, clock(int(wanted)), "the time limit is %s in place of %s" % (clock(int(wanted)), clock(int(limit)))
+    )
+
+
+def _read(raw: bytes) -> float | None:
+    return seconds(raw.decode("ascii", "replace"), "slurm")
+
+
+def _new(given: Given, had: float, most: float) -> str:
+    return clock(int(min(had * max(1.0, given.number("factor", 2.0)), most)))
+
+
+def longest(given: Given) -> float | None:
+    """Return the longest time of the partition, queue and QOS of the job, None where the site has none."""
+    site, settings = given.site, given.job.settings
+    named = {
+        "partition": settings.value("partition") or site.default_partition.encode(),
+        "queue": settings.value("queue") or site.default_partition.encode(),
+        "qos": settings.value("qos") or site.default_qos.encode(),
+    }
+    rows = [one for one in site.partitions if named.get(one.selector) == one.name.encode() and not one.constraint]
+    return float(min((one.max_walltime for one in rows if one.max_walltime), default=0)) or None
+
+
+def asked(job: Job, scheduler: str) -> float | None:
+    """Return the time limit that a job's words ask for, None where they say none or none that ends."""
+    setting = job.settings.get(TIME[scheduler])
+    return None if setting is None else seconds(setting.value.decode("ascii", "replace"), scheduler)
+
+
+def seconds(text: str, scheduler: str) -> float | None:
+    """Return a time limit in seconds as sbatch (30 is minutes) or qsub (30 is seconds) reads it; None for no number."""
+    found = _CLOCK.match(text)
+    if found is None:
+        return None
+    days, first, second, third = (int(part) if part is not None else None for part in found.groups())
+    if days is not None:
+        return float(days * DAY + (first or 0) * 3600 + (second or 0) * MINUTE + (third or 0))
+    numbers = [one for one in (first, second, third) if one is not None]
+    if scheduler == "slurm" and len(numbers) == 1:
+        numbers = [numbers[0], 0]
+    return float(sum(number * MINUTE**power for power, number in enumerate(reversed(numbers))))
+
+
+def clock(whole: int) -> str:
+    """Return seconds as HH:MM:SS, which both schedulers read."""
+    minutes, rest = divmod(whole, MINUTE)
+    return "%02d:%02d:%02d" % (*divmod(minutes, MINUTE), rest)

@@ -1,0 +1,144 @@
+"""From what is known of a job to the `Case` that is diagnosed."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from maple_submit_filter.host.bounded_file import read_file
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.job import Read
+from maple_submit_filter.types.submission import Submission
+
+from ...ask.schedulers.deadlines import Worker
+from ...ask.schedulers.errors import SchedulerError
+from ...base.secrets.masking import masked
+from ..values import Case, LogFile
+from . import outputs, places
+from .gathering import Gathered
+from .launch_files import launched
+from .played import Played, play
+from .sought import Facts, redirected
+from .sources import submitted
+from .sources.from_file import with_script
+from .sources.from_slurm import LAUNCH_FAILED
+from .sources.told import Told, how_it_ended
+from .walking import Window
+
+SECONDS = 20.0  # for looking through folders: a file server may not answer at all
+
+
+def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), logs: Sequence[LogFile] = ()) -> Case:
+    """Return the case of a job. *others*: tasks of the same array whose output is looked at too. *logs*: files that
+    are read first.
+    """
+    owner = told.owner if os.geteuid() == 0 and told.owner not in (None, 0) else None
+    told = _limits(with_script(told, owner))
+    site, known_by = places.site_for(told, site_id)
+    asked = submitted.asked(told, site)
+    gathered = Gathered(_window(told, owner), told.nodes)
+    gathered.given(logs)
+    gathered.notes += submitted.made_up(told, asked)
+    played = _played(told, asked, site, gathered, None if owner is not None else read_file)
+    _within(gathered, lambda: _gather(gathered, told, others, played))
+    return Case(
+        ended=replace(how_it_ended(told), reason=masked(told.reason), gpus_memory=places.gpu_memory(told, site)),
+        scheduler=told.scheduler or site.scheduler,
+        site=site,
+        site_known_by=known_by,
+        asked=asked,
+        name=os.path.basename(told.path) or told.name,
+        logs=tuple(gathered.logs),
+        before=told.before,
+        missing=_lines((*told.missing, *gathered.missing, *gathered.walk.unreadable)),
+        notes=_lines((*told.notes, *gathered.notes)),
+    )
+
+
+def _played(told: Told, asked: Optional[Submission], site: Site, gathered: Gathered, read: Optional[Read]) -> Played:
+    """Return what the script writes to. The script is not ours: whatever stands in it is no failure here."""
+    try:
+        return play(submitted.as_one(asked), site, known(told), read) if asked is not None else Played()
+    except (RecursionError, ValueError, LookupError) as error:
+        gathered.missing.append("what the script writes to was not followed: %s" % error)
+        return Played()
+
+
+def _lines(said: Iterable[str]) -> tuple[str, ...]:
+    """Return lines for people, each once; names of files and comments may hold secrets."""
+    return tuple(dict.fromkeys(masked(line) for line in said))
+
+
+def _never_began(told: Told) -> bool:
+    """Return whether the scheduler gave the job no node before somebody ended it."""
+    return told.state == "cancelled" and not told.nodes and told.by != "Maple"
+
+
+def _within(gathered: Gathered, gather: object) -> None:
+    try:
+        Worker("looking for logs").call(gather, SECONDS)  # type: ignore[arg-type]
+    except SchedulerError:
+        gathered.missing.append("looking for logs took more than %d s: a file server does not answer" % SECONDS)
+
+
+def _gather(gathered: Gathered, told: Told, others: Sequence[Told], played: Played) -> None:
+    values = outputs.values_of(told)
+    if _never_began(told):
+        gathered.notes.append("the job was cancelled before it started")
+    elif told.interactive:
+        gathered.notes.append("an interactive job: it has no script, and its output went to the terminal")
+    elif told.state != "pending":
+        outputs.add(gathered, told, played.job, values)
+        own = gathered.window
+        for one in () if "+" in told.id else others:  # parts of a heterogeneous job have the output of the first
+            gathered.window = _window(one, own.owner)
+            outputs.add(gathered, one, played.job, outputs.values_of(one))
+        gathered.window = own
+        if LAUNCH_FAILED in told.reason:
+            gathered.never_began()
+            return
+        if "+" in told.id:
+            values.pop("j", None)  # each part writes its own number
+        facts = Facts(told.scheduler, outputs.raw_id(told) or told.id, told.nodes, told.work_dir, values)
+        gathered.sought((*redirected(played, facts), *launched(played, facts)))
+        gathered.cores((told.work_dir,) if told.work_dir else ())
+
+
+def _window(told: Told, owner: Optional[int]) -> Window:
+    """Return when the job ran. One that was put back into its queue has run before the times that are told of it."""
+    if told.state == "requeued" or (told.restarts and told.started is None):
+        return Window(None, None, owner)
+    return Window(told.started or told.submitted, told.ended, owner)
+
+
+def known(told: Told) -> Mapping[bytes, bytes]:
+    """Return variables of the job that are known now and were not at its submission."""
+    out: dict[bytes, bytes] = {}
+    if told.scheduler == "slurm":
+        if told.index is not None:
+            out[b"SLURM_ARRAY_TASK_ID"] = b"%d" % told.index
+            out[b"SLURM_ARRAY_JOB_ID"] = told.array.encode()
+        if told.name:
+            out[b"SLURM_JOB_NAME"] = os.fsencode(told.name)
+        if told.work_dir:
+            out[b"SLURM_SUBMIT_DIR"] = os.fsencode(told.work_dir)
+    elif told.scheduler == "pbs":
+        out[b"PBS_JOBID"] = os.fsencode(told.id)
+        if told.index is not None:
+            out[b"PBS_ARRAY_INDEX"] = b"%d" % told.index
+        if told.name:
+            out[b"PBS_JOBNAME"] = os.fsencode(told.name)
+        if told.work_dir:
+            out[b"PBS_O_WORKDIR"] = os.fsencode(told.work_dir)
+    return out
+
+
+def _limits(told: Told) -> Told:
+    """Return *told* with the seconds that it ran, also of a job that still goes on."""
+    if told.started is None or told.elapsed is not None:
+        return told
+    end = told.ended if told.ended is not None else time.time() if told.state == "running" else None
+    return replace(told, elapsed=max(0.0, end - told.started)) if end is not None else told

@@ -1,0 +1,238 @@
+"""A case by a job's id: every source is asked, and what they tell is put together."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Optional
+
+from ...ask.schedulers import choose
+from ...ask.schedulers.errors import SchedulerError
+from ...ask.schedulers.protocol import Job, JobState, Scheduler
+from ...ask.submission import source_of
+from ...base.complaint import Complaint
+from ..values import Case
+from . import ids, owners
+from .cases import case_of
+from .offline import by_files, log_files
+from .sources import from_accounting, from_memory, from_pbs, from_slurm
+from .sources.commands import Commands
+from .sources.from_folder import logs_of
+from .sources.from_job import of_job
+from .sources.told import Told, together
+
+MOST_TASKS = 8  # tasks of an array whose output is read
+MOST_ASKED = 5000  # tasks that are asked for, to find those that failed
+MOST_APART = 3600.0  # seconds between two submissions that are taken for one: schedulers use ids again
+_REMEDY = "name its files: maple-fix --log FILE --script FILE"
+
+
+def by_job(
+    job_id: str,
+    *,
+    site_id: Optional[str] = None,
+    logs: Sequence[str] = (),
+    script: Optional[str] = None,
+    words: Sequence[str] = (),
+    environ: Optional[Mapping[str, str]] = None,
+    scheduler: Optional[Scheduler] = None,
+) -> Case:
+    """Return what is known of the caller's own job: Maple's record, then the scheduler, then the files.
+
+    *logs*, *script*: files that the user names besides; *words* of the submit command before that script. *environ*:
+    where the scheduler's commands are looked for, our own by default. *scheduler*: who is asked, the one of this
+    machine by default. Raises `Complaint` in one line for another user's job, and where nothing at all is known of it.
+    """
+    environ = os.environ if environ is None else environ
+    found, why = _scheduler(scheduler, environ)
+    asked, step, wrong_id = ids.named(job_id, found)
+    remembered = from_memory.told(asked)
+    told, others = None, []  # type: Optional[Told], list[Told]
+    if wrong_id:
+        told = Told(missing=(wrong_id,))
+    elif found is not None:
+        told, others = _scheduled(asked, found, Commands(environ))
+    if told is not None and remembered is not None and _apart(told, remembered):
+        remembered = None
+    if told is not None and remembered is not None and remembered.argv is not None:
+        told = replace(told, argv=None)  # Maple knows them word by word
+    known = [one for one in (told, remembered) if one is not None]
+    if not any(one.knows for one in known):
+        says = [why, *(line for one in known for line in one.missing), "neither Maple nor the scheduler knows this job"]
+        return _by_name(asked, next(filter(None, says)), logs, script, site_id, words)
+    whole = together(known)
+    files, wrong = log_files(logs)
+    whole = replace(whole, missing=(*wrong, *whole.missing, *((why,) if why else ())))
+    if step:
+        whole = replace(whole, notes=(*whole.notes, "of the whole job, step %s among them" % step))
+    return case_of(_named(whole, script, words), site_id, others, files)
+
+
+def _by_name(
+    asked: str, why: str, logs: Sequence[str], script: Optional[str], site_id: Optional[str], words: Sequence[str]
+) -> Case:
+    """Return the case of files here that are called after a job that nobody knows. Raises `Complaint` for none."""
+    found = logs_of(asked)
+    if not found and not logs:
+        raise Complaint("job %s: %s" % (asked, why), _REMEDY)
+    case = by_files([*logs, *found], script, site_id, words)
+    note = "%s; reading files with that number in this folder" % why if found else why
+    return replace(case, ended=replace(case.ended, id=asked), notes=(note, *case.notes))
+
+
+def _named(told: Told, script: Optional[str], words: Sequence[str]) -> Told:
+    """Return *told* with the script that the user names, and the words before it."""
+    command = b"qsub" if told.scheduler == "pbs" else b"sbatch"
+    if script is not None:
+        path = "" if script == "-" else os.path.abspath(script)
+        told = replace(told, script=source_of(script), path=path, argv=None)
+    if words or (script is not None and told.argv is not None):
+        named = (os.fsencode(told.path),) if told.path else ()
+        told = replace(told, exact=True, argv=(command, *(os.fsencode(word) for word in words), *named))
+    return told
+
+
+def _scheduler(given: Optional[Scheduler], environ: Mapping[str, str]) -> tuple[Optional[Scheduler], str]:
+    """Return who is asked, or None and why nobody is."""
+    if given is not None:
+        return given, ""
+    try:
+        return choose(environ=environ), ""
+    except SchedulerError as error:
+        return None, "no scheduler could be asked: %s" % error.text
+
+
+def _apart(told: Told, remembered: Told) -> bool:
+    """Return whether the record is of an earlier job that had the same id."""
+    if told.submitted is None or remembered.submitted is None:
+        return False
+    return abs(told.submitted - remembered.submitted) > MOST_APART
+
+
+def _scheduled(asked: str, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
+    """Return what the scheduler tells, and of an array the other tasks that failed; None where it knows nothing."""
+    try:
+        job = scheduler.jobs([asked])[asked]
+    except SchedulerError as error:
+        return Told(missing=("%s was not asked: %s" % (scheduler.name, error.text),)), []
+    if scheduler.name == "pbs":
+        return _of_pbs(asked, job, scheduler)
+    return _of_slurm(asked, job, scheduler, commands)
+
+
+def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told], list[Told]]:
+    if job.state is JobState.VANISHED and "[" not in asked:
+        array = re.sub(r"^\d+", r"\g<0>[]", asked)  # 39 may be an array, which PBS knows as 39[]
+        job = scheduler.jobs([array])[array]
+    if job.state is JobState.VANISHED:
+        says = "PBS does not know this job: its history has expired, or no queue accepted it after routing"
+        return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
+    if not job.attributes:
+        return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
+    owner = owners.check(asked, job.owner)
+    whole = _array_of(job, scheduler)
+    tasks = _subjobs(job, scheduler)
+    told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
+    if not tasks:
+        return told, []
+    told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))
+    return told, [replace(from_pbs.told(one), owner=owner) for one in tasks[1:MOST_TASKS]]
+
+
+def _array_of(job: Job, scheduler: Scheduler) -> Job:
+    """Return the array that a task is of: what was submitted is told of it alone; the job itself where it is none."""
+    if job.array_id is None or job.array_index is None:
+        return job
+    try:
+        return scheduler.jobs([job.array_id])[job.array_id]
+    except SchedulerError:
+        return job
+
+
+def _subjobs(job: Job, scheduler: Scheduler) -> list[Job]:
+    """Return the subjobs of an array that failed, the first one first."""
+    if job.array_id is None or job.array_index is not None:
+        return []
+    indices = _indices(job.attributes.get("array_indices_submitted", ""))
+    names = [job.id.replace("[]", "[%d]" % index) for index in indices[:MOST_ASKED]]
+    try:
+        found = [one for one in scheduler.jobs(names).values() if one.attributes]
+    except SchedulerError:
+        return []
+    return from_slurm.failed_first(found) if found else []
+
+
+def _indices(text: str) -> list[int]:
+    """Return the indices of `1-9:2` or `1,3,5-7`."""
+    out: list[int] = []
+    for part in text.split(","):
+        found = re.fullmatch(r"(\d{1,7})(?:-(\d{1,7})(?::(\d{1,6}))?)?", part.strip(), re.ASCII)
+        if found:
+            low, high, step = int(found[1]), int(found[2] or found[1]), int(found[3] or 1)
+            out += range(low, min(high, low + 100_000) + 1, max(1, step))
+    return out
+
+
+def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
+    owner = owners.check(asked, job.owner) if job.state is not JobState.VANISHED else None
+    tasks = _tasks(asked, job, scheduler)
+    chosen = tasks[0] if tasks else job
+    accounted = from_accounting.told(chosen.id, commands)
+    if accounted is not None and accounted.owner is not None:
+        owners.check(asked, str(accounted.owner))
+    if job.state is JobState.VANISHED and accounted is None:
+        says = (
+            "Slurm does not know this job: its controller has forgotten it, accounting has no record or does not answer"
+        )
+        return Told(by="Slurm", scheduler="slurm", missing=(says, *commands.late)), []
+    known = [] if chosen.state is JobState.VANISHED else [from_slurm.told(chosen, commands)]
+    if accounted is not None and accounted.failed_steps:
+        known = [replace(one, failed_steps=()) for one in known]  # accounting names the steps
+    told = together([*known, *([accounted] if accounted is not None else [])])
+    told = replace(told, owner=owner if owner is not None else told.owner)
+    if told.script is None:
+        told = replace(told, script=from_accounting.script(chosen.id, commands))
+    told = replace(told, missing=(*told.missing, *commands.late))
+    if "+" in chosen.id:
+        told = _with_first(told, tasks, scheduler)
+    if not tasks:
+        return told, []
+    told = replace(told, notes=(*told.notes, _of_array(tasks, chosen.array_index)))
+    others = [replace(of_job(one, "Slurm"), owner=owner) for one in tasks[1:MOST_TASKS]]
+    return told, others
+
+
+def _with_first(told: Told, parts: Sequence[Job], scheduler: Scheduler) -> Told:
+    """Return a part of a heterogeneous job with the output of the first part: that one alone runs the script."""
+    first = told.id.partition("+")[0] + "+0"
+    try:
+        known = next((one for one in parts if one.id == first), None) or scheduler.jobs([first])[first]
+    except SchedulerError:
+        return told
+    return replace(told, stdout=known.stdout, stderr=known.stderr) if known.stdout else told
+
+
+def _tasks(asked: str, job: Job, scheduler: Scheduler) -> list[Job]:
+    """Return the tasks of an array, or the parts of a heterogeneous job, that failed; the first one first."""
+    names = job.attributes.get("tasks", "").split()[:MOST_ASKED]
+    if job.id != asked or not names:
+        return []
+    try:
+        found = scheduler.jobs(names)
+    except SchedulerError:
+        return []
+    return from_slurm.failed_first([found[name] for name in names if found[name].state is not JobState.VANISHED])
+
+
+def _of_array(tasks: Sequence[Job], index: Optional[int]) -> str:
+    """Return how many tasks failed, and which one is looked at."""
+    which = "task %d" % index if index is not None else "the first part"
+    of = "task%s of the array" if index is not None else "part%s of the heterogeneous job"
+    failed = [one for one in tasks if one.ending is not None and one.ending.exit_code != 0]
+    if not failed:
+        return "no %s failed; this is %s" % (of % "", which)
+    if len(failed) == 1:
+        return "one %s failed: %s" % (of % "", which)
+    return "%d %s failed; this is %s, the first of them" % (len(failed), of % "s", which)

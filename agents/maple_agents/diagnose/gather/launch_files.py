@@ -1,0 +1,189 @@
+"""Which files a launcher and the program it starts write by themselves."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from maple_submit_filter.types.launch_plan import Link
+from maple_submit_filter.types.text import Text
+
+from . import signs
+from .played import Launched, Played
+from .signs import ANY, Path, Wild, joined
+from .sought import Facts, Role, Sought, pieces, seen_from
+
+_TORCHRUN = ("torchrun", "torch.distributed.launch", "torch.distributed.run", "accelerate", "accelerate-launch")
+_MPI = ("mpiexec", "mpirun", "orterun", "prterun", "mpiexec.hydra", "mpiexec.mpich", "mpirun.openmpi")
+# Options by which training programs are told where to write; the folder is looked through for logs only.
+_FOLDERS = (
+    b"output_dir", b"output-dir", b"logging_dir", b"logging-dir", b"log_dir", b"log-dir", b"logdir", b"save_dir",
+    b"save-dir", b"default_root_dir", b"trainer.default_root_dir", b"hydra.run.dir", b"work_dir", b"work-dir",
+)  # fmt: skip
+
+
+_FILES = (b"log_file", b"log-file", b"logfile", b"log_path", b"log-path")
+_TIME = (Wild("", True), "-", Wild("", True), "-", Wild("", True))
+# Where libraries write unasked, below the folder in which the program runs.
+_UNASKED: tuple[tuple[Path, str], ...] = (
+    (("outputs/", *_TIME, "/", *_TIME, "/", ANY, ".log"), "hydra's folder of a run"),
+    (("multirun/", *_TIME, "/", *_TIME, "/", Wild("", True), "/", ANY, ".log"), "hydra's folder of a run"),
+    (("wandb/run-", ANY, "/files/output.log"), "output that wandb kept"),
+)
+_ENDINGS: tuple[tuple[str, Role], ...] = ((".err", "stderr"), (".log", "both"), (".out", "stdout"))
+_STREAMS: tuple[tuple[str, Role], ...] = (("stderr", "stderr"), ("stdout", "stdout"))
+
+
+def launched(played: Played, facts: Facts) -> Iterator[Sought]:
+    """Yield what launchers and the programs behind them write, each once."""
+    yield from dict.fromkeys(wanted for one in played.launched for wanted in _of_launch(one, facts))
+
+
+def _of_launch(one: Launched, facts: Facts) -> Iterator[Sought]:
+    for index, link in enumerate(one.links):
+        cwd = one.cwds[0] if index == 0 else one.cwds[1]
+        if link.name == "srun":
+            yield from _srun(link, one, cwd, facts)
+        elif link.name in _TORCHRUN:
+            yield from _torchrun(link, one, cwd, facts)
+        elif link.name == "deepspeed":
+            yield from _deepspeed(link, cwd, facts)
+        elif link.name in _MPI:
+            yield from _mpiexec(link, cwd, facts)
+    yield from _variables(one, facts)
+    yield from _program(one, facts)
+
+
+def _srun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
+    chdir = _option(link, "chdir")
+    out = _option(link, "output") or one.variables.get(b"SLURM_STDOUTMODE")
+    err = _option(link, "error") or one.variables.get(b"SLURM_STDERRMODE")
+    streams: tuple[tuple[Text | None, Role], ...] = ((out, "both" if err is None else "stdout"), (err, "stderr"))
+    for text, role in streams:
+        path = _srun_path(text, facts)
+        if chdir is not None and text is not None and signs.by_task(os.fsdecode(text.raw)):
+            path = signs.below(signs.text(pieces(chdir, facts)), path)  # a task opens it, where it runs
+        place = seen_from(cwd, path, facts) if path else None
+        if place is not None:
+            yield Sought(place, role, "output of the srun in line %d" % one.line, named=True)
+
+
+def _srun_path(text: Text | None, facts: Facts) -> Path:
+    """Return a step's output pattern; `none`, `all` and a task's number name no file (srun(1), "IO Redirection")."""
+    if text is None or text.raw in (b"none", b"all", b"", b"-") or text.raw.isdigit():
+        return ()
+    out: list[signs.Piece] = []
+    for piece in pieces(text, facts):
+        out += signs.slurm(piece, facts.values) if isinstance(piece, str) else [piece]
+    # The step's number stands where the batch script has the job's own: %J is job.step there.
+    return joined(out)
+
+
+def _torchrun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
+    """`LOG_DIR/RUN_xxxx/attempt_N/LOCAL_RANK/stderr.log` and error.json (torch 2.13)."""
+    folder = _option(link, "log-dir", "logdir") or one.variables.get(b"PET_LOG_DIR")
+    path = seen_from(cwd, pieces(folder, facts), facts) if folder is not None else None
+    if folder is None and (_option(link, "redirects") or Text()).raw not in (b"", b"0"):
+        yield Sought((), "stderr", "torchrun's --redirects without --log-dir writes to /tmp of each node", named=True)
+    if path is None:
+        return
+    inside = ("/", ANY, "/attempt_", Wild("attempt", True), "/", Wild("local", True), "/")
+    about = "torchrun's --log-dir, line %d" % one.line
+    yield Sought(joined((*path, *inside, "error.json")), "error-file", about)
+    for name, role in _STREAMS:
+        yield Sought(joined((*path, *inside, name + ".log")), role, about)
+        # torch.distributed.launch before 1.9
+        older = ("/node_", Wild("place", True), "_local_rank_", Wild("local", True), "_" + name)
+        yield Sought(joined((*path, *older)), role, "--logdir of the launch line")
+
+
+def _deepspeed(link: Link, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
+    """`DIR/20261122103000_rank3.log` (deepspeed 0.19.8)."""
+    folder = _option(link, "enable-each-rank-log")
+    path = seen_from(cwd, pieces(folder, facts), facts) if folder is not None else None
+    if path is not None:
+        name = ("/", ANY, "_rank", Wild("rank", True), ".log")
+        yield Sought(joined((*path, *name)), "rank", "deepspeed's --enable_each_rank_log")
+
+
+def _mpiexec(link: Link, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
+    """Open MPI: NAME/JOB/rank.N/stdout (3 and later), NAME.JOB.N (before); Hydra and Intel MPI: patterns."""
+    for (_, role), short in zip(_STREAMS, ("errfile", "outfile")):
+        text = _option(link, short + "-pattern", short)
+        path = seen_from(cwd, _hydra(text, facts), facts) if text is not None else None
+        if path is not None:
+            yield Sought(path, role, "-%s-pattern of the launch line" % short)
+    for text in (_option(link, "output-filename"), _prte(_option(link, "output"))):
+        path = seen_from(cwd, pieces(text, facts), facts) if text is not None else None
+        if path is None:
+            continue
+        for name, role in _STREAMS:
+            inside = ("/", ANY, "/rank.", Wild("rank", True), "/", name)
+            yield Sought(joined((*path, *inside)), role, "--output-filename of the launch line")
+            yield Sought(
+                joined((*path, ".", ANY, ".", Wild("rank", True), "." + name)), role, "--output of the launch line"
+            )
+        yield Sought(joined((*path, ".", ANY, ".", Wild("rank", True))), "rank", "--output-filename of the launch line")
+
+
+def _hydra(text: Text, facts: Facts) -> Path:
+    out: list[signs.Piece] = []
+    for piece in pieces(text, facts):
+        out += signs.hydra(piece) if isinstance(piece, str) else [piece]
+    return joined(out)
+
+
+def _prte(text: Text | None) -> Text | None:
+    """Return NAME of Open MPI 5's `--output dir=NAME` or `file=NAME`."""
+    raw = text.raw if text is not None else b""
+    for form in (b"dir=", b"file=", b"directory=", b"filename="):
+        at = raw.find(form)
+        if text is not None and (at == 0 or raw[at - 1 : at] in (b",", b":")) and at >= 0:
+            end = min((end for end in (raw.find(b",", at), raw.find(b":", at)) if end >= 0), default=len(raw))
+            return text.slice(at + len(form), end)
+    return None
+
+
+def _variables(one: Launched, facts: Facts) -> Iterator[Sought]:
+    for name in (b"NCCL_DEBUG_FILE", b"RCCL_DEBUG_FILE", b"TORCHELASTIC_ERROR_FILE", b"I_MPI_DEBUG_OUTPUT"):
+        text = one.variables.get(name)
+        if text is None or not text.raw:
+            continue
+        out: list[signs.Piece] = []
+        for piece in pieces(text, facts):
+            out += signs.nccl(piece) if isinstance(piece, str) else [piece]
+        path = seen_from(one.cwds[1], joined(out), facts)
+        if path is not None:
+            role: Role = "error-file" if name == b"TORCHELASTIC_ERROR_FILE" else "trace"
+            yield Sought(path, role, "%s names it" % name.decode())
+
+
+def _program(one: Launched, facts: Facts) -> Iterator[Sought]:
+    """What libraries write unasked; files and folders that the program's own options name: logs in the latter, and in
+    the folders below.
+    """
+    for unasked, says in _UNASKED:
+        usual = seen_from(one.cwds[1], unasked, facts)
+        if usual is not None:
+            yield Sought(usual, "both", says, shared=True)
+    words = one.program
+    for index, text in enumerate(words):
+        name, equals, _ = text.raw.lstrip(b"-+").partition(b"=")
+        if name not in (*_FOLDERS, *_FILES) or (not equals and not text.raw.startswith(b"-")):
+            continue
+        value = text.slice(text.raw.index(b"=") + 1) if equals else words[index + 1] if index + 1 < len(words) else None
+        path = seen_from(one.cwds[1], pieces(value, facts), facts) if value is not None and value.raw else None
+        if path is None or path == ("/",):
+            continue
+        about = "--%s of the program" % os.fsdecode(name)
+        if name in _FILES:
+            yield Sought(path, "both", about)
+            continue
+        for inside in (("/", ANY), ("/", ANY, "/", ANY)):
+            for ending, role in _ENDINGS:
+                yield Sought(joined((*path, *inside, ending)), role, about)
+
+
+def _option(link: Link, *names: str) -> Text | None:
+    found = link.option(*names)
+    return found.value if found is not None else None

@@ -1,0 +1,1 @@
+"""What one source tells of a job: a scheduler, its accounting, the service, a file."""

@@ -1,0 +1,172 @@
+"""What Slurm's accounting knows of a job: how each step ended, the memory it used, the submit line, the script."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Mapping, Sequence
+
+from maple_submit_filter.request.slurm import command_line as sbatch_words
+
+from ....ask.schedulers.protocol import JobState
+from ....ask.schedulers.slurm import tables as slurm_tables
+from ....ask.schedulers.slurm.hostlists import expand
+from ....ask.schedulers.slurm.jobs import ending, state
+from . import numbers
+from .commands import Commands
+from .endings import of_ending
+from .from_slurm import LAUNCH_FAILED, submit_line
+from .told import Told
+
+FIELDS = (
+    "JobID", "JobIDRaw", "JobName", "User", "UID", "State", "ExitCode", "Reason", "Submit", "Start", "End",
+    "ElapsedRaw", "TimelimitRaw", "ReqMem", "MaxRSS", "NNodes", "AllocCPUS", "NodeList", "Partition", "QOS",
+    "Constraints", "WorkDir", "SubmitLine", "StdOut", "StdErr", "Comment", "AdminComment", "SystemComment",
+    "Restarts",
+)  # fmt: skip
+_STEP = re.compile(r"[^.]+\.(.+)", re.DOTALL)
+_NO_FAILURE = ("COMPLETED", "RUNNING", "PENDING")
+_NOTHING = ("", "(null)", "None", "Unknown", "N/A", "None assigned")
+
+
+def told(job_id: str, commands: Commands) -> Told | None:
+    """Return what accounting tells of one job or task; None where there is no accounting, or it knows no such job."""
+    rows = _rows(job_id, commands)
+    own = next((row for row in rows if "." not in row["JobID"] and _is(row["JobID"], job_id)), None)
+    if own is None:
+        return None
+    steps = [row for row in rows if row["JobID"].startswith(own["JobID"] + ".")]
+    made = ending(own["State"], own.get("ExitCode"))
+    over = state(own["State"]) is JobState.FINISHED
+    nodes = _hosts(own.get("NodeList", ""))
+    submitted = submit_line(_said(own, "SubmitLine"))
+    return Told(
+        by="Slurm's accounting",
+        scheduler="slurm",
+        id=own["JobID"],
+        owner=int(own["UID"]) if own.get("UID", "").isdigit() else None,
+        name=own.get("JobName", ""),
+        state=of_ending(made) if over else {"RUNNING": "running"}.get(own["State"].split(" ")[0], "pending"),
+        exit_code=made.exit_code if over else None,
+        signal=made.signal if over else None,
+        reason=", ".join(dict.fromkeys(filter(None, (_telling(own), _said(own, "Reason"), *_comments(own))))),
+        submitted=numbers.epoch(own.get("Submit")),
+        started=numbers.epoch(own.get("Start")),
+        ended=numbers.epoch(own.get("End")),
+        elapsed=float(own["ElapsedRaw"]) if own.get("ElapsedRaw", "").isdigit() else None,
+        limit=_minutes(own.get("TimelimitRaw", "")),
+        memory=memory(own.get("ReqMem", ""), own.get("NNodes", ""), own.get("AllocCPUS", "")),
+        used_memory=max((numbers.size(row.get("MaxRSS")) or 0 for row in steps), default=0) or None,
+        restarts=int(own["Restarts"]) if own.get("Restarts", "").isdigit() else 0,
+        nodes=nodes,
+        failed_steps=tuple(_failed(row) for row in steps if not row["State"].startswith(_NO_FAILURE)),
+        partition=own.get("Partition", "").partition(",")[0],
+        qos=_said(own, "QOS"),
+        constraint=_said(own, "Constraints"),
+        number=own.get("JobIDRaw", ""),
+        array=own["JobID"].partition("_")[0] if "_" in own["JobID"] else "",
+        index=_index(own["JobID"]),
+        work_dir=_said(own, "WorkDir"),
+        stdout=_said(own, "StdOut") or None,
+        stderr=_said(own, "StdErr") or None,
+        path=_path(submitted, _said(own, "WorkDir")),
+        argv=submitted,
+        shape=_shape(own),
+    )
+
+
+def _path(argv: tuple[bytes, ...] | None, work_dir: str) -> str:
+    """Return where the script lay that the words name: sbatch looks in the job's folder first."""
+    read = sbatch_words.read(argv) if argv else None
+    if argv is None or read is None or read.came != "file" or not work_dir:
+        return ""
+    return os.path.normpath(os.path.join(work_dir, os.fsdecode(argv[read.word])))
+
+
+def script(job_id: str, commands: Commands) -> bytes | None:
+    """Return the script that accounting stored (`AccountingStoreFlags=job_script`), None where it has none.
+
+    It is printed under a heading of two lines: what it is, and a rule of dashes (sacct(1), --batch-script).
+    """
+    said = commands.ask("sacct", ["-B", "-j", job_id])
+    found = re.search(r"\A[^\n]*\n-+\n(#!.*)\Z", said.out, re.DOTALL) if said is not None and not said.code else None
+    return found[1].encode("utf-8", "surrogateescape") if found else None
+
+
+def _rows(job_id: str, commands: Commands) -> list[Mapping[str, str]]:
+    known = commands.ask("sacct", ["--helpformat"])
+    if known is None or known.code:
+        return []
+    names = [name for name in FIELDS if name in known.out.split()]
+    mark = slurm_tables.mark()
+    said = commands.ask("sacct", ["-n", "-p", "--delimiter=" + mark, "-j", job_id, "--format=" + ",".join(names)])
+    if said is None or said.code or "JobID" not in names or "State" not in names:
+        return []
+    return list(slurm_tables.parsable(said.out, names, mark))
+
+
+def _is(found: str, asked: str) -> bool:
+    """A heterogeneous job is known by the id of its first component too."""
+    return found == asked or found == asked + "+0"
+
+
+def _telling(row: Mapping[str, str]) -> str:
+    word = row["State"]
+    if row.get("ExitCode") == LAUNCH_FAILED:
+        return "exit %s" % LAUNCH_FAILED
+    return word if word.split(" ")[0] in ("DEADLINE", "BOOT_FAIL", "NODE_FAIL", "CANCELLED", "PREEMPTED") else ""
+
+
+def _comments(row: Mapping[str, str]) -> Sequence[str]:
+    return [_said(row, name) for name in ("AdminComment", "SystemComment")]
+
+
+def _failed(row: Mapping[str, str]) -> str:
+    """Return a step that failed in Slurm's words: `0: OUT_OF_MEMORY 0:125 on n3`."""
+    found = _STEP.fullmatch(row["JobID"])
+    words = "%s: %s %s" % (found[1] if found else row["JobID"], row["State"], row.get("ExitCode", ""))
+    where = row.get("NodeList", "")
+    return words.strip() + (" on %s" % where if where and where not in _NOTHING else "")
+
+
+def memory(text: str, nodes: str, cpus: str) -> int | None:
+    """Return what was asked for on a node. ReqMem is the whole job's since 21.08; `n` and `c` behind it are of before.
+
+    `4Gn` is of each node, `2Gc` of each processor.
+    """
+    each = text[-1:] if text[-1:] in ("n", "c") else ""
+    found = numbers.size(text.removesuffix(each), "m")
+    count = int(nodes) if nodes.isdigit() else 0
+    if not found or not (count or each == "n"):
+        return None
+    if each == "n":
+        return found
+    return found * int(cpus) // count if each == "c" and cpus.isdigit() else None if each else found // count
+
+
+def _shape(row: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what is told of the request: it is all that is left where the submit line is not stored."""
+    told = {"nodes": row.get("NNodes", ""), "partition": row.get("Partition", ""), "qos": _said(row, "QOS"),
+            "constraint": _said(row, "Constraints")}  # fmt: skip
+    return tuple((name, value) for name, value in told.items() if value and value != "0")
+
+
+def _hosts(text: str) -> tuple[str, ...]:
+    try:
+        return expand(text) if text not in _NOTHING else ()
+    except ValueError:
+        return ()
+
+
+def _minutes(text: str) -> float | None:
+    return int(text) * 60.0 if text.isdigit() else None
+
+
+def _index(job_id: str) -> int | None:
+    index = job_id.partition("_")[2]
+    return int(index) if index.isdigit() else None
+
+
+def _said(row: Mapping[str, str], name: str) -> str:
+    value = row.get(name, "")
+    return "" if value in _NOTHING else value

@@ -1,0 +1,154 @@
+"""What Slurm's controller knows of a job: `scontrol show job`, the stored script, which tasks of an array failed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import replace
+
+from ....ask.schedulers.protocol import EndReason, Job, JobState
+from ....ask.schedulers.slurm import details as slurm_details
+from . import numbers
+from .commands import Commands
+from .from_job import of_job
+from .told import Told
+
+_NOTHING = ("", "(null)", "N/A", "None", "Unknown")
+LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
+# States that say more than the word Maple has for them.
+_TELLING = (
+    "DEADLINE",
+    "BOOT_FAIL",
+    "NODE_FAIL",
+    "LAUNCH_FAILED",
+    "RECONFIG_FAIL",
+    "SPECIAL_EXIT",
+    "REVOKED",
+    "CANCELLED",
+)
+
+
+def told(job: Job, commands: Commands) -> Told:
+    """Return what the controller tells of one job or task that it has in memory."""
+    said = commands.ask("scontrol", ["show", "job", "-d", job.id])
+    fields = shown(said.out, job.id, job.name) if said is not None and not said.code else {}
+    nodes = len(job.nodes) or _number(fields.get("NumNodes")) or 0
+    command = fields.get("Command", "") if fields.get("BatchFlag") != "0" else ""
+    base = of_job(job, "Slurm", _number(fields.get("Restarts")) or 0)
+    return replace(
+        base,
+        reason=reason_of(job),
+        elapsed=numbers.seconds(fields.get("RunTime")),
+        limit=numbers.seconds(fields.get("TimeLimit")),
+        memory=memory(fields, nodes),
+        failed_steps=_derived(fields),
+        qos=_said(fields.get("QOS")),
+        constraint=_said(fields.get("Features")),
+        number=fields.get("JobId", ""),
+        stdout=base.stdout or _said(fields.get("StdOut")) or None,
+        stderr=base.stderr or _said(fields.get("StdErr")) or None,
+        interactive=fields.get("BatchFlag") == "0",
+        script=script(job.id, commands),
+        path=_said(command.partition(" ")[0]),
+        arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
+        argv=submit_line(_said(fields.get("SubmitLine"))),
+        shape=shape(fields),
+    )
+
+
+def shown(text: str, job_id: str, name: str) -> dict[str, str]:
+    """Return the fields of that job in what `scontrol show job` says; *name*: its own, as squeue told it."""
+    own = [one for one in slurm_details.records(text, (name,)) if job_id in (one.id, one.number)]
+    return {"JobId": own[0].number, **own[0].fields} if own else {}
+
+
+def reason_of(job: Job) -> str:
+    """Return the scheduler's own words: its reason, and a state that says more than Maple's word for it."""
+    word = job.raw_state if job.raw_state.startswith(_TELLING) else ""
+    parts = (word, job.substate if job.substate not in _NOTHING else "", *_launch(_exit(job)))
+    return ", ".join(dict.fromkeys(part for part in parts if part))
+
+
+def _exit(job: Job) -> str:
+    return job.ending.raw.rpartition(" ")[2] if job.ending is not None else ""
+
+
+def _launch(exit_code: str) -> tuple[str, ...]:
+    return ("exit %s" % exit_code,) if exit_code == LAUNCH_FAILED else ()
+
+
+def _derived(fields: Mapping[str, str]) -> tuple[str, ...]:
+    """Return the worst exit of any step, in Slurm's words; accounting tells of which."""
+    worst = fields.get("DerivedExitCode", "")
+    return ("DerivedExitCode %s" % worst,) if worst not in ("", "0:0") else ()
+
+
+def script(job_id: str, commands: Commands) -> bytes | None:
+    """Return the script as the controller stored it, None where it has it no more, or will not show it."""
+    said = commands.ask("scontrol", ["write", "batch_script", job_id, "-"])
+    if said is None or said.code or not said.out.startswith("#!"):
+        return None
+    return said.out.encode("utf-8", "surrogateescape")
+
+
+def submit_line(text: str) -> tuple[bytes, ...] | None:
+    """Return the words of a submit command as Slurm stored it, with blanks between them; None where that is not sure.
+
+    Quotes are not stored, so a word with a blank in it cannot be told from two; a line with a --wrap is not believed.
+    """
+    words = text.split()
+    if not words or words[0].rsplit("/", 1)[-1] != "sbatch" or any(word.startswith("--wrap") for word in words):
+        return None
+    return tuple(word.encode("utf-8", "surrogateescape") for word in ("sbatch", *words[1:]))
+
+
+def shape(fields: Mapping[str, str]) -> tuple[tuple[str, str], ...]:
+    """Return what the job was given, by the long names of sbatch's options."""
+    told = {
+        "nodes": fields.get("NumNodes", "").partition("-")[0],
+        "ntasks": fields.get("NumTasks", ""),
+        "ntasks-per-node": fields.get("NtasksPerN:B:S:C", "").partition(":")[0],
+        "cpus-per-task": fields.get("CPUs/Task", ""),
+        "gres": _gres(fields.get("TresPerNode", "")),
+        "gpus": _gres(fields.get("TresPerJob", "")).removeprefix("gpu:"),
+        "gpus-per-task": _gres(fields.get("TresPerTask", "")).removeprefix("gpu:"),
+        "mem": fields.get("MinMemoryNode", ""),
+        "mem-per-cpu": fields.get("MinMemoryCPU", ""),
+        "partition": fields.get("Partition", ""),
+        "account": fields.get("Account", ""),
+        "qos": fields.get("QOS", ""),
+        "constraint": fields.get("Features", ""),
+        "time": fields.get("TimeLimit", ""),
+        "reservation": fields.get("Reservation", ""),
+    }
+    return tuple((name, value) for name, value in told.items() if value not in (*_NOTHING, "0", "*", "UNLIMITED"))
+
+
+def _gres(text: str) -> str:
+    """Return `gpu:a100:4` of `gres:gpu:a100:4` (22.05) or `gres/gpu:a100:4` (since 23.02), gres by gres."""
+    items = [re.sub(r"^gres[:/]", "", item) for item in text.split(",") if item.startswith("gres")]
+    return ",".join(item.replace("=", ":") for item in items)
+
+
+def memory(fields: Mapping[str, str], nodes: int) -> int | None:
+    """Return the memory that the job has on a node: its share of the total, else what it asked for."""
+    total = re.search(r"(?:^|,)mem=([^,]+)", fields.get("AllocTRES") or fields.get("TRES") or "")
+    whole = numbers.size(total[1], "m") if total else None
+    if whole and nodes:
+        return whole // nodes
+    return numbers.size(fields.get("MinMemoryNode"), "m") or None
+
+
+def _number(text: str | None) -> int | None:
+    return int(text) if text and text.isascii() and text.isdigit() and len(text) < 10 else None
+
+
+def _said(text: str | None) -> str:
+    return "" if text is None or text in _NOTHING else text
+
+
+def failed_first(tasks: list[Job]) -> list[Job]:
+    """Return the tasks that failed, first the one that ended first; where none did, those that go on, else all."""
+    failed = [one for one in tasks if one.ending is not None and one.ending.reason is not EndReason.COMPLETED]
+    others = [one for one in tasks if one.state is JobState.RUNNING] or tasks
+    return sorted(failed or others, key=lambda one: (one.ended or float("inf"), one.array_index or 0))

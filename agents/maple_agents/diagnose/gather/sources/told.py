@@ -1,0 +1,90 @@
+"""What one source tells of a job, and what several tell together."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, fields, replace
+
+from maple_submit_filter.types.job_records import STATES
+
+from ...values import Ended
+
+
+@dataclass(frozen=True, slots=True)
+class Told(Ended):
+    """A job as one source knows it: how it ended, and what it was; None or empty: the source does not say.
+
+    *state*: "" where it does not say. *owner*: a uid. *stdout*, *stderr*: paths or patterns with the scheduler's
+    signs, relative to *work_dir*. *script*: the bytes that were handed over, *before*: those that the user wrote, where
+    Maple changed them; *path*: the file, with its folder as far as it is known. *argv*: the submit command's words, the
+    command first. *shape*: what the scheduler gave, by the long names of sbatch's options. *notes*: what a reader
+    should know. *missing*: what was looked for in vain.
+    """
+
+    state: str = ""
+    by: str = ""
+    scheduler: str = ""
+    owner: int | None = None
+    name: str = ""
+    partition: str = ""
+    qos: str = ""
+    constraint: str = ""
+    site: str = ""
+    number: str = ""  # what %j stands for: a task of an array has a number of its own
+    array: str = ""
+    index: int | None = None
+    work_dir: str = ""
+    stdout: str | None = None
+    stderr: str | None = None
+    interactive: bool = False  # a job without a script, whose output went to a terminal
+    script: bytes | None = None
+    before: bytes | None = None
+    path: str = ""
+    arguments: tuple[str, ...] = ()
+    argv: tuple[bytes, ...] | None = None
+    exact: bool = False  # *argv* is known word by word, not as a line that lost its quotes
+    shape: tuple[tuple[str, str], ...] = ()
+    environment: tuple[tuple[bytes, bytes], ...] = ()
+    notes: tuple[str, ...] = ()
+    missing: tuple[str, ...] = ()
+
+    @property
+    def knows(self) -> bool:
+        """Return whether it says anything of the job beyond its id."""
+        return bool(self.state or self.script or self.stdout or self.stderr or self.reason)
+
+
+_GATHERED = ("notes", "missing")
+_OF_THE_END = ("state", "exit_code", "signal")
+
+
+def together(told: Iterable[Told]) -> Told:
+    """Return what all of them tell; where two differ, the first that says anything holds.
+
+    State, exit code and signal are taken from one source, so that they fit each other.
+    """
+    out = Told()
+    for one in told:
+        changes = {
+            field.name: getattr(one, field.name)
+            for field in fields(Told)
+            if field.name not in (*_GATHERED, *_OF_THE_END) and _says_nothing(getattr(out, field.name))
+        }
+        if out.state in ("", "unknown") and one.state:
+            changes.update({name: getattr(one, name) for name in _OF_THE_END})
+        parts = dict.fromkeys(part for said in (out.reason, one.reason) for part in said.split(", ") if part)
+        changes["reason"] = ", ".join(parts)
+        for name in _GATHERED:
+            changes[name] = tuple(dict.fromkeys((*getattr(out, name), *getattr(one, name))))
+        out = replace(out, **changes)
+    return out
+
+
+def _says_nothing(value: object) -> bool:
+    return value is None or value in ("", (), 0) or value is False
+
+
+def how_it_ended(told: Told) -> Ended:
+    """Return that part of what is told; a state that nobody said is unknown."""
+    ended = Ended(**{one.name: getattr(told, one.name) for one in fields(Ended)})
+    return ended if ended.state in STATES else replace(ended, state="unknown")

@@ -1,0 +1,1 @@
+"""The likeliest cause first, how sure, and when better none."""

@@ -1,0 +1,223 @@
+"""From the entries that a log speaks of to the causes, the likeliest first, and what only followed from them.
+
+A cause is found by words in the logs, or by facts alone (a launch line that is proven wrong, a log that ends in
+silence). What another cause explains is cascade: by the entry's own word (`explains`), by its role, and a symptom
+by every cause there is. Among causes that are said as strongly the first in time wins; what life went on after is no
+cause.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from ...templates.knowledge.conditions import Fact, holds
+from ...templates.knowledge.entries import Entry
+from ..recognise.matching import Match
+from ..recognise.signs import ENDINGS
+from ..values import Digest, Event, Place, Severity
+
+WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
+SYMPTOM = -1.5
+SURVIVED = -5.0
+EARLIER = -4.0  # still said where it explains what the last run died of
+STARTUP = -1.5
+LATER = -1.0  # than another cause that is no less sure
+LEAST = 2.0  # what scores less is not said
+MANY = 40  # ordinary lines behind an event, after which it was survived
+NEXT = 3  # lines from an exception to the word that its process ended
+PASSED = 2  # ordinary lines between a complaint that ended nothing and the end of a process
+SOME = 4  # the same where training is among them; other ranks print a step or two before they feel a death
+# A complaint of the shell in a file that it reads when it starts, the site's or the user's.
+_STARTUP = re.compile(
+    r"/(?:\.(?:bash(?:rc|_profile|_login|_logout)|profile|zshrc|zshenv|t?cshrc)|etc/(?:bashrc|profile|bash\.bashrc)|profile\.d/[\w.-]+)"
+    r": (?:\w+ )?\d+: "
+)
+_PAGE = re.compile(r"^\W*[Uu]sage: ")  # of a command: dozens of lines
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """An entry as a cause of this job; *matches*: what says so, the first in time first, () for facts alone."""
+
+    entry: str
+    cause: str
+    role: str
+    score: float
+    matches: tuple[Match, ...]
+
+
+def ranked(
+    found: Sequence[Match], known: Mapping[str, Entry], facts: Mapping[str, Fact], digest: Digest
+) -> tuple[tuple[Ranked, ...], tuple[Match, ...]]:
+    """Return the causes, the likeliest first, and the matches that are cascade, in order of time."""
+    harmless = {one.evidence for one in found if known[one.entry].role == "harmless"}
+    by_entry: dict[str, list[Match]] = {}
+    for one in found:
+        if one.evidence not in harmless:
+            by_entry.setdefault(one.entry, []).append(one)
+    candidates = [
+        made
+        for name, entry in known.items()
+        if entry.role in ("cause", "symptom")
+        and (made := _candidate(name, entry, by_entry.get(name, []), facts, digest)) is not None
+    ]
+    causes = [_shown(one, by_entry, known) for one in _ordered(_unexplained(candidates, known))]
+    told = {match.event.place for cause in causes for match in cause.matches}
+    cascade = [one for one in found if one.event.place not in told and one.evidence not in harmless]
+    return tuple(causes), tuple(cascade)
+
+
+def _shown(one: Ranked, by_entry: Mapping[str, Sequence[Match]], known: Mapping[str, Entry]) -> Ranked:
+    """Give a cause that was found by facts alone the lines that say the same, the last first: the scheduler's word
+    stands at the end.
+    """
+    if one.matches or known[one.entry].match:
+        return one
+    same = [match for name, rows in by_entry.items() if _says_it(known[name], one) for match in rows]
+    last = sorted(same, key=lambda match: -match.order)
+    return replace(one, matches=tuple(replace(match, values={}) for match in last[:3]))
+
+
+def _says_it(entry: Entry, one: Ranked) -> bool:
+    """Return whether *entry*'s words may stand for a cause that has none of its own; for "unknown": how it ended."""
+    return entry.cause in ENDINGS if one.cause == "unknown" else entry.cause == one.cause
+
+
+def _candidate(
+    name: str, entry: Entry, matches: Sequence[Match], facts: Mapping[str, Fact], digest: Digest
+) -> Ranked | None:
+    if (entry.match or entry.exception) and not matches:
+        return None
+    if not matches and not entry.needs:
+        return None
+    kept = [one for one in matches if _allowed(entry, {**facts, **_of_event(one.event)})]
+    if matches and not kept or not matches and not _allowed(entry, facts):
+        return None
+    best = max((_alive(one.event, digest) for one in kept), default=0.0)
+    confirmed = sum(
+        holds(one, {**facts, **(_of_event(kept[0].event) if kept else {})}) is True for one in entry.confirms
+    )
+    score = WEIGHT[entry.weight] + min(confirmed, 2) + best + (SYMPTOM if entry.role == "symptom" else 0.0)
+    return Ranked(name, entry.cause, entry.role, score, tuple(kept)) if score >= LEAST else None
+
+
+def _allowed(entry: Entry, facts: Mapping[str, Fact]) -> bool:
+    if entry.needs and holds(entry.needs, facts) is not True:
+        return False
+    return not any(holds(one, facts) is True for one in entry.excludes)
+
+
+def _of_event(event: Event) -> dict[str, Fact]:
+    return {
+        "event.frame": event.frame[0] if event.frame else None,
+        "event.innermost": event.innermost[0] if event.innermost else None,
+        "event.behind": event.behind,
+        "event.count": event.count,
+        "event.ranks": len(event.ranks),
+    }
+
+
+def _alive(event: Event, digest: Digest) -> float:
+    """Return what an event loses because its process lived on; a shell lives on when a startup file complains."""
+    if survived(event, digest):
+        return SURVIVED
+    if of_earlier_run(event, digest):
+        return EARLIER
+    return STARTUP if _STARTUP.search(event.text) else 0.0
+
+
+def of_earlier_run(event: Event, digest: Digest) -> bool:
+    """Return whether its file goes on with another run, in which the same was not said again."""
+    return any(one.run > event.run and one.place.file == event.place.file for one in digest.events)
+
+
+def survived(event: Event, digest: Digest) -> bool:
+    """Return whether life went on after *event*: some lines with training in the same file, or many ordinary ones."""
+    last = event.last or event.place
+    if event.severity == Severity.FATAL or event.exception and said_to_have_ended(last, digest):
+        return False
+    if _PAGE.search(event.text):
+        return _later(digest.last_progress, last)  # the lines behind it are its own
+    return event.behind >= MANY or event.behind >= SOME and _later(digest.last_progress, last)
+
+
+def said_to_have_ended(place: Place, digest: Digest) -> bool:
+    """Return whether a process is said to have ended right behind *place*: others may train on, this one does not."""
+    return any(
+        one.severity == Severity.FATAL and one.place.file == place.file and 0 < one.place.line - place.line <= NEXT
+        for one in digest.events
+    )
+
+
+def _later(one: Place | None, other: Place) -> bool:
+    return one is not None and one.file == other.file and one.line > other.line
+
+
+def _unexplained(candidates: Sequence[Ranked], known: Mapping[str, Entry]) -> list[Ranked]:
+    """Leave out what another candidate explains; of two that explain each other both stay."""
+    return [
+        one for one in candidates if not any(_explains(other, one, known) for other in candidates if other is not one)
+    ]
+
+
+def _said_better(one: Ranked, other: Ranked, known: Mapping[str, Entry]) -> bool:
+    """Return whether *one* is known by the kind of its exception only, and *other* by the words of the same event."""
+    if not _by_kind(known[one.entry]) or _by_kind(known[other.entry]):
+        return False
+    return {match.event.place for match in one.matches} <= {match.event.place for match in other.matches}
+
+
+def _by_kind(entry: Entry) -> bool:
+    return bool(entry.exception or entry.frame) and entry.weight != "strong"
+
+
+def _explains(other: Ranked, one: Ranked, known: Mapping[str, Entry]) -> bool:
+    if _said_better(other, one, known):
+        return False
+    if _said_better(one, other, known):
+        return True
+    words = known[other.entry].explains
+    back = known[one.entry].explains
+    if one.role == "symptom" and other.role == "cause" and other.score >= WEIGHT["fair"]:
+        return other.entry not in back and other.cause not in back  # else both would be gone
+    if one.entry not in words and one.cause not in words:
+        return False
+    return other.entry not in back and other.cause not in back
+
+
+def _ordered(candidates: Iterable[Ranked]) -> list[Ranked]:
+    """Return the causes by score; one that is later than another as sure as it is loses for that."""
+    rows = list(candidates)
+    late = [
+        (one.score + (LATER if any(_beats(other, one) for other in rows if other is not one) else 0.0), one)
+        for one in rows
+    ]
+    late.sort(key=lambda row: (-row[0], _first(row[1])))
+    return [Ranked(one.entry, one.cause, one.role, score, one.matches) for score, one in late]
+
+
+def _beats(other: Ranked, one: Ranked) -> bool:
+    """Return whether *other* is as sure, and was first; or the program was past *one* when it died of *other*."""
+    if other.score < one.score:
+        return False
+    return _passed(one, other) or _first(other) < _first(one) and not _passed(other, one)
+
+
+def _passed(other: Ranked, one: Ranked) -> bool:
+    """Return whether the program was past what *other* complains of when it died of *one*: a complaint that ended
+    nothing, ordinary lines of the same file behind it, then the end of a process.
+    """
+    if not other.matches or not one.matches:
+        return False
+    complaint, death = other.matches[0].event, one.matches[0].event
+    if complaint.exception or complaint.severity == Severity.FATAL or complaint.place.file != death.place.file:
+        return False
+    ended = death.exception or death.severity == Severity.FATAL or death.behind == 0
+    return bool(ended) and complaint.behind - death.behind >= PASSED
+
+
+def _first(one: Ranked) -> int:
+    """Return the order of the first event; facts alone come before everything that a log says."""
+    return one.matches[0].order if one.matches else -1

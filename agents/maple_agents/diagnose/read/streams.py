@@ -1,0 +1,243 @@
+"""One file, read: what it tells, unit by unit, and what stood between."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from itertools import accumulate
+
+from ..values import LogFile, Severity, Stream
+from .cleaning import plain, shown_lines
+from .error_files import callstack
+from .languages import english
+from .learned import without_learned
+from .limits import Limits
+from .literals import Search
+from .opening import opened
+from .progress import bar, ended_well, is_progress
+from .runs import starts
+from .selecting import Chosen
+from .severity import by_words
+from .units.assembling import Assembler
+from .units.clocks import Clock, Moment
+from .units.prefixes import Labels, Prefix, labels, node_said, prefix
+from .units.rows import Kept, More, gaps
+from .units.voices import ASIDE, Line, Unit
+
+HEAD, TAIL = 20, 40
+NOT_UNDERSTOOD = "could not be parsed, which is a bug in Maple"
+_TRACED = re.compile(r"\++ \S")  # what the shell is about to do (set -x) tells nothing of how it went
+BEHIND = 40  # lines behind a hit that may belong to its event
+_TORCHRUN = re.compile(r"/attempt_\d+/(\d{1,4})/(?:std(?:out|err)\.log|error\.json)$")
+
+
+@dataclass
+class Story:
+    """What one file tells. *moments*: lines that told a time, and these times, in the order of lines."""
+
+    stream: Stream
+    units: list[Unit] = field(default_factory=list)
+    more: dict[int, More] = field(default_factory=dict)
+    moments: list[tuple[int, float]] = field(default_factory=list)
+    ordinary: int = 0
+    progress: int = 0
+    last_progress: int = 0
+    ended_well: str = ""
+    ranks: dict[int, int] = field(default_factory=dict)
+    is_error_file: bool = False
+    runs: list[int] = field(default_factory=list)  # where the second run of the file begins, the third, …
+    _numbers: list[int] = field(default_factory=list)
+    _ordinary: list[float] = field(default_factory=list)  # lines up to each of these
+
+    def behind(self, number: int) -> int:
+        """Return how many ordinary lines follow line *number*, about so where not every line was looked at."""
+        at = bisect_right(self._numbers, number) - 1
+        return max(0, round(self.ordinary - (self._ordinary[at] if at >= 0 else 0.0)))
+
+
+def read_stream(file: LogFile, search: Search, limits: Limits) -> Story:
+    """Return what *file* tells. What cannot be read is said in `Stream.wrong`; nothing is raised."""
+    source = opened(file.path)
+    chosen, first = Chosen(search, limits), b""
+    for block in source.blocks(limits):
+        first = first or block.data[: limits.error_file + 1]
+        chosen.block(block.data, block.skipped)
+    story = Story(Stream(file, source.bytes, chosen.total, wrong=source.wrong), more=chosen.more)
+    clock = Clock(source.modified)
+    try:
+        if source.bytes <= limits.error_file and (told := callstack(first)) is not None:
+            _read_error_file(story, told[0], told[1], search, clock)
+        else:
+            _read_lines(story, chosen, clock)
+    except Exception as error:  # one log that is not understood must not hide the others
+        wrong = "%s: %s" % (NOT_UNDERSTOOD, type(error).__name__)
+        return Story(Stream(file, source.bytes, chosen.total, wrong=wrong))
+    return story
+
+
+def _read_lines(story: Story, chosen: Chosen, clock: Clock) -> None:
+    kept = chosen.lines()
+    texts = [plain(one.raw) for one in kept]
+    used = labels(texts)
+    near = _near(kept)
+    lines = [
+        _line(one, text, used, clock) if close else _ordinary(one, text, used)
+        for one, text, close in zip(kept, texts, near, strict=True)
+    ]
+    numbered = used.numbered and not any(": [rank" in text[:24] for text in texts)  # else these are tasks
+    story.ranks = {**chosen.ranked, **(chosen.numbered if numbered else {})}
+    _file_labels(story, lines)
+    told = [line for line, close in zip(lines, near, strict=True) if close]
+    without_learned(told)
+    story.units = Assembler(clock).read(told)
+    story.moments = _moments(lines)
+    story.runs = starts(lines)
+    _count(story, kept, lines, chosen)
+    story.ended_well = _last_words(story, lines, chosen.total)
+    _ends(story, lines, chosen.total)
+
+
+def _read_error_file(story: Story, texts: list[str], at: float | None, search: Search, clock: Clock) -> None:
+    """Read the traceback that stands in an error file: all of it on line 1."""
+    story.is_error_file = True
+    kept = [Kept(number, text.encode(), search.sort(text.lower().encode()), 0) for number, text in enumerate(texts, 1)]
+    lines = [_line(one, plain(one.raw), Labels(), clock) for one in kept]
+    _file_labels(story, lines)
+    for line in lines:
+        line.told.moment = line.told.moment or (Moment(at) if at is not None else None)
+    story.units = Assembler(clock).read(lines)
+    _ends(story, lines, len(lines))
+    for line in lines:
+        line.number = 1
+    story.ranks = dict.fromkeys(story.ranks, 1)
+
+
+def _moments(lines: list[Line]) -> list[tuple[int, float]]:
+    """Return the latest time told up to each line that told one: what has no time of its own was said after that."""
+    told = [(line.number, line.told.moment.at) for line in lines if line.told.moment and line.told.moment.dated]
+    latest = accumulate((at for _, at in told), max)
+    return [(number, at) for (number, _), at in zip(told, latest, strict=True)]
+
+
+def _near(kept: list[Kept]) -> list[bool]:
+    """Return which lines may belong to an event: those near a hit, and the last ones."""
+    near = [False] * len(kept)
+    until = 0
+    for at, one in enumerate(kept):
+        if one.sort is not None:
+            until = one.number + BEHIND
+            near[max(0, at - 2) : at] = [True] * min(at, 2)
+        near[at] = one.number <= until
+    near[-TAIL:] = [True] * len(near[-TAIL:])
+    return near
+
+
+def _ordinary(one: Kept, text: str, used: Labels) -> Line:
+    """Return a line that is part of no event: only who says it is looked at, where its beginning may tell that."""
+    told = prefix(text, used, None) if text.startswith(("[", "(")) or used.any else Prefix()
+    return Line(one.number, text, text[told.start :], told, one.sort, one.key)
+
+
+def _line(one: Kept, text: str, used: Labels, clock: Clock) -> Line:
+    told = prefix(text, used, clock)
+    if one.sort is not None:
+        told.node = told.node or node_said(text)
+    told.moment = told.moment or (clock.said(text) if "CANCELLED AT" in text else None)
+    words = text[told.start :]
+    return Line(one.number, text, words if one.sort is None else english(words), told, one.sort, one.key)
+
+
+def _file_labels(story: Story, lines: list[Line]) -> None:
+    """Give all lines the rank and node of a file that is of one process."""
+    file = story.stream.file
+    rank, local = file.rank, None
+    if rank is None and (found := _TORCHRUN.search(file.path)):
+        local = int(found[1])
+    for line in lines:
+        _fill(line.told, rank, local, file.node)
+    known = _global_ranks(lines)
+    for line in lines:
+        if line.told.rank is None and line.told.local is not None:
+            line.told.rank = known.get(line.told.local)
+        if line.told.rank is not None:
+            story.ranks[line.told.rank] = max(line.number, story.ranks.get(line.told.rank, 0))
+
+
+def _global_ranks(lines: list[Line]) -> dict[int, int]:
+    """Return the rank of each local rank, where lines tell both and there is but one."""
+    pairs = {(line.told.local, line.told.rank) for line in lines if line.told.rank is not None}
+    seen = Counter(local for local, _ in pairs)
+    return {local: rank for local, rank in pairs if local is not None and rank is not None and seen[local] == 1}
+
+
+def _fill(told: Prefix, rank: int | None, local: int | None, node: str) -> None:
+    told.rank = rank if told.rank is None else told.rank
+    told.local = local if told.local is None else told.local
+    told.node = told.node or node
+
+
+def _count(story: Story, kept: list[Kept], lines: list[Line], chosen: Chosen) -> None:
+    """Count ordinary lines and those of progress; what was not kept is judged by samples and by what was counted."""
+    taken = {line.number for unit in story.units if unit.severity for line in unit.lines}
+    unseen = chosen.total - len(kept)
+    bad = {unit.told.key for unit in story.units if unit.severity}
+    counted = min(unseen, sum(more.count for key, more in chosen.more.items() if key in bad))
+    counted += round((unseen - counted) * _worn_share(chosen))
+    share = (unseen - counted) / unseen if unseen else 0.0
+    before, progress, drawn = 0.0, 0, ""
+    for (one, gap), line in zip(gaps(kept), lines, strict=True):
+        before += gap * share
+        if one.number not in taken and any(map(str.isalnum, line.words)) and not _TRACED.match(line.words):
+            before += 1 + one.drawn
+            if is_progress(line.words) and (not (now := bar(line.words)) or now != drawn):
+                progress, story.last_progress = progress + 1, one.number
+        drawn = bar(line.text) or drawn
+        story._numbers.append(one.number)
+        story._ordinary.append(before)
+    story.ordinary = round(before)
+    story.progress = progress + _sampled(story, chosen, unseen - counted)
+
+
+def _worn_share(chosen: Chosen) -> float:
+    """Return the share of the lines that were not looked at, and sound bad, where words of many lines were worn."""
+    if not chosen.worn or not chosen.samples:
+        return 0.0
+    return sum(one.sort is not None and bool(by_words(plain(one.raw))) for one in chosen.samples) / len(chosen.samples)
+
+
+def _sampled(story: Story, chosen: Chosen, unseen: int) -> int:
+    """Return about how many of the lines that were not kept tell of progress."""
+    telling = [one.number for one in chosen.samples if is_progress(plain(one.raw))]
+    if not telling or not unseen:
+        return 0
+    story.last_progress = max(story.last_progress, telling[-1])
+    return round(unseen * len(telling) / len(chosen.samples))
+
+
+def _ends(story: Story, lines: list[Line], total: int) -> None:
+    stream = story.stream
+    head = shown_lines(line.text for line in lines[:HEAD] if line.number <= HEAD)
+    tail = _tail(lines, total)
+    story.stream = Stream(
+        stream.file, stream.bytes, stream.lines, tuple(head), tuple(shown_lines(line.text for line in tail)),
+        tail[0].number if tail else 0, stream.wrong,
+    )  # fmt: skip
+
+
+def _tail(lines: Sequence[Line], total: int) -> list[Line]:
+    return [line for line in lines[-TAIL:] if line.number > total - TAIL]
+
+
+def _last_words(story: Story, lines: list[Line], total: int) -> str:
+    """Return the line among the last 15 that says that all is done, if no error stands behind it; "" for none.
+
+    What a thread beside the main one raised is none: Python's exit status does not know of it.
+    """
+    last = [line for line in _tail(lines, total) if line.words.strip()][-15:]
+    bad = [unit for unit in story.units if unit.severity >= Severity.ERROR and not unit.aside]
+    worst = max((unit.lines[-1].number for unit in bad if not unit.told.words.startswith(ASIDE)), default=0)
+    said = ended_well([line.words for line in last if line.number > worst])
+    return next(shown_lines([said])) if said else ""

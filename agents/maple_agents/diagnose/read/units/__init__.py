@@ -1,0 +1,1 @@
+"""Lines put together that tell one thing."""

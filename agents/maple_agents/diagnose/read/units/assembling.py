@@ -1,0 +1,194 @@
+"""Lines put together that tell one thing: a traceback, C++ frames, a box, an error with what is indented below it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from ...values import Severity
+from ..literals import Sort
+from ..progress import is_progress
+from ..severity import severity
+from . import tracebacks
+from .boxes import Boxes
+from .clocks import Clock
+from .prefixes import rank_said
+from .tracebacks import Traceback
+from .voices import ASIDE, AT_MOST, Line, Unit, Voice
+
+_GOES_ON = re.compile(
+    r"\s+\S|frame #\d|#\d+ |Stacktrace:|Caused by:|Exception raised from|C\+\+ CapturedTraceback|Suppressed:"
+    r"|\.\.\. \d+ more"
+    r"|\[\s?\d+\] \S|Signal(?: code)?: |Failing at address|\*\*\* End of error|Current thread 0x|Thread 0x"
+)
+_OF_CPP = re.compile(r"frame #\d|Exception raised from|C\+\+ CapturedTraceback")
+_TELLS = re.compile(r"^\s*what\(\): |^Signal: |^\S+: error: ")
+_FAULT = re.compile(r'\s+File "(?P<file>[^"]*)", line (?P<line>\d+) in ')
+PLAIN, LOOSE, FAR, OPEN = 30, 4, 400, 64
+
+
+class Assembler:
+    """Takes lines in order, and gives units. *clock* reads the times that boxes tell."""
+
+    def __init__(self, clock: Clock) -> None:
+        self.units: list[Unit] = []
+        self._voices: dict[tuple[int | None, int | None, str], Voice] = {}
+        self._boxes = Boxes(self.units, clock)
+        self._latest: Unit | None = None
+
+    def read(self, lines: Iterable[Line]) -> list[Unit]:
+        """Return the units of *lines*, ordered by their first lines."""
+        for line in lines:
+            self._feed(line)
+        for voice in self._voices.values():
+            self._cut_short(voice, None)
+        self.units.sort(key=lambda unit: unit.lines[0].number)
+        return self.units
+
+    def _feed(self, line: Line) -> None:
+        voice = self._voices.setdefault(line.told.voice, Voice())
+        self._cut_short(voice, line.number)
+        next_to = line.number - voice.seen == 1 or (
+            line.told.voice != (None, None, "") and line.number - voice.seen < FAR
+        )
+        if not (
+            self._in_traceback(voice, line, next_to)
+            or self._boxes.takes(voice, line)
+            or self._more(voice, line, next_to)
+        ):
+            self._plain(voice, line)
+        voice.seen, voice.before = line.number, line
+
+    def _cut_short(self, voice: Voice, number: int | None) -> None:
+        """End tracebacks that nothing went on with for long."""
+        for unit in list(voice.open):
+            if number is None or number - unit.lines[-1].number > FAR or len(voice.open) > OPEN:
+                voice.open.remove(unit)
+                unit.telling = len(unit.lines) - 1
+                self.units.append(unit)
+
+    def _in_traceback(self, voice: Voice, line: Line, next_to: bool) -> bool:
+        words = line.words
+        if tracebacks.DURING in words or tracebacks.DIRECT in words:
+            voice.chains, voice.connector, voice.current = True, line, None
+            return True
+        if "Traceback (most" in words and (header := tracebacks.HEADER.match(words)):
+            if voice.box is not None:
+                voice.box.append(line)
+                self._boxes.field(voice, line)
+            self._open(voice, line, bool(header["group"]))
+            return True
+        if voice.open and self._taken(voice, line, words, next_to):
+            return True
+        if words.startswith(" ") and tracebacks.FRAME.match(words):  # its header was cut off
+            self._open(voice, line, False)
+            self._taken(voice, line, words, True, again=True)
+            return True
+        return False
+
+    def _open(self, voice: Voice, line: Line, group: bool) -> None:
+        unit = Unit([line], self._caught(voice, line), traceback=Traceback())
+        unit.aside = voice.before is not None and voice.before.words.startswith(ASIDE)
+        if voice.chains and voice.last is not None:
+            unit.chained = voice.last.chained + 1
+            if voice.connector is not None:
+                unit.lines.insert(0, voice.connector)
+        if group:
+            unit.chained = 1  # what stands in the group came before it
+        if voice.box is not None:
+            self._boxes.place(unit, voice.fields)
+        voice.chains, voice.connector, voice.current = False, None, None
+        voice.open.append(unit)
+
+    def _caught(self, voice: Voice, line: Line) -> Severity:
+        """A traceback is an error, unless its own lines say that it is less."""
+        if line.told.level:
+            return min(Severity.ERROR, max(Severity.WARNING, severity("", line.told.level)))
+        return Severity.WARNING if voice.ignored else Severity.ERROR
+
+    def _taken(self, voice: Voice, line: Line, words: str, next_to: bool, again: bool = False) -> bool:
+        """Give *line* to the open traceback that it goes on with: one that wants it, the last touched, the oldest."""
+
+        def order(unit: Unit) -> tuple[bool, bool]:
+            assert unit.traceback is not None
+            return not unit.traceback.wants(words), line.number - unit.lines[-1].number > 1
+
+        for unit in sorted(voice.open, key=order):
+            traceback = unit.traceback
+            assert traceback is not None
+            near = next_to and unit.lines[-1].number == voice.seen or again
+            if traceback.takes(words, near):
+                if unit.lines[-1] is not line and len(unit.lines) < AT_MOST:
+                    unit.lines.append(line)
+                if traceback.done:
+                    unit.telling = len(unit.lines) - 1
+                    voice.open.remove(unit)
+                    voice.last = voice.current = unit
+                    self.units.append(unit)
+                return True
+        return False
+
+    def _more(self, voice: Voice, line: Line, next_to: bool) -> bool:
+        """Add a line to the unit that it goes on with."""
+        unit = voice.current
+        if _OF_CPP.match(line.words) and self._latest is not None and self._latest.lines[-1].number == line.number - 1:
+            unit, next_to = self._latest, True  # whoever said it, its frames follow at once
+        if unit is None or not next_to or len(unit.lines) >= AT_MOST:
+            return False
+        words = line.words
+        if re.match(r"\s*\+[-+]", words):  # the next one of a group
+            voice.current = None
+            return False
+        if not words.strip():
+            return unit.traceback is None and (bool(unit.frames) or "Fatal Python error" in unit.told.words)
+        if _GOES_ON.match(words):
+            if not words.startswith("frame #") and len(unit.lines) > PLAIN and not unit.frames or is_progress(words):
+                return False
+        elif not self._loosely(unit, line):
+            voice.current = None
+            return False
+        unit.lines.append(line)
+        self._tells(unit, line)
+        voice.current = self._latest = unit
+        return True
+
+    def _loosely(self, unit: Unit, line: Line) -> bool:
+        """A message may have more lines that are not indented; few are taken, and none that begins something else."""
+        told, before = line.told, unit.lines[-1].told
+        if (
+            unit.traceback is None
+            and "terminate called" not in unit.lines[0].words
+            or unit.loose >= LOOSE
+            or told.moment
+            or told.level
+            and told.level != before.level
+        ):
+            return False
+        if (
+            severity(line.words, told.level) == Severity.FATAL
+            or is_progress(line.words)
+            or re.match(r"[\w./-]+: (?:\w+: )?(?:error|warning|fatal)|\S+: line \d+:|\w+: task", line.words)
+        ):
+            return False
+        unit.loose += 1
+        return True
+
+    def _tells(self, unit: Unit, line: Line) -> None:
+        if unit.traceback is None and _TELLS.match(line.words):
+            unit.telling = len(unit.lines) - 1
+            unit.severity = max(unit.severity, severity(line.words, line.told.level))
+        fault = _FAULT.match(line.words)
+        if fault is not None and unit.frames is not None:
+            unit.frames.append((fault["file"], int(fault["line"])))
+
+    def _plain(self, voice: Voice, line: Line) -> None:
+        voice.current = None
+        if not line.words.strip():
+            return
+        if line.sort is not None and line.sort != Sort.FRAME:
+            heard = severity(line.words, line.told.level)
+            heard = min(heard, Severity.WARNING) if voice.ignored else heard
+            if heard >= Severity.WARNING or line.sort == Sort.ANCHOR and not is_progress(line.words):
+                unit = Unit([line], heard, rank=rank_said(line.words) if line.told.rank is None else None)
+                self.units.append(unit)
+                voice.current = self._latest = unit

@@ -1,0 +1,1 @@
+"""Which entries of the knowledge base a job's logs and facts speak of."""

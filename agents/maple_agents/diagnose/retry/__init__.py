@@ -1,0 +1,1 @@
+"""Fix, run, read again."""

@@ -1,0 +1,178 @@
+"""Fix, run, read again: up to five rounds, each with the user's word and none of them without.
+
+A fix of the launch is proven by mini-apps within seconds; any other, and every one where the user said `--submit`, by
+the job itself.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import os
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
+
+import click
+from maple_submit_filter.types.submission import Submission
+
+from ...ask.schedulers import Scheduler, SchedulerError, choose
+from ...ask.verified.errors import CannotVerify, Interrupted
+from ...base.complaint import Complaint
+from ...base.terminal import at_terminal
+from ...verify.run.interrupts import Interrupts
+from .. import explaining
+from ..diagnosing import UNKNOWN
+from ..values import Case, Cure, Diagnosis, Ended
+from . import copies as rounds_copies
+from . import jobs as rounds_jobs
+from .loop import Attempt, NotTried, Story, story, submitted, untried
+from .shown import as_object, complained, show
+from .verified import PROVEN, explain_verified, run_miniapps
+from .waiting import Tell, waiting
+
+QUESTION = (
+    "Each round submits a job: the launch lines with mini-apps where these prove the fix, else the fixed copy. Go on?"
+)
+
+
+def run(
+    diagnosis: Diagnosis,
+    rounds: int,
+    model: str | None,
+    submit: bool = False,
+    tell: Callable[[dict[str, object]], None] | None = None,
+) -> int:
+    """Return the exit code of `maple-fix --rounds`: 0 it ran, 1 it did not.
+
+    *submit*: the user said `--submit`; else a terminal is asked once. *tell*: gets the keys for the JSON; None: a table
+    is printed. Raises `Complaint` where nobody can be asked, and `click.exceptions.Exit` at a signal; then the job of
+    the round is cancelled and its copy gone.
+    """
+    first = diagnosis.causes[0].cause
+    if first != "none" and untried(diagnosis, {submitted(diagnosis)}) is not None:
+        _agreed(submit)
+        made = _rounds(diagnosis, rounds, model, submit)
+    else:
+        made = story(diagnosis, 0 if first == "none" else 1, _never)
+    if tell is not None:
+        tell(as_object(made))
+    else:
+        show(made, diagnosis)
+    return 0 if first == "none" or made.attempts and made.attempts[-1].ran else 1
+
+
+def _agreed(submit: bool) -> None:
+    """Return where the user has given word. Raises `Complaint` where there is none to be had."""
+    if submit:
+        return
+    if not at_terminal():
+        raise Complaint("--rounds submits jobs and cannot ask here", "add --submit")
+    if not click.confirm(QUESTION, default=False, err=True):
+        raise click.exceptions.Exit(1)
+
+
+def _never(_: Diagnosis, __: Cure, ___: int) -> Attempt:
+    raise NotTried("no fix changes the script")
+
+
+def _rounds(diagnosis: Diagnosis, rounds: int, model: str | None, submit: bool) -> Story:
+    try:
+        scheduler = choose(diagnosis.case.scheduler)
+    except SchedulerError as error:
+        raise Complaint("no round was tried: %s" % error.text, error.remedy) from error
+    interrupts = Interrupts()
+    try:
+        with interrupts.caught(), waiting() as tell:
+            rounds_by = _Rounds(scheduler, model, submit, interrupts, tell)
+            return story(diagnosis, rounds, rounds_by.attempt)
+    except Interrupted as error:
+        complained("interrupted: the job of this round was cancelled, its copy is gone")
+        raise click.exceptions.Exit(128 + error.number) from error
+
+
+@dataclass(frozen=True)
+class _Rounds:
+    """The rounds of one failure, at the edge."""
+
+    scheduler: Scheduler
+    model: str | None
+    submit: bool
+    interrupts: Interrupts
+    tell: Tell
+
+    def attempt(self, now: Diagnosis, cure: Cure, number: int) -> Attempt:
+        """Run a fix, and read what came of it. Raises `NotTried`."""
+        asked = now.case.asked
+        if asked is None:
+            raise NotTried("there is no script that could be fixed")
+        with self._copy(now, cure) as path:
+            changed = _changed(asked, cure, path)
+            if not self.submit and now.causes[0].cause in PROVEN:
+                made = self._by_miniapps(now, cure, number, path, changed)
+                if made is not None:
+                    return made
+            return self._by_job(now, cure, number, path, changed)
+
+    @contextlib.contextmanager
+    def _copy(self, now: Diagnosis, cure: Cure) -> Iterator[str]:
+        """Give the copy of a round; one that no job ran is taken away again."""
+        with self.interrupts.held():
+            path = rounds_copies.written(cure, now)
+        try:
+            yield path
+        except BaseException:
+            with contextlib.suppress(OSError):
+                os.unlink(path)
+            raise
+
+    def _by_miniapps(self, now: Diagnosis, cure: Cure, number: int, path: str, changed: Submission) -> Attempt | None:
+        """Return what mini-apps prove of a copy's launch lines, None where they prove nothing."""
+        try:
+            made = run_miniapps(
+                changed, now.case.site, self.scheduler, lambda job_id, _: self.tell(number, job_id, None)
+            )
+        except (CannotVerify, SchedulerError):
+            return None
+        if made.verdict.result.value == "unclear":
+            return None
+        after = explain_verified(made, changed, now.case.site)
+        job = made.job.id if made.job is not None else ""
+        return Attempt(number, cure, path, "mini-app", job, made.verdict.result.value, after)
+
+    def _by_job(self, now: Diagnosis, cure: Cure, number: int, path: str, changed: Submission) -> Attempt:
+        argv = rounds_jobs.words(changed, path, now.case.ended.id)
+        cwd = os.fsdecode(changed.cwd)
+        job_id, over = "", False
+        try:
+            with self.interrupts.held():
+                job_id = rounds_jobs.submit(argv, self.scheduler.name, cwd)
+            self.tell(number, job_id, None)
+            seen = rounds_jobs.waited(self.scheduler, job_id, lambda job: self.tell(number, job_id, job))
+            after = self._read(job_id, now.case, changed)
+            over = seen.over
+        finally:
+            if job_id and not over:
+                with self.interrupts.held():
+                    rounds_jobs.cancel(self.scheduler, job_id)
+        return Attempt(number, cure, path, "job", job_id, after.case.ended.state, after)
+
+    def _read(self, job_id: str, before: Case, changed: Submission) -> Diagnosis:
+        try:
+            case = explaining.case_of(job_id, (), None, before.site.id, (), None, None)
+        except Complaint as error:
+            unread = replace(before, ended=Ended(job_id), asked=changed, logs=(), missing=(error.format_message(),))
+            return Diagnosis(unread, (UNKNOWN,))
+        if case.asked is None or case.asked.script is None:
+            case = replace(case, asked=changed)
+        return explaining.explained(case, self.model)
+
+
+def _changed(asked: Submission, cure: Cure, path: str) -> Submission:
+    """Return the submission of a copy."""
+    argv = cure.argv if cure.argv is not None else asked.argv
+    named = os.fsencode(path)
+    argv = tuple(named if place and word == asked.path and word else word for place, word in enumerate(argv))
+    if named not in argv:
+        argv = (*argv, named)
+    return asked._replace(
+        argv=argv, path=named, script=cure.script if cure.script is not None else asked.script, came="file"
+    )

@@ -1,0 +1,1 @@
+"""A diagnosis as JSON and for people."""

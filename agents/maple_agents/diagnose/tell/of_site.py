@@ -1,0 +1,173 @@
+"""What the site's file says that helps against a class of cause: its modules, partitions, interface, proxy, places.
+
+Advice in general names `MODULE` and `PARTITION`; here stand the names of this site. What the file does not say is left
+out, and a site that nobody described says nothing.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Callable, Iterator
+
+from ...ask.sites.facts import seconds
+from ...ask.sites.model import PartitionTable, SiteFile
+from ..fix.site_files import whole
+from ..values import Cause, Diagnosis
+
+Says = Callable[[SiteFile], Iterator[str]]
+FEW = 2  # ways to load a framework
+MOST = 8  # names in a list
+_OF_TORCH = ("torch", "torchvision", "torchaudio", "torchrun", "python", "python3")
+
+
+def here(diagnosis: Diagnosis) -> tuple[str, ...]:
+    """Return what the site's file says about the first cause, a sentence each; () for nothing."""
+    told = [one for one in _OF_CAUSE.get(diagnosis.causes[0].cause, ()) if _fits(one, diagnosis.causes[0])]
+    site = whole(diagnosis.case.site) if told else None
+    return tuple(dict.fromkeys(line for one in told for line in one(site))) if site is not None else ()
+
+
+def _fits(says: Says, cause: Cause) -> bool:
+    """Return whether it helps: how PyTorch is loaded does not where another package or command is missing."""
+    named = {value.partition(".")[0] for value in cause.values.values()}
+    missing = cause.cause in ("missing_python_module", "launcher_not_found", "module_not_found")
+    return says is not _pytorch or not missing or not named.isdisjoint(_OF_TORCH)
+
+
+def _pytorch(site: SiteFile) -> Iterator[str]:
+    for one in site.modules.pytorch[:FEW] if site.modules else ():
+        yield "PyTorch comes with: %s" % "; ".join([*one.load, *([one.then] if one.then else [])])
+
+
+def _environment(site: SiteFile) -> Iterator[str]:
+    if site.modules and site.modules.environment:
+        yield "own packages: " + site.modules.environment
+
+
+def _modules(site: SiteFile) -> Iterator[str]:
+    if site.modules and site.modules.system:
+        reset = "%s brings the defaults back; " % site.modules.reset if site.modules.reset else ""
+        yield reset + ("module spider NAME finds a module" if site.modules.system == "Lmod" else "module avail NAME")
+
+
+def _tables(site: SiteFile) -> list[tuple[str, PartitionTable]]:
+    """Return the partitions or queues that one may ask for; a queue that only takes over from another is none."""
+    rows = site.queue if site.scheduler.type == "pbs" else site.partition
+    return [(name, one) for name, one in rows.items() if one.kind != "execution-only"]
+
+
+def _partitions(site: SiteFile) -> Iterator[str]:
+    if _tables(site):
+        what = "queues" if site.scheduler.type == "pbs" else "partitions"
+        yield "%s: %s" % (what, _list([name for name, _ in _tables(site)]))
+    if site.qos:
+        yield "QOS: %s" % _list(list(site.qos))
+
+
+def _longest(site: SiteFile) -> Iterator[str]:
+    rows = [(one.max_walltime, name) for name, one in _tables(site) if one.max_walltime]
+    rows.sort(key=lambda one: -(seconds(one[0]) or 0))
+    if rows:
+        yield "longest times: %s" % _list(["%s %s" % (name, time) for time, name in rows])
+
+
+def _gpu_memory(site: SiteFile) -> Iterator[str]:
+    """GPUs by their memory, and where they are had, the largest first."""
+    rows = sorted(
+        ((node.gpu_memory_gib, name) for name, node in site.node.items() if node.gpu_memory_gib), reverse=True
+    )
+    told = ["%g GiB on %s" % (size, _behind(site, name)) for size, name in rows]
+    if len(told) > 1:
+        yield "GPU memory: %s" % _list(told)
+
+
+def _behind(site: SiteFile, kind: str) -> str:
+    """Return the partition that gives nodes of that kind and no others, else the kind's own name."""
+    return next((name for name, one in _tables(site) if one.node_kinds == [kind]), kind)
+
+
+def _host_memory(site: SiteFile) -> Iterator[str]:
+    told = ["%g GiB on %s" % (node.memory_gib, _behind(site, name)) for name, node in site.node.items()
+            if node.memory_gib]  # fmt: skip
+    if told:
+        yield "memory of a node: %s" % _list(told)
+
+
+def _interface(site: SiteFile) -> Iterator[str]:
+    if site.network and site.network.interface:
+        yield "the fast network is %s: export GLOO_SOCKET_IFNAME=%s" % ((site.network.interface,) * 2)
+
+
+def _nccl(site: SiteFile) -> Iterator[str]:
+    return _transport(site, ("NCCL_", "RCCL_", "FI_"))
+
+
+def _ccl(site: SiteFile) -> Iterator[str]:
+    return _transport(site, ("CCL_", "FI_", "I_MPI_"))
+
+
+def _transport(site: SiteFile, begin: tuple[str, ...]) -> Iterator[str]:
+    """What holds for every job here; what depends on something is for the site's documents to explain."""
+    rows = [one for one in site.network.variables if not one.when] if site.network else []
+    rows = [one for one in rows if one.name.startswith(begin)]
+    wanted = ["%s=%s" % (one.name, shlex.quote(one.value)) for one in rows if one.status == "recommended" and one.value]
+    unset = [one.name for one in rows if one.status == "avoid"]
+    if wanted:
+        yield "export " + " ".join(wanted)
+    if unset:
+        yield "leave unset: " + ", ".join(unset)
+
+
+def _proxy(site: SiteFile) -> Iterator[str]:
+    address = (site.proxy.https or site.proxy.http or site.proxy.all) if site.proxy else ""
+    if address:
+        yield "compute nodes reach the internet by a proxy: export https_proxy=%s http_proxy=%s" % (address, address)
+    elif site.proxy and site.proxy.module:
+        yield "compute nodes reach the internet after: module load %s" % site.proxy.module
+
+
+def _places(site: SiteFile) -> Iterator[str]:
+    rows = [one for one in site.path if "/" in one.name + one.value and "NODEFILE" not in one.name]
+    if rows:
+        yield "places: %s" % _list(["%s (%s)" % (one.name, one.value) if one.value else one.name for one in rows])
+
+
+def _launchers(site: SiteFile) -> Iterator[str]:
+    told = [name for name, one in site.launcher.items() if one.state in ("preferred", "present")]
+    if told:
+        yield "launchers: %s" % _list(told)
+
+
+def _containers(site: SiteFile) -> Iterator[str]:
+    if site.containers:
+        told = [site.containers.runtime, site.containers.load, site.containers.usage]
+        yield "containers: %s" % "; ".join(filter(None, told))
+
+
+def _list(names: list[str]) -> str:
+    return ", ".join(names[:MOST]) + (", … and %d more" % (len(names) - MOST) if len(names) > MOST else "")
+
+
+_OF_CAUSE: dict[str, tuple[Says, ...]] = {
+    "missing_python_module": (_pytorch, _environment),
+    "wrong_interpreter_or_env": (_pytorch, _environment),
+    "package_version_conflict": (_environment,),
+    "cuda_driver_mismatch": (_pytorch,),
+    "cuda_arch_unsupported": (_pytorch,),
+    "missing_shared_library": (_modules,),
+    "compiler_or_cuda_home_missing": (_modules,),
+    "module_not_found": (_modules, _pytorch),
+    "launcher_not_found": (_launchers, _pytorch),
+    "launcher_bad_option": (_launchers,),
+    "mpi_pmi_mismatch": (_launchers,),
+    "invalid_partition_account_qos": (_partitions,),
+    "time_limit": (_longest,),
+    "gpu_oom": (_gpu_memory,),
+    "host_oom": (_host_memory,),
+    "wrong_network_interface": (_interface,),
+    "nccl_init_or_transport": (_interface, _nccl),
+    "ccl_fabric_provider": (_interface, _ccl),
+    "hub_offline_or_gated": (_proxy,),
+    "disk_quota_or_full": (_places,),
+    "container_error": (_containers,),
+}

@@ -1,0 +1,178 @@
+"""Which words speak of the job that is asked for, and not of an earlier one, of another machine, of what not to do."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Sequence
+
+from .language.lexemes import Line
+from .language.vocabulary import listed
+
+_BREAKS = listed(". , ; : ( ) but and so then now while because whereas however - although though since")
+_PAST = (
+    r"(?:last|previous|prior|earlier|old|existing|first|original) (?:\w+ )?(?:job|run|time"
+    r"|week|month|year|night|attempt|try|submission|"
+    r"training|one|experiment|script|test|allocation|version|night)|previously|yesterday|ago"
+    r"|failed|fails|crashed|died|ran|took|"
+    r"was|were|had|tried|oomed|hung|broke|gave|went|did|didn|wasn|weren|been|finished|completed"
+    r"|killed|timed out|ran out|"
+    r"(?:i|we|he|she|they|it|who|that|which|team|lab|colleague|job|paper|authors) (?:\w+ )?"
+    r"(?:used|needed|asked|requested|submitted|started|worked|trained|got|launched|reported|wanted|set|chose|picked)|"
+    r"used to|so far|until now|up to now|back then|originally|formerly|last (?:monday|tuesday"
+    r"|wednesday|thursday|friday|saturday|sunday|summer|winter|spring|autumn|fall)|"
+    r"(?:on|like|as|from) (?:before|last time)|out of memory|ooms?|crashes|hangs|too slow"
+)
+_NOT_PAST = (
+    r"(?:was|were|been) (?:wondering|hoping|thinking|looking|told|asked|given|granted|awarded"
+    r"|assigned|instructed|planning|trying|going|supposed)|"
+    r"(?:be|is|are|being) (?:\w+ )?(?:used|requested|submitted|started|launched|set|finished|completed)|"
+    r"had (?:better|to)|(?:would|should) have|it has to|(?:i|we) (?:wanted|got) (?:to|a|an"
+    r"|the|two|four|\d+)|has been (?:allocated|assigned|given|granted)"
+)
+_NOW = (
+    r"now|let 's|i 'd|we 'd|this time|today|please|want|wants|need|needs|would like|like "
+    r"to|should|let|let's|lets|give me|give it|make|instead|going to|must|"
+    r"take|can you|could you|i'd|we'd|new one|new job|next|from now|use|try|move|switch|go"
+    r"|ask for|request|reserve|submit|rerun|re run|increase|bump"
+)
+_ELSEWHERE = (
+    r"in (?:my|our|the) (?:lab|office|basement|department|group|institute)|access to|laptop"
+    r"|workstation|desktop|at home|locally|local machine|(?:my|a|our) (?:colleague|friend"
+    r"|labmate|roommate|neighbour|neighbor|brother|sister)\w*|"
+    r"(?:the|their|original|gpt|llama|that|this|a|its) (?:\w+ )?(?:paper|article|blog|authors)"
+    r"|paper|labmates|another (?:group|team|user|lab)|"
+    r"other (?:group|team|user|lab|people)s?|"
+    r"(?:someone|somebody|everyone)(?: else)? (?:used|ran|uses|runs|has|had)|aws|azure|gcp|colab|the cloud|competitors|"
+    r"(?:cluster|site|system|machine|partition|queue|node|which|lab|group|center|centre|department"
+    r"|SITE) (?:it ?self )?(?:has|have|had|offers|contains|consists|comes|come|provides)|"
+    r"there (?:is|are|'s)|it (?:also )?has(?! to)|(?:they|nodes) (?:each )?have(?! to)|consists "
+    r"of|made of|made up of|(?:each|every) (?:SITE )?(?:compute )?(?:gpu )?node (?:\w+ )?(?:has"
+    r"|comes|contains|offers|provides|carries)|"
+    r"(?:cost|costs|holiday|vacation|meeting|flight|kids|children|coffee|dinner|lunch|breakfast"
+    r"|birthday|weather|hotel|ticket|tickets)"
+)
+_LIMITS = (
+    r"(?:[\w']+ ){0,4}(?:more|longer|less|fewer|later|exceed|exceeding|over|beyond|above)\b(?! "
+    r"to)|(?:only|forget|hesitate|matter|worry|problem|"
+    r"just|need to worry|mind)\b"
+)
+_NOT = (
+    r"not|no|dont|doesnt|isnt|arent|wont|cant|cannot|(?:don|doesn|isn|aren|won|can|couldn"
+    r"|shouldn|didn|wasn|wouldn|mustn|ain) 't|never|without|"
+    r"avoid|avoiding|except|nor|neither|instead of|rather than|other than|as opposed to|unlike"
+    r"|excluding|skip|skipping|exclude|drop|stop using|away from|"
+    r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow"
+    r"|long|few) (?:\w+ )?(?:for|on|to fit)"
+)
+_NEGATION_ENDS = listed(". , ; : ( ) but and use please so then")
+
+
+def asides(line: Line) -> list[bool]:
+    """Tell of every word whether it speaks of an earlier job, or of another machine than the one asked for.
+
+    An earlier job lasts until a word of now ("but this time", "please") or the end of the sentence.
+    """
+    size = len(line.words)
+    past, elsewhere = _marks(line, _PAST), _marks(line, _ELSEWHERE)
+    if not any(past) and not any(elsewhere):
+        return [False] * size
+    past, now = _marks(line, _PAST, _marks(line, _NOT_PAST)), _marks(line, _NOW)
+    found, state = [False] * size, False
+    for first, last in _clauses(line):
+        inside = range(first, last + 1)
+        marked = [at for at in inside if past[at]]
+        nows = [at for at in inside if now[at]]
+        if line.words[first].lex in (".", ";", "but", "so"):
+            state = False
+        if marked:
+            begins = marked[0] if nows and nows[0] < marked[0] else first
+            ends = next((at for at in nows if at > marked[-1]), last + 1)
+            state = ends > last
+            _mark(found, begins, ends)
+        elif state and nows:
+            state = False
+            _mark(found, first, nows[0])
+        elif state:
+            _mark(found, first, last + 1)
+        other = [at for at in inside if elsewhere[at]]
+        if other:
+            ends = next((at for at in nows if at > other[-1]), last + 1)
+            _mark(found, first if not nows or nows[0] > other[0] else other[0], ends)
+    for again in line.find(_AGAIN):
+        _mark(found, _sentence(line, again.first), again.last + 1, False)
+    return found
+
+
+_AGAIN = (
+    r"same again|(?:the )?same (?:thing |one |place |setup )?(?:please|now|here|this time)|again "
+    r"please|once more please"
+)
+
+
+def _sentence(line: Line, at: int) -> int:
+    """Return the first word of the sentence that a word stands in."""
+    return next((before + 1 for before in range(at - 1, -1, -1) if line.words[before].lex == "."), 0)
+
+
+def _mark(found: list[bool], begins: int, ends: int, how: bool = True) -> None:
+    found[begins:ends] = [how] * (ends - begins)
+
+
+def _marks(line: Line, pattern: str, unless: Sequence[bool] = ()) -> list[bool]:
+    """Mark the words of every match, but for those of which a word is marked in *unless*."""
+    marks = [False] * len(line.words)
+    for found in line.find(pattern):
+        if not any(unless[found.first : found.last + 1]):
+            _mark(marks, found.first, found.last + 1)
+    return marks
+
+
+def _clauses(line: Line) -> list[tuple[int, int]]:
+    """Return the first and last word of every clause; a clause begins with the word that breaks it off."""
+    begins = [0] + [at for at, word in enumerate(line.words) if at and word.lex in _BREAKS]
+    return [
+        (first, last - 1) for first, last in zip(begins, [*begins[1:], len(line.words)], strict=True) if last > first
+    ]
+
+
+def denied(line: Line, places: Sequence[tuple[int, int]]) -> set[int]:
+    """Return which of the readings at *places* (words, in order) are not wanted: "not FSDP", "instead of 2 nodes".
+
+    A negation reaches the first reading behind it in its clause, and those that "or" adds.
+    """
+    found: set[int] = set()
+    begins = [first for first, _ in places]
+    for cue in line.find(_NOT):
+        if re.match(_LIMITS, line.after(cue.last, 7).strip()) or _correction(line, cue.last):
+            continue
+        reached = cue.last
+        for which in _from(begins, cue.last):
+            if places[which][0] - reached > 9:
+                break
+            between = [word.lex for word in line.words[reached + 1 : places[which][0]]]
+            if reached == cue.last:
+                if (
+                    len(between) > 7
+                    or _NEGATION_ENDS.intersection(between[1:])
+                    or between[:1]
+                    and between[0] in ".,;:()"
+                ):
+                    break
+            elif not set(between) <= {"or", "nor", "/", "any", "a", "the"} and places[which][0] > reached:
+                break
+            found.add(which)
+            reached = max(reached, places[which][1])
+    return found
+
+
+def _correction(line: Line, last: int) -> bool:
+    """Tell whether a "no" stands alone: "4 nodes, no, make that 8"."""
+    return line.words[last].lex == "no" and bool(
+        re.match(r" (?:[,.;:-]|wait|make|sorry|actually|i mean)", line.after(last, 2))
+    )
+
+
+def _from(begins: Sequence[int], last: int) -> list[int]:
+    at = bisect_right(begins, last)
+    return list(range(at, min(at + 6, len(begins))))

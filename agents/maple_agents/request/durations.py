@@ -1,0 +1,289 @@
+"""Times in words -> HH:MM:SS, and whether the walltime is meant: "12 hours", "1d6h", "half an hour", "01:30:00"."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .language.lexemes import Line
+from .language.reading import FAINT, NAMED, OPEN, SAID, WEAK, Reading
+from .language.vocabulary import listed
+from .language.words import CLOCK, NAME, NUMBER, Token
+
+DURATION = "DUR"
+_SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
+_HALF = (
+    ("half", "an", "hour"),
+    ("half", "a", "day"),
+    ("an", "hour"),
+    ("a", "day"),
+    ("a", "week"),
+    ("quarter", "of", "an", "hour"),
+)
+_NAMES = (
+    r"(?:walltime|wall(?:- | )?(?:time|clock)(?: time)?(?: limit)?|time limit|run ?time|duration"
+    r"|(?:maximum|maximal) (?:time|runtime|duration)|time budget|hard limit)"
+)
+_LINK = (
+    r"(?: (?:of|is|:|=|to|at|limit|maximum|about|around|approximately|should|be|set|the|must|with"
+    r"|a|request|limited|will|shall|up|most|>|-)){0,8}"
+)
+_MOST = (
+    r"(?:up to|at most|no more than|not more than|no longer than|not longer than|maximum|maximum "
+    r"of|within|under|less than|limit of|limited to|cap of|capped at|budget of|not exceed|not "
+    r"to exceed|never exceed|exceed)"
+)
+_BEFORE_POISON = (
+    r"(?:every|each|per|past|next|after|wait|waits|waited|waiting|since|timeout|timeouts|interval"
+    r"|in|by|before|ago|took|take|takes|taking|"
+    r"taken|epoch|step|every other|old|first|another|more than|over|least|than|sleep|sleeping"
+    r"|delay|lasts|lasted|until|have|only have|dataset|data|walk|drive)"
+)
+_AFTER_POISON = (
+    r"(?:ago|old|later|earlier|before|timeout|interval|per|each|delay|from now|warmup|warm "
+    r"up|left|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
+    r"notice|deadline|worth of (?:audio|video|data|speech)|of (?:\w+ )?(?:audio|video|speech"
+    r"|data|recording|recordings|music|footage|eeg|sleep|work|debugging|history|measurements"
+    r"|observations|simulation|weather)|"
+    r"a (?:day|week|night)|/ (?:epoch|step|day)|checkpoint|checkpoints|checkpointing)"
+)
+_BEFORE = listed(
+    ". , : ; ( = - > | and or for with of need needs want wants request reserve allocate give "
+    "it run job time node gpu x / @ plus limit maximum about "
+    "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime "
+    "to full asking like takes-at partition queue qos"
+)
+_AFTER = listed(
+    ". , ; ) ( | and or on with using please at under account from in x / job run maximum "
+    "total walltime wall limit via as through by session to "
+    "should is slot § across over - charge charged project partition queue qos of for allocation "
+    "long tops each now today instead "
+    "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU "
+    "MODEL PARADIGM LAUNCHER '"
+)
+_VALUE_BEFORE = listed("account project partition queue qos =")
+_LISTED = listed(", | node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE")
+_FEW = listed(
+    "for about maximum only and approximately with of would do should be enough will is "
+    "are fine please suffices plenty tops then needed required "
+    "ok at most up to now today thanks good it have total long limit more"
+)
+_JOBBISH = listed(
+    "run use job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU "
+    "§ submit script need needs request reserve walltime launch execute "
+    "want give pretrain model program rank account partition queue"
+)
+
+
+def clock(seconds: int) -> str:
+    """Return *seconds* as HH:MM:SS; hours may have more than two digits."""
+    return "%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
+
+
+def of_clock(text: str) -> int | None:
+    """Return the seconds of H:MM:SS, D-HH:MM:SS or D-HH:MM; None for two numbers alone, which may be either."""
+    days, _, rest = text.rpartition("-")
+    parts = [int(part) for part in rest.split(":")]
+    if len(parts) == 2 and days:
+        parts.append(0)
+    if len(parts) != 3 or parts[1] > 59 or parts[2] > 59:
+        return None
+    return ((int(days or 0) * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]
+
+
+def timed(words: Sequence[Token]) -> list[Token]:
+    """Return the words with every duration as one word `DUR`, whose text is its seconds."""
+    found: list[Token] = []
+    at = 0
+    while at < len(words):
+        seconds, taken = _clocked(words, at) or _duration(words, at)
+        if taken:
+            last = words[at + taken - 1]
+            found.append(Token(DURATION, str(seconds), DURATION, words[at].start, last.end, words[at].glued))
+            at += taken
+        else:
+            found.append(words[at])
+            at += 1
+    return found
+
+
+def _clocked(words: Sequence[Token], at: int) -> tuple[int, int] | None:
+    """Return the seconds of "3:30 hours" and its two words; None for anything else."""
+    parts = words[at].text.split(":")
+    if (
+        words[at].kind != CLOCK
+        or len(parts) != 2
+        or "-" in parts[0]
+        or at + 1 == len(words)
+        or words[at + 1].lex != "hour"
+    ):
+        return None
+    return int(parts[0]) * 3600 + int(parts[1]) * 60, 2
+
+
+def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
+    """Return the seconds of the duration that begins at a word, and how many words it takes; (0, 0) for none."""
+    lexes = [word.lex for word in words[at : at + 5]]
+    for form in _HALF:
+        if tuple(word.text for word in words[at : at + len(form)]) == form or tuple(lexes[: len(form)]) == form:
+            seconds = int(_SECONDS[form[-1]] * (0.5 if form[0] == "half" else 0.25 if form[0] == "quarter" else 1))
+            if form[0] in ("a", "an") and lexes[len(form) : len(form) + 3] == ["and", "a", "half"]:
+                return int(seconds * 1.5), len(form) + 3
+            return (0, 0) if form in (("a", "day"), ("a", "week")) and _repeats(words, at) else (seconds, len(form))
+    seconds, taken, unit = 0, 0, 10**9
+    while True:
+        here = at + taken
+        skip = 1 if taken and here < len(words) and words[here].lex in ("and", ",") else 0
+        amount, used, this = _amount(words, here + skip)
+        if not used or this >= unit:
+            return seconds, taken
+        seconds, taken, unit = seconds + amount, taken + skip + used, this
+
+
+def _repeats(words: Sequence[Token], at: int) -> bool:
+    return at > 0 and words[at - 1].lex in ("times", "twice", "once", "hour", "gpu", "node", DURATION)
+
+
+def _amount(words: Sequence[Token], at: int) -> tuple[int, int, int]:
+    """Return seconds, words taken and the unit's seconds of a number with its unit: "2 hour", "2 and a half day"."""
+    if at >= len(words) or words[at].kind != NUMBER:
+        return 0, 0, 0
+    value = _float(words[at].lex)
+    half = [word.lex for word in words[at + 1 : at + 4]] == ["and", "a", "half"]
+    extra = 4 if half else 2 if at + 1 < len(words) and words[at + 1].text == "-" and words[at + 1].glued else 1
+    if at + extra < len(words) and words[at + extra].lex == "full":
+        extra += 1
+    word = words[at + extra] if at + extra < len(words) else None
+    unit = _unit(word) if word is not None else 0
+    if value is None or not unit:
+        return 0, 0, 0
+    if not half and [one.lex for one in words[at + extra + 1 : at + extra + 4]] == ["and", "a", "half"]:
+        return int((value + 0.5) * unit), extra + 4, unit
+    return int(round((value + (0.5 if half else 0)) * unit)), extra + 1, unit
+
+
+def _unit(word: Token) -> int:
+    if word.text in ("m", "s"):
+        return {"m": 60, "s": 1}[word.text] if word.glued else 0
+    return _SECONDS.get(word.lex, 0) if word.text != "second" else 0
+
+
+def _float(text: str) -> float | None:
+    try:
+        return float(text) if len(text) < 9 else None
+    except ValueError:
+        return None
+
+
+def read(line: Line) -> Iterator[Reading]:
+    """Yield the walltimes of a request; a duration that is something else (an interval, an age) is none."""
+    taken: set[int] = set()
+    for found in line.find(
+        r"(?:%s|time|limit (?:it|this|the job|the run))%s(?: %s)? (?P<value>DUR|\S*\d:\d\d\S*"
+        r"|\d+)" % (_NAMES, _LINK, _MOST)
+    ):
+        first, last = line.group(found, "value")
+        word = line.words[last]
+        if " take " in found.match.group() or found.match.group().startswith("time ") and " a " in found.match.group():
+            continue
+        taken.add(last)
+        yield from _named(word, line.words[found.first].start, line.before(found.first), line.after(last))
+    for at, word in enumerate(line.words):
+        if at in taken or word.kind not in (DURATION, CLOCK):
+            continue
+        seconds = int(word.text) if word.kind == DURATION else of_clock(word.text)
+        if seconds and (_meant(line, at, word) or _taken(line, at)):
+            yield Reading("walltime", clock(seconds), word.start, word.end, _how(line, at))
+
+
+def _named(word: Token, start: int, before: str, after: str) -> Iterator[Reading]:
+    if word.kind == DURATION and int(word.text):
+        yield Reading("walltime", clock(int(word.text)), word.start, word.end, NAMED)
+    elif word.kind == CLOCK:
+        seconds = of_clock(word.text)
+        if seconds:
+            yield Reading("walltime", clock(seconds), word.start, word.end, NAMED)
+        elif ":" in word.text:
+            says = "%r may be hours and minutes or minutes and seconds; say it as HH:MM:SS" % word.text
+            yield Reading(OPEN, says, start, word.end)
+
+
+def _how(line: Line, at: int) -> int:
+    after, before = line.after(at, 3), line.before(at, 4)
+    if _taken(line, at):
+        return FAINT
+    if re.search(_KILLED, before):
+        return SAID
+    named = re.match(r" (?:of )?(?:%s|limit|maximum|long|total)\b" % _NAMES, after) or re.search(
+        r"(?:%s) (?:of )?(?:about )?$" % _MOST, before
+    )
+    return SAID if named else WEAK
+
+
+_KILLED = (
+    r" (?:kill|stop|end|cancel|terminate|abort|cut|finish) (?:(?:it|this|that|the|job|run|off) "
+    r"){0,3}(?:after|at|within) $"
+)
+_TAKES = (
+    r" (?:it|job|run|training|this|that|script|program|everything|all|whole) (?:\w+ ){0,2}(?:take"
+    r"|takes|needs|lasts|runs)(?: (?:for|about|around|up to|some))? $"
+)
+
+
+def _taken(line: Line, at: int) -> bool:
+    """Tell whether somebody says how long the job takes ("it takes 6 hours"): the walltime, where no other is said."""
+    ends = re.match(r" (?:[.,;:)]|$|and |so |on |with )|\s*$", line.after(at, 2))
+    return bool(
+        ends and re.search(_TAKES, line.before(at, 7)) and not re.search(r"\bepoch|\bstep|\bevery", line.before(at, 7))
+    )
+
+
+def _meant(line: Line, at: int, word: Token) -> bool:
+    before, after = line.before(at, 4), line.after(at, 4)
+    if re.search(_KILLED, before):
+        return True
+    if re.search(r" (?:%s) $" % _MOST, before):
+        return not re.match(r" (?:of|interval|timeout)\b", after)
+    if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):
+        return True
+    if re.search(
+        r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
+        r"|window|lag) (?:of|is|:|=) (?:about )?$",
+        before,
+    ):
+        return False
+    plain = re.sub(
+        r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~)){1,4} $", " ", before
+    )
+    if (
+        re.search(r" (?:last|another) $", before)
+        or re.search(r" %s $" % _BEFORE_POISON, plain)
+        or re.match(r" %s\b" % _AFTER_POISON, after)
+    ):
+        return False
+    if not _fits(plain, after, at + 1 < len(line.words) and line.words[at + 1].kind == NAME):
+        return False
+    return _clause_is_about_jobs(line, at)
+
+
+def _fits(before: str, after: str, named: bool) -> bool:
+    left, right = (
+        before.split(),
+        [] if named or before.split()[-1:] and before.split()[-1] in _LISTED else after.split(),
+    )
+    of_key = len(left) > 1 and left[-2] in _VALUE_BEFORE  # "account abc123 3h", "partition = ai 3h"
+    return (not left or left[-1] in _BEFORE or left[-1].isdigit() or of_key) and (
+        not right or right[0] in _AFTER or right[0].isdigit() or right[0].isupper()
+    )
+
+
+def _clause_is_about_jobs(line: Line, at: int) -> bool:
+    """Tell whether a bare duration stands in a list of what the job wants, or beside words about jobs."""
+    left = at
+    while left > 0 and line.words[left - 1].lex not in (",", ".", ";", ":", "("):
+        left -= 1
+    right = at
+    while right + 1 < len(line.words) and line.words[right + 1].lex not in (",", ".", ";", ")"):
+        right += 1
+    others = {word.lex for word in line.words[left : right + 1]} - {DURATION}
+    return bool(others & _JOBBISH) or len(others - _FEW) <= 1

@@ -1,0 +1,273 @@
+"""Where a job goes and who pays: partition, queue, QOS, account; each from its key word and the name beside it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .language.lexemes import Line
+from .language.reading import NAMED, OPEN, SAID, WEAK, Reading
+from .language.vocabulary import listed
+from .language.words import NAME, WORD, Token
+
+_SLOTS = {
+    "account": "account",
+    "project": "account",
+    "allocation": "account",
+    "partition": "partition",
+    "queue": "queue",
+    "qos": "qos",
+}
+_VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
+_HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`|&<>\\{}]|;\S|\.\./)")
+_LINK = re.compile(
+    r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will "
+    r"be|should be|must be|would be)|"
+    r"(?:name|number|code|id|string|of|to (?:use|charge|bill)|to|under|the|for (?:this|the "
+    r"job|it))(?![\w-]))){0,8}[ \t]*",
+    re.I,
+)
+_NAMES_IT = re.compile(r"\b(?:name|number|code|id|to (?:use|charge|bill))\b", re.I)
+_TWO_WORDS = re.compile(r"[a-z]+-[a-z]+(?<!ed|.y)(?<!full|long)")  # "is debug-scaling", not "is over-loaded"
+_AMOUNT = re.compile(r"\d+(?:h|hrs?|hours?|m|mins?|minutes?|d|days?|n|nodes?|gpus?|ppn)", re.I)  # "gpu partition 3h"
+_STOP = listed(
+    "a an and any are as at be been big busy but by can cannot charge closed code could "
+    "count default details different do does down each empty every fast "
+    "for free from full go goes had has have he her his holder i if in info information "
+    "into is isn it its job jobs just later limit limits line long longer "
+    "management manager mine my name names needed needs needs next no none not now number "
+    "of ok on one only or our out over page please queue queues policy "
+    "requires right same she should short so some submit system than that the their them "
+    "then there they this time times to today too type unclear unknown "
+    "until up us use used uses using wait waiting waits was we were what when where which "
+    "who will with would x yes yet you your balance tbd na null nil "
+    "nodes node gpus gpu hours hour minutes walltime about account accounts project projects "
+    "allocation allocations partition partitions qos runs run "
+    "running works work work trains train training called named here available instead also "
+    "again once both either something anything whichever whatever "
+    "usual ran under via through per without within across all machine cluster first last "
+    "and/or dash whose deadline requirements structure details folder "
+    "directory dir files file repo repository report proposal website page team meeting "
+    "lead leader members overview status history update updates plan plans work title description "
+    "area field goal goals deadline kickoff milestone review"
+)
+_COMMON_BEFORE = listed(
+    "right usual normal-length same correct best fastest appropriate suitable whole long "
+    "short empty busy proper default other different next given new old my our your his "
+    "her "
+    "their its the a an this that which what any some every each no of in on to for with "
+    "job submission scheduler waiting slurm pbs print priority-free own first "
+    "second current research current class course personal main whole bank user google github "
+    "shared-account from under use using charge via and or research group "
+    "thesis phd side pet hobby big small large time memory resource gpu-hour compute node"
+)
+
+
+_USES = listed("use using under with to charge charging from against bill allocation via")
+_TELLS = listed("the in on to a our their : using with use via into at this for queue , . ( under from SITE node") | {
+    ""
+}
+
+
+def read(line: Line, text: str) -> Iterator[Reading]:
+    """Yield the places of a request. *text* as written: names keep their case."""
+    for found in line.find(
+        r"(?:account|project|allocation|partition|queue|qos|quality of service|charge|bill"
+        r"|budget|books of|paid (?:by|from|with|out of)|funded by)"
+    ):
+        word = line.words[found.first]
+        key = "qos" if word.lex == "quality" else word.lex
+        if key in ("books", "paid", "funded"):
+            yield from _paid(line, text, found.last)
+            continue
+        if key in ("charge", "bill", "budget"):
+            yield from _charged(line, text, found.first)
+            continue
+        used = found.first > 0 and line.words[found.first - 1].lex in _USES
+        behind = _behind(line, text, found.last, key, used)
+        if behind is not None:
+            yield behind._replace(start=min(word.start, behind.start))
+            continue
+        ahead = _ahead(line, found.first, _SLOTS[key], key, text)
+        if ahead is not None:
+            yield ahead
+
+
+def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | None:
+    """Return the name behind a key word: "account abc", "queue: debug", "partition is called gpu"."""
+    word, slot = line.words[at], _SLOTS[key]
+    link = _LINK.match(text, word.end)
+    start = link.end() if link else word.end
+    named = bool(link and (link.group("sign") or link.group("is")))
+    signed = bool(link and link.group("sign"))
+    if start == word.end and not text[start : start + 1].isspace():
+        return None
+    quoted = text[start : start + 1] in "\"'`" and text[start : start + 1] != ""
+    match = _VALUE.match(text, start)
+    if not match or _HOSTILE.match(text, start):
+        if _HOSTILE.match(text, start) and (signed or quoted) and slot == "account":
+            return Reading(
+                OPEN, "no %s is called %r" % (key, text[start : start + 30].split("\n")[0]), word.start, start + 1
+            )
+        return None
+    value, end = match.group("value"), match.end("value")
+    stops = value.lower() in _STOP and not (value.lower() == "gpu" and slot in ("partition", "queue"))
+    if not (signed or quoted) and line.words[line.word_at(match.start("value"))].lex in _VALUES:
+        return None
+    if "\n" in text[word.end : start] or (stops or _AMOUNT.fullmatch(value) and not signed) and not quoted:
+        return None
+    if text[end : end + 1] == "/" or re.match(r"\.\w+\(|\(", text[end : end + 3]):
+        return None
+    told = used and slot == "account" or _is_told(link, key) or _is_item(line, at) and not named
+    ends = _ends(text, end) or _value_follows(line, end)
+    if not (signed or quoted or _shaped(value, key, ends, told)):
+        return None
+    return Reading(slot, value, match.start("value"), end, NAMED if named and signed else SAID)
+
+
+def _is_told(link: re.Match[str] | None, key: str) -> bool:
+    """Tell whether what links a key word to a name says that it is one; a project "is" many things ("is late")."""
+    says = (link.group("is") or "").lower() if link else ""
+    if key == "queue" and says in ("called", "named"):
+        return False  # as sure as "queue abc"
+    named = bool(link and _NAMES_IT.search(link.group()))  # "the allocation to charge is", "the project's code is"
+    return bool(says) and (key not in ("project", "allocation") or says != "is" or named)
+
+
+def _is_item(line: Line, at: int) -> bool:
+    """Tell whether "project" begins an item of a list: "2 nodes, project abc, queue prod"."""
+    return line.words[at].lex in ("project", "allocation") and (at == 0 or line.words[at - 1].lex in _ITEM_BEGINS)
+
+
+def _value_follows(line: Line, end: int) -> bool:
+    """Tell whether the word behind a name is a value, or the key, of another slot: "partition ai SITE"."""
+    at = line.word_at(end) + 1
+    return at < len(line.words) and (line.words[at].lex in _VALUES or line.words[at].lex in _OTHER_KEYS)
+
+
+_VALUES = ("SITE", "PARADIGM", "MODEL", "LAUNCHER", "DUR", "§")
+_OTHER_KEYS = ("filesystem", "file", "walltime", "container", "image", "conda", "env", "program")
+_ITEM_BEGINS = listed(", ; . | ( - SITE PARADIGM MODEL LAUNCHER GPU DUR § node gpu")
+
+
+def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
+    """Tell whether a bare word behind a key word is its name: a project needs a digit, a dash or capitals.
+
+    *ends*: the clause ends with it. *told*: words around it say that it is a name.
+    """
+    mixed = (
+        bool(re.search(r"\d", value) and re.search(r"[A-Za-z]", value))
+        or bool(re.search(r"\w[_-]\w", value))
+        and not re.fullmatch(r"[a-z]+-[a-z]+", value)
+    )
+    if key in ("project", "allocation"):
+        capitals = value.isupper() and len(value) >= 3 and value.isalpha() or bool(re.search(r"[a-z][A-Z]", value))
+        return mixed or capitals or told and value.isascii() and ends and not value.endswith("ing")
+    if key == "account":
+        return mixed or value.isdigit() and len(value) > 2 or value.isascii() and ends
+    if value.isdigit():
+        return False
+    sure = key != "queue" or not told or bool(_TWO_WORDS.fullmatch(value))  # a queue "is" many things, too
+    return mixed or ends and sure or value.lower() in _WELL_KNOWN
+
+
+_WELL_KNOWN = listed(
+    "debug prod regular shared batch normal development premium preempt interactive gpu "
+    "small large medium long short capacity demand"
+)
+
+
+def _ends(text: str, end: int) -> bool:
+    """Tell whether the clause ends behind a name, or goes on with a word that cannot belong to it."""
+    return bool(
+        re.match(
+            r"[\"'`*)\]>]*(?:\s*$|\s*[,.;:!?)\n]|\s+(?:and|on|with|for|using|in|at|please"
+            r"|to|under|qos|partition|queue|account|walltime|\d|from|is|via|but|over|by|as"
+            r"|then|so|pls|thanks|across|walltime|time|project|if|because|run|train|-|§|[/|]|acct|nodes?|gpus?)(?![\w-]))",
+            text[end : end + 60],
+            re.I,
+        )
+    ) or bool(re.match(r" -| [A-Za-z]*\d", text[end : end + 12]))
+
+
+def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | None:
+    """Return the name before a key word: "the debug queue", "our m1234 allocation"."""
+    if at == 0:
+        return None
+    word = line.words[at - 1]
+    if word.lex in ("'", '"', "`") and at > 2:
+        word = line.words[at - 2]
+    value = text[word.start : word.end]
+    no_name = (
+        value.lower() in _COMMON_BEFORE
+        or value.lower() in _STOP
+        and value.lower() not in ("gpu", "long", "short", "free")
+    )
+    if not re.fullmatch(r"[\w][\w.+-]*", value) or no_name:
+        return None
+    if line.words[at].glued and text[word.end : word.end + 1] == "-":
+        return None
+    if slot == "account":
+        whole, start = _dashed(text, word)
+        mixed = re.search(r"\d", whole) and re.search(r"[A-Za-z]", whole) and (word.kind == NAME or whole != value)
+        mixed = mixed or key == "account" and whole.count("-") > 1
+        return Reading(slot, whole, start, line.words[at].end) if mixed else None
+    if word.kind in ("number", "DUR", "clock") or word.lex in ("SIZE", "MODEL", "PARADIGM", "DUR", "§"):
+        return None
+    if line.words[at].text in ("queues", "partitions"):
+        return None
+    before = line.words[at - 2].lex if at > 1 else ""
+    whole, start = _dashed(text, word)
+    told = before in _TELLS or word.kind == NAME or whole != value or at > 1 and line.words[at - 2].kind != WORD
+    return Reading(slot, whole, start, line.words[at].end, SAID if told else WEAK) if told else None
+
+
+def _dashed(text: str, word: Token) -> tuple[str, int]:
+    """Return the whole name that ends with *word*, where dashes had taken it apart ("gpu-debug")."""
+    start = word.start
+    while start > 0 and (text[start - 1].isalnum() or text[start - 1] in "-_."):
+        start -= 1
+    return text[start : word.end].lstrip("-._"), start + len(text[start : word.end]) - len(
+        text[start : word.end].lstrip("-._")
+    )
+
+
+def _paid(line: Line, text: str, at: int) -> Iterator[Reading]:
+    """Yield the account of "on the books of m1234", "paid by m1234"."""
+    match = re.compile(r"[ \t]+(?:(?:the|my|our|account|project|allocation)[ \t]+){0,2}(?P<value>[\w][\w.-]*\w)").match(
+        text, line.words[at].end
+    )
+    if match and _is_code(match.group("value"), text, match.end()):
+        yield Reading("account", match.group("value"), match.start("value"), match.end("value"))
+
+
+def _is_code(value: str, text: str, end: int) -> bool:
+    """Tell whether a word right behind "charge" is whom to charge: by its shape, or because the clause ends with it."""
+    if value.lower() in _STOP or value.lower() in _COMMON_BEFORE or value.lower() in ("against", "us", "back", "up"):
+        return False
+    return bool(re.search(r"\d|[A-Za-z][_-][A-Za-z]", value) or re.match(r"\s*(?:$|[,;.)\n])", text[end : end + 10]))
+
+
+def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
+    """Yield the account of "charge it to abc", "billed against m1234", "charge m1234"."""
+    direct = re.compile(r"[ \t]+[\"'`]?(?P<value>[\w][\w.-]*\w)[\"'`]?").match(text, line.words[at].end)
+    if direct and line.words[at].lex != "budget" and _is_code(direct.group("value"), text, direct.end()):
+        yield Reading("account", direct.group("value"), line.words[at].start, direct.end("value"))
+        return
+    match = re.compile(
+        r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under"
+        r"|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost"
+        r"|costs|them)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ "
+        r"\t]+(?:the|my|our|account|project|allocation|number|code)){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w"
+        r"][\w.-]*\w)",
+        re.I,
+    ).match(text, line.words[at].end)
+    if match and match.group("value").lower() not in _STOP:
+        value = match.group("value")
+        following = text[match.end() : match.end() + 12].lower()
+        if (
+            re.search(r"\d|[_-]", value)
+            or _ends(text, match.end())
+            or re.match(r"[\"'`]? (?:account|project|allocation)", following)
+        ):
+            yield Reading("account", value, line.words[at].start, match.end("value"))

@@ -1,0 +1,158 @@
+"""What was said of GPUs, partitions and queues, in the names of one cluster."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from maple_submit_filter.site.facts import NodeKind, Partition, Site
+from maple_submit_filter.site.features import kinds_with
+
+from ..base.slots import Origin, Slot, Slots
+from . import arithmetic
+from .language.vocabulary import listed
+
+if TYPE_CHECKING:
+    from ..templates.cluster import Cluster
+    from .words import Asked
+
+_PLACES = ("partition", "queue", "qos")
+_GENERIC = listed(
+    "gpu gpus cpu default normal batch regular standard main gpu-partition large small medium long short test"
+)
+
+
+def resolved(asked: Asked, cluster: Cluster) -> Asked:
+    """Return *asked* in the names of *cluster*."""
+    return _gpus_of_nodes(_kinds(_places(asked, cluster.site), cluster), cluster.site)
+
+
+def _places(asked: Asked, site: Site) -> Asked:
+    """A queue that is a partition or a QOS here becomes one; a word alone that only a partition can mean is one."""
+    slots = dict(asked.slots)
+    wrong = list(asked.contradictions)
+    for name in _PLACES:
+        if name in asked.slots and asked.slots[name].origin.by == "request":
+            slot = slots.pop(name)
+            row = _row(site, str(slot.value), name)
+            if row is not None:
+                slots.setdefault(row.selector, slot._replace(name=row.selector, value=row.name))  # type: ignore[arg-type]
+            elif str(slot.value).lower() in _GENERIC and site.partitions:
+                continue
+            elif name != "qos" and site.partitions_complete:
+                wrong.append(_no_place(site, name, str(slot.value)))
+            else:
+                own = name if name == "qos" else "queue" if site.scheduler == "pbs" else "partition"
+                slots.setdefault(own, slot._replace(name=own))  # type: ignore[arg-type]
+    if not any(name in slots for name in _PLACES):
+        slots.update(_alone(asked, site))
+    return asked._replace(slots=Slots(slots.values()), contradictions=tuple(wrong))
+
+
+def _row(site: Site, value: str, said: str) -> Partition | None:
+    rows = [row for row in site.partitions if row.name.lower() == value.lower()]
+    return next((row for row in rows if row.selector == said), rows[0] if rows else None)
+
+
+def _no_place(site: Site, name: str, value: str) -> str:
+    known = ", ".join(row.name for row in site.partitions if row.selector != "qos") or "none"
+    return "%s has no %s %r; there are %s" % (site.id, name, value, known)
+
+
+def _alone(asked: Asked, site: Site) -> dict[str, Slot]:
+    """Return the partition whose very name stands in the request without a key word ("on gpuA100x4")."""
+    for word, start, end in asked.names:
+        row = next((row for row in site.partitions if row.name == word and re.search(r"\d|[a-z][A-Z]|-", word)), None)
+        if row is not None and not row.routed:
+            return {row.selector: Slot(row.selector, row.name, Origin("request", word, start, end))}  # type: ignore[arg-type]
+    return {}
+
+
+def _kinds(asked: Asked, cluster: Cluster) -> Asked:
+    """The GPU said becomes the node kind that has it. Several stand in `gpu_kinds`; none is a contradiction."""
+    slot = asked.slots.get("gpu")
+    kinds = [kind for kind in cluster.site.kinds if kind.gpus != 0]
+    if slot is None or slot.origin.by != "request" or not kinds:
+        return asked
+    fitting = [kind for kind in kinds if _fits(kind, str(slot.value), cluster)]
+    rest = Slots(one for name, one in asked.slots.items() if name != "gpu")
+    if not fitting:
+        by_feature = kinds_with(str(slot.value), {kind.name: kind.features for kind in kinds})
+        fitting = [kind for kind in kinds if by_feature and kind.name in by_feature]
+    if not fitting:
+        known = ", ".join(dict.fromkeys(kind.gpu_model or kind.name for kind in kinds))
+        wrong = "%s has no %s; its GPUs are %s" % (cluster.site.id, slot.value, known)
+        return asked._replace(slots=rest, contradictions=(*asked.contradictions, wrong))
+    fitting = _narrowed(fitting, asked, cluster.site)
+    if len(fitting) == 1:
+        return asked._replace(slots=rest.with_more([slot._replace(value=fitting[0].name)]))
+    return asked._replace(slots=rest, gpu_kinds=tuple(kind.name for kind in fitting))
+
+
+def _fits(kind: NodeKind, said: str, cluster: Cluster) -> bool:
+    """Tell whether every word of the GPU said ("A100 80GB") is true of a kind of node."""
+    if said.lower() == kind.name.lower() or said.lower() == kind.gpu_type.lower():
+        return True
+    memory = re.search(r"(?i)(\d{2,3}) ?g(?:i?b)?\b", said)
+    table = cluster.file.node.get(kind.name) if cluster.file is not None else None
+    if memory and table is not None and table.gpu_memory_gib and table.gpu_memory_gib != int(memory.group(1)):
+        return False
+    words = re.findall(
+        r"[a-z]+\d+[a-z]*|\d+|[a-z]{3,}",
+        re.sub(
+            r"(?i)[ -]?\d{2,3} ?g(?:i?b)?\b|nvidia|amd|intel|tesla|instinct|geforce|gpus?\b|sxm\d?|pcie|nvl|hbm\d?e?",
+            " ",
+            said,
+        ).lower(),
+    )
+    about = " ".join((kind.gpu_model, kind.gpu_type, kind.name)).lower()
+    own = re.findall(r"[a-z]+\d+[a-z]*|\d+|[a-z]{3,}", re.sub(r"\([^)]*\)", " ", about))
+    return all(_same(word, own) for word in words) and bool(words or memory)
+
+
+def _same(word: str, own: list[str]) -> bool:
+    other = {
+        "pvc": "max",
+        "ponte": "max",
+        "vecchio": "max",
+        "grace": "gh200",
+        "hopper": "gh200",
+        "max1550": "1550",
+    }.get(word, word)
+    return any(one in (word, other) or re.fullmatch(re.escape(other) + r"x\d+", one) for one in own)
+
+
+def _narrowed(fitting: list[NodeKind], asked: Asked, site: Site) -> list[NodeKind]:
+    """Return the kinds that the partition and the GPUs of a node said leave; all where they would leave none."""
+    place = _place(asked, site)
+    if place is not None and place.node_kinds:
+        fitting = [kind for kind in fitting if kind.name in place.node_kinds] or fitting
+    return [kind for kind in fitting if _enough(kind, asked)] or fitting
+
+
+def _place(asked: Asked, site: Site) -> Partition | None:
+    """Return the row of the partition, queue or QOS that stands in the slots."""
+    said = [(name, asked.slots[name].value) for name in _PLACES if name in asked.slots]
+    return next((row for row in site.partitions if (row.selector, row.name) in said), None)
+
+
+def _enough(kind: NodeKind, asked: Asked) -> bool:
+    number = asked.slots.number("gpus_per_node")
+    return number is None or kind.gpus is None or kind.gpus >= number
+
+
+def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:
+    """A bare number of GPUs beside a number of nodes is what fills whole nodes here: each node's, or the job's."""
+    slot, nodes = asked.slots.get("gpus_total"), asked.slots.number("nodes")
+    if not asked.gpus_open or slot is None or nodes is None or "gpus_per_node" in asked.slots:
+        return asked
+    named = asked.gpu_kinds or tuple(str(asked.slots[name].value) for name in ("gpu",) if name in asked.slots)
+    whole = {kind.gpus for kind in site.kinds if kind.gpus and (not named or kind.name in named)}
+    number = int(slot.value)
+    each = number in whole and number // nodes not in whole or not whole and 1 < number <= nodes
+    if not each:
+        return asked
+    rest = Slots(one for name, one in asked.slots.items() if name != "gpus_total")
+    more = asked._replace(slots=rest.with_more([slot._replace(name="gpus_per_node")]))
+    ranks = arithmetic.Counts(nodes, number, None, asked.slots.number("ranks_per_node"), asked.ranks)
+    return more._replace(contradictions=(*more.contradictions, *arithmetic.contradictions(ranks)))

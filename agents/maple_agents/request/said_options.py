@@ -1,0 +1,187 @@
+"""Options of sbatch and qsub that stand in the prose of a request: `--nodes=4`, `-A abc`, `-l select=2`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import NamedTuple
+
+from maple_submit_filter.request.slurm import values
+
+from .durations import clock, of_clock
+from .language.reading import GPUS, NAMED, OPEN, RANKS, Reading
+from .language.spelling import spelt
+from .language.vocabulary import table
+from .phrases import known, squeezed
+
+_LONG = table("""
+nodes: nodes, nnodes, num-nodes, num-machines
+gpus: gpus
+gpus_per_node: gpus-per-node, num-gpus
+ranks: ntasks, num-processes
+ranks_per_node: ntasks-per-node, tasks-per-node, nproc-per-node
+gres: gres
+partition: partition
+qos: qos
+queue: queue
+account: account, project
+time: time
+walltime: walltime
+constraint: constraint
+array: array
+container: image, container-image
+filesystems: filesystems
+""")
+_SHORT = table("""
+nodes: N
+ranks: n
+gpus: G
+partition: p
+qos: q
+account: A
+time: t
+constraint: C
+array: a, J
+resources: l
+""")
+_OPTION = re.compile(
+    r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`]+))?"
+    r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
+    re.I,
+)
+_SHAPES = {
+    "nodes": r"\d{1,8}(?:-\d{1,8})?",
+    RANKS: r"\d{1,8}",
+    GPUS: r"(?:[\w.-]+:)?\d{1,8}",
+    "gpus_per_node": r"(?:[\w.-]+:)?\d{1,4}",
+    "ranks_per_node": r"\d{1,5}",
+    "gres": r"gpus?(?::[\w.-]+)?(?::\d+)?(?:,.*)?",
+    "partition": r"[\w.,-]+",
+    "qos": r"[\w.-]+",
+    "queue": r"[\w.@-]+",
+    "account": r"[\w][\w.-]*",
+    "time": r"[\d:-]*\d",
+    "walltime": r"[\d:-]*\d",
+    "constraint": r"[\w&|*()\[\].-]+",
+    "array": r"[\d,:%-]+",
+    "container": r"[^\s;|&$]+",
+    "filesystems": r"[a-z]\w*(?:[:,]\w+)*",
+    "resources": r"[\w=:,.-]+",
+}
+
+
+class Option(NamedTuple):
+    """An option with its value and place."""
+
+    name: str
+    value: str
+    start: int
+    end: int
+
+
+def options(text: str) -> Iterator[Option]:
+    """Yield the options of the text that the grammar knows and whose value has the right shape."""
+    pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|(?<![\w-])-l *\w+=", text))
+    at = 0
+    while found := _OPTION.search(text, at):
+        at = found.end()
+        long, letter = found.group("long"), found.group("short")
+        name = _LONG.get(long.lower().replace("_", "-"), "") if long else _SHORT.get(letter, "")
+        value = found.group("long_value") if long else found.group("short_value")
+        if not name or value is None:
+            continue
+        if letter in ("q", "n", "N") and pbs:
+            name = "queue" if letter == "q" else ""
+        if (
+            letter == "a"
+            and not re.match(r"\d", value)
+            or letter == "J"
+            and not (pbs and re.match(r"\d+-\d+", value))
+            or not name
+        ):
+            continue
+        value = _own(name, value)
+        value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
+        if letter and found.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
+            continue
+        if re.fullmatch(_SHAPES[name], value):
+            start = found.start("long_value") if long else found.start("short_value")
+            at = start + len(value)
+            yield Option(name, value, found.start(), at)
+
+
+def _own(name: str, value: str) -> str:
+    """Return what of a value is the option's: up to the comma where the request is a list ("-A abc,ddp,2n")."""
+    first, _, others = value.partition(",")
+    if name in _MANY or name == "partition" and not any(_is_item(other) for other in others.split(",")):
+        return value
+    return first
+
+
+def _is_item(word: str) -> bool:
+    """Tell whether a word behind a comma is another item of the request, and no second partition."""
+    low = word.lower()
+    return low.startswith(("-", "§")) or bool(spelt(low) or re.match(r"\d", low) or squeezed(low) in known())
+
+
+_MANY = ("gres", "constraint", "array", "filesystems", "resources", "gpus", "gpus_per_node")
+
+
+def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
+    """Return what the options of *text* say, and the characters they take."""
+    readings: list[Reading] = []
+    spans: list[tuple[int, int]] = []
+    for option in options(text):
+        readings += [one for one in _readings(option) if one.value != ""]
+        spans.append((option.start, option.end))
+    return readings, spans
+
+
+def _readings(option: Option) -> Iterator[Reading]:
+    name, value, start, end = option
+    if name == "resources":
+        for part in re.split(r"[,:](?=[a-z_]+=)", value):
+            key, _, said = part.partition("=")
+            yield from _resource(key, said, start, end)
+    elif name == "gres":
+        yield from _gpus(value, "gpus_per_node", start, end)
+    elif name in (GPUS, "gpus_per_node"):
+        yield from _gpus(value, "gpus_total" if name == GPUS else name, start, end)
+    elif name in ("time", "walltime"):
+        seconds = values.seconds(value.encode())
+        if seconds:
+            yield Reading("walltime", clock(seconds), start, end, NAMED)
+    elif name == "nodes" and "-" in value:
+        yield Reading(OPEN, "nodes %s leaves the number open; say one" % value, start, end)
+    elif name == "ranks_per_node" and value == "1":
+        return  # one task a node is what starts an agent there, and no number of ranks
+    elif name == "constraint":
+        yield Reading("constraint", value, start, end, NAMED)
+    elif name == "filesystems":
+        yield Reading(name, ":".join(sorted(re.split("[:,]", value.lower()))), start, end, NAMED)
+    elif value.isdigit() and name in ("nodes", RANKS, "ranks_per_node"):
+        zero = Reading(OPEN, "%s=%s: a job needs at least one" % (name, value), start, end)
+        yield Reading(name, int(value), start, end, NAMED) if int(value) else zero
+    else:
+        yield Reading(name, value, start, end, NAMED)
+
+
+def _gpus(value: str, name: str, start: int, end: int) -> Iterator[Reading]:
+    for item in values.gpus(value.encode()) or ():
+        if item.amount:
+            yield Reading(name, item.amount, start, end, NAMED)
+        if item.type:
+            yield Reading("gpu", item.type.decode(), start, end)
+
+
+def _resource(key: str, said: str, start: int, end: int) -> Iterator[Reading]:
+    if key in ("select", "nodes") and said.isdigit() and int(said):
+        yield Reading("nodes", int(said), start, end, NAMED)
+    elif key == "walltime" and of_clock(said):
+        yield Reading("walltime", clock(of_clock(said) or 0), start, end, NAMED)
+    elif key == "filesystems" and re.fullmatch(r"\w+(?::\w+)*", said):
+        yield Reading(key, ":".join(sorted(said.split(":"))), start, end, NAMED)
+    elif key in ("ngpus", "gpus") and said.isdigit() and int(said):
+        yield Reading("gpus_per_node", int(said), start, end, NAMED)
+    elif key in ("mpiprocs", "ppn") and said.isdigit() and int(said) > 1:
+        yield Reading("ranks_per_node", int(said), start, end, NAMED)

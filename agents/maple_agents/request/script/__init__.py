@@ -1,0 +1,1 @@
+"""A batch script of any cluster as slots."""

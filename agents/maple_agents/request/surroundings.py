@@ -1,0 +1,202 @@
+"""What a job needs around it: file systems, a container image, an array, an environment."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from .language.late import Late
+from .language.lexemes import Line
+from .language.reading import NAMED, SAID, Reading
+from .language.vocabulary import listed
+
+_SYSTEMS = Late(
+    r"(?:file ?systems?|\bfs(?=[ \t]*[:=]))[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|in "
+    r"use\b|used\b|should be\b|will be\b"
+    r"|needs?\b)){0,4}[ \t]*(?P<names>(?:the )?[\"'`\[]*[a-z][a-z_]{2,20}\b(?:[\"'`]*(?:[ "
+    r"\t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ \t]+)[\"'`]*(?:the )?[a-z][a-z_]{2,20}\b(?![ "
+    r"\t]+(?:nodes?|hours?|with)))*)",
+    "file",
+)
+_SYSTEMS_AHEAD = Late(
+    r"(?P<names>(?<![\w-])[a-z][a-z_]{2,20}(?:(?:[ \t]*[:,+&/][ \t]*|[ \t]+and[ \t]+|[ \t]*,[ \t]*and[ "
+    r"\t]+)(?:the )?[a-z][a-z_]{2,20}){0,6})[\"'`]*[ \t]+file ?systems?\b",
+    "file",
+)
+_LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|please\b|for\b|with\b|in\b)")
+_NO_SYSTEM = listed(
+    "the a an my our shared parallel distributed local network lustre this that these those "
+    "both all any which what are is and for with use uses using needs need from "
+    "fast slow scratch-like project node account walltime please mounted on in to of system "
+    "its it your their home-like be over quota full should have has must "
+    "two three one same other different job jobs data dataset required following directive option slot"
+)
+_SYSTEMS_ALONE = Late(
+    r"(?<![\w:/.@-])(?:home(?::[a-z][a-z_]{2,20}){1,3}|[a-z][a-z_]{2,20}(?::[a-z][a-z_]{2,20}){0,2}:home)(?![\w:/.@-])",
+    "home",
+)
+_IMAGE = Late(
+    r"(?<![\w/.-])(?P<image>(?:docker|library|oras|shub|https?|podman)://[\w./:@+-]+|(?:[~$.]?/"
+    r"|\$\{?\w+\}?/)?[\w./${}~+-]*\w\.(?:sif|simg|sqsh|img)\b|(?:nvcr\.io|ghcr\.io|docker\.io"
+    r"|quay\.io|registry\.[\w.-]+)/[\w./:@+-]+[\w])",
+    "://",
+    ".sif",
+    ".simg",
+    ".sqsh",
+    ".img",
+    ".io/",
+    "registry.",
+)
+_IMAGE_KEYED = Late(
+    r"\b(?:container|image|docker image|container image|shifter image|apptainer|singularity)[\"'*]*(?:\s*[:=]\s"
+    r"*|\s+(?:is |called |named )?)[\"'`]?(?P<image>[\w.-]+(?:/[\w.-]+)*(?::[\w.-]+)|[\w.-]+(?:/[\w.-]+)+(?::[\w"
+    r".-]+)?)(?![\w/])",
+    "container",
+    "image",
+    "apptainer",
+    "singularity",
+)
+_CONDA = Late(
+    r"\b(?:conda|mamba|micromamba|anaconda|miniconda)(?:[ \t-]+(?:activate|env(?:ironment)?"
+    r"|environment|my|the|called|named|is|name|-n|from|run))*[ \t:=]+[\"'`]?(?P<name>[~/$.]?[\w./${}+-]*\w)",
+    "conda",
+    "mamba",
+)
+_CONDA_AHEAD = Late(
+    r"(?:(?<=\s)|^|(?<=[\"'`]))(?P<name>[~/$]?[\w./+-]*\w)[\"'`]?\s+(?:conda|mamba)\s+env(?:ironment)?\b(?!\s*("
+    r"?:called|named|[:=]))",
+    "conda",
+    "mamba",
+)
+_ENV_NAMED = Late(
+    r"\b(?:env|environment)[ \t]+(?:called|named)[ \t]+[\"'`]?(?P<name>[\w.+-]*\w)|\b(?:env"
+    r"|environment)[\"'*]*[ \t]*[:=][ \t]*[\"'`]?(?P<keyed>[\w.+-]*\w)(?![\w/(])",
+    "env",
+)
+_VENV = Late(
+    r"\b(?:venv|virtualenv|virtual env(?:ironment)?|uv env(?:ironment)?|python env(?:ironment)?)(?:[ "
+    r"\t]+(?:in|at|is|under|path|called|named|from|located|lives|my|the))*[ \t:=]+[\"'`]?(?P<path>[~/$.][\w./${"
+    r"}+-]*\w|\.venv|[\w.-]*(?:env|venv)[\w.-]*)",
+    "env",
+)
+_ACTIVATE = Late(r"(?P<path>[~/$.]?[\w./${}~+-]*)/bin/activate\b", "activate")
+_MODULES = Late(
+    r"\b(?:module|ml)[ \t]+(?:load|use|add)[ \t]+(?P<names>[\w./+-]*\w(?:[ \t]+(?!and\b|then\b"
+    r"|on\b|with\b|for\b|before\b|first\b|please\b|in\b|to\b)[\w+-]*[\d/][\w./+-]*)*)|\b(?:load"
+    r"|loads|loading|use|using) (?:the )?[\"'`]?(?P<ahead>[\w+-]+(?:/[\w.+-]*\w)?)[\"'`]? "
+    r"module\b|\bmodules?[\"'*]*[ \t]*[:=][ \t]*(?P<keyed>[\w./+-]*\w(?:(?:,[ \t]*|[ \t]+)[\w+-]*[\d/][\w./+-]*"
+    r")*)|\bmodules?[ \t]+(?P<behind>[\w+-]+/[\w.+-]*\w)",
+    "module",
+    "ml ",
+)
+_NOT_A_NAME = listed(
+    "use using activate my load env environment activate the a an my our is in on with and "
+    "for to called named it that which base-like please if you as or of from called"
+)
+_ARRAY_WORDS = re.compile(r"\barray\b", re.I)
+_RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
+
+
+def read(line: Line, text: str) -> Iterator[Reading]:
+    """Yield what stands around the job. *text* as written."""
+    yield from _filesystems(text)
+    yield from _filesystems_alone(text)
+    yield from _images(text)
+    yield from _environments(text)
+    yield from _arrays(line, text)
+
+
+def _filesystems(text: str) -> Iterator[Reading]:
+    for pattern in (_SYSTEMS, _SYSTEMS_AHEAD):
+        for match in pattern.finditer(text):
+            group = match.group("names")
+            if pattern is _SYSTEMS and "," in group and not _LIST_ENDS.match(text, match.end("names")):
+                group = group.rpartition(",")[0]  # "home and eagle, charge it to": the list ended at the comma
+            names = re.findall(r"[a-z_]+", re.sub(r"\b(?:and|the)\b", " ", group.lower()))
+            if names and not _NO_SYSTEM.intersection(names):
+                value = ":".join(sorted(set(names)))
+                yield Reading("filesystems", value, match.start(), match.end(), SAID)
+
+
+def _filesystems_alone(text: str) -> Iterator[Reading]:
+    """Yield "home:eagle": nothing else is written so."""
+    for match in _SYSTEMS_ALONE.finditer(text):
+        yield Reading("filesystems", ":".join(sorted(match.group().lower().split(":"))), match.start(), match.end())
+
+
+def _images(text: str) -> Iterator[Reading]:
+    for match in _IMAGE.finditer(text):
+        if match.group("image").startswith("http") and not match.group("image").endswith((".sif", ".img", ".sqsh")):
+            continue
+        yield Reading("container", match.group("image"), match.start("image"), match.end("image"))
+    for match in _IMAGE_KEYED.finditer(text):
+        if (
+            re.search(r"[a-z]", match.group("image"), re.I)
+            and not re.match(r"\w+:$", match.group("image"))
+            and "/" in match.group("image") + "/"
+        ):
+            yield Reading("container", match.group("image"), match.start("image"), match.end("image"))
+
+
+def _environments(text: str) -> Iterator[Reading]:
+    """Yield environments as the line that brings them: `conda activate X`, `source X/bin/activate`, `module load X`."""
+    for pattern in (_CONDA, _CONDA_AHEAD, _ENV_NAMED):
+        for match in pattern.finditer(text):
+            name = next(one for one in match.groups() if one)
+            keyed = pattern is _ENV_NAMED and match.group("keyed")
+            if name.lower() in _NOT_A_NAME or keyed and re.match(r"(?:conda|venv|module|none)$", name, re.I):
+                continue
+            if (
+                pattern is _CONDA
+                and re.match(r"[ \t]*env", text[match.end() : match.end() + 5])
+                and not re.search(r"activate", match.group())
+            ):
+                continue
+            yield Reading("environment", "conda activate " + name, match.start(), match.end())
+    for match in _VENV.finditer(text):
+        path = match.group("path")
+        if "activate" not in path and path.lower() not in _NOT_A_NAME:
+            yield Reading("environment", "source %s/bin/activate" % path, match.start(), match.end())
+    for match in _ACTIVATE.finditer(text):
+        yield Reading("environment", "source %s/bin/activate" % match.group("path"), match.start(), match.end())
+    for match in _MODULES.finditer(text):
+        names = next(one for one in match.groups() if one).replace(",", " ").split()
+        if names and names[0].lower() not in _NOT_A_NAME | {"load", "system", "import", "name", "file"}:
+            yield Reading("environment", "module load " + " ".join(names), match.start(), match.end())
+
+
+def _arrays(line: Line, text: str) -> Iterator[Reading]:
+    for found in line.find(r"array"):
+        word = line.words[found.first]
+        behind = re.compile(
+            r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
+            r"|over|for|size|elements?|-|=|:|is))*[ \t]*[:=]?[ \t]*(?P<range>%s)(?P<to>[ "
+            r"\t]*(?:to|through|\.\.|–)[ \t]*\d+)?(?![\w.:])" % _RANGE,
+            re.I,
+        ).match(text, word.end)
+        ahead = re.compile(
+            r"(?P<n>\d{1,6})(?:[ -](?:element|elements|task|tasks|way|job|jobs|member|times))?[ -]+(?:job[ -])?$", re.I
+        ).search(text[max(0, word.start - 24) : word.start])
+        if behind:
+            value = behind.group("range") + ("-" + re.sub(r"\D", "", behind.group("to")) if behind.group("to") else "")
+            start, end = word.start, behind.end()
+        elif ahead:
+            value, start, end = ahead.group("n"), word.start - len(ahead.group()), word.end
+        else:
+            continue
+        most = re.match(
+            r"[^.\n]{0,40}?\b(?:at most |max(?:imum)? |only |up to |no more than |running "
+            r")?(?P<n>\d+|two|three|four|five|one) (?:at a time|at once|concurrently|simultaneously"
+            r"|in parallel|running)",
+            re.sub(r" +", " ", text[end : end + 120]),
+            re.I,
+        )
+        if value.isdigit():
+            if int(value) < 1:
+                continue
+            value = "1-%d" % int(value)
+        if most and "%" not in value:
+            value += "%" + {"one": "1", "two": "2", "three": "3", "four": "4", "five": "5"}.get(
+                most.group("n").lower(), most.group("n")
+            )
+        yield Reading("array", value, start, end, NAMED if "=" in text[word.end : word.end + 2] else SAID)

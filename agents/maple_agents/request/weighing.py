@@ -1,0 +1,200 @@
+"""From readings to one value a slot: what was denied or speaks of another job is left out, corrections decide."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from ..base.slots import INTEGERS
+from .clauses import asides, denied
+from .durations import clock
+from .language.lexemes import Line
+from .language.reading import GPUS, OPEN, RANKS, SAID, WISH, Reading
+
+_CORRECTS = re.compile(
+    r" (?:no ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
+    r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
+    r"|update :|"
+    r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
+)
+_AGAIN = (
+    r"(?:make (?:that|it|this)|i mean|i meant|actually|rather|correction|change (?:that|it"
+    r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with)|want|need)"
+    r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
+    r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
+    r"|and|account|in|on|$)|\s*$)"
+)
+_UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
+_LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
+
+
+class Weighed(NamedTuple):
+    """What was meant, a reading a name; what contradicts itself; the words that wishes were read from."""
+
+    readings: dict[str, Reading]
+    wishes: frozenset[str]
+    contradictions: tuple[str, ...]
+
+
+def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
+    """Return what the readings of a request come to."""
+    places = [one for one in readings if one.name in ("partition", "queue", "qos", "account")]
+    readings = [one for one in readings if one.name not in ("gpu", "wish") or not _within(one, places)]
+    placed = sorted(((_place(line, one), one) for one in readings), key=lambda pair: (pair[0], pair[1].start))
+    aside = asides(line)
+    refused = denied(line, [place for place, _ in placed])
+    refused |= _outdone(line, [one for _, one in placed])
+    elided = list(_elided(line, [one for _, one in placed], aside))
+    meant = [one for at, (place, one) in enumerate(placed) if at not in refused and not aside[place[0]]]
+    meant = sorted([*meant, *elided], key=lambda one: one.start)
+    wishes = frozenset(str(one.value) for one in meant if one.name == WISH)
+    opens = [str(one.value) for one in meant if one.name == OPEN]
+    chosen: dict[str, Reading] = {}
+    for name in dict.fromkeys(one.name for one in meant if one.name not in (WISH, OPEN)):
+        one, complaint = _chosen(line, name, [one for one in meant if one.name == name])
+        opens += [complaint] if complaint else []
+        chosen.update({name: one} if one is not None else {})
+    _launcher_of_library(chosen, meant)
+    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)))
+
+
+def _place(line: Line, reading: Reading) -> tuple[int, int]:
+    """Return the first and last word of a reading."""
+    return line.word_at(reading.start), max(line.word_at(reading.start), line.word_at(reading.end - 1))
+
+
+def _within(reading: Reading, others: Sequence[Reading]) -> bool:
+    return any(other.start <= reading.start and reading.end <= other.end for other in others)
+
+
+def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None, str]:
+    """Return the reading that stands, or why none can."""
+    those = _narrowed(name, those)
+    most = max(one.strength for one in those)
+    those = [one for one in those if one.strength >= min(most, SAID)]
+    if name == "environment":
+        return _together(those), ""
+    stands = those[0]
+    for one in those[1:]:
+        if one.value == stands.value:
+            stands = (
+                max(stands, one, key=lambda reading: reading.strength) if one.strength > stands.strength else stands
+            )
+        elif _corrected(line, stands, one):
+            stands = one
+        else:
+            return None, "two values for %s: %s and %s; say one" % (name.replace("_", " "), stands.value, one.value)
+    return stands, ""
+
+
+def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
+    """Return the readings without those that a more exact one contains: "A100" beside "A100 80GB"."""
+    values = {str(one.value) for one in those}
+    if name == "launcher" and values & {"torchrun", "accelerate", "deepspeed"}:
+        return [one for one in those if one.value not in ("srun", "mpiexec", "ibrun")]
+    if name == "paradigm":
+        return _paradigms(those, values)
+    if name == "model" and len(values) > 1:
+        return [one for one in those if not re.fullmatch(r"(?i)\d+(?:\.\d+)?[bm]", str(one.value))] or those
+    if name == "gpu" and len(values) > 1:
+        return _gpus(those)
+    if name in ("program",) and len(values) > 1:
+        return [one for one in those if not any(_shorter(str(one.value), str(other.value)) for other in those)] or those
+    return those
+
+
+def _shorter(name: str, command: str) -> bool:
+    """Tell whether a bare file name is the program of a fuller command that was said as well."""
+    return name != command and name in command.split()
+
+
+def _paradigms(those: list[Reading], values: set[str]) -> list[Reading]:
+    if "3d" in values or {"tensor parallel", "pipeline parallel"} <= values:
+        three = [one for one in those if one.value == "3d"]
+        return three or [next(one for one in those if one.value == "tensor parallel")._replace(value="3d")]
+    if "accelerate-ddp" in values and "ddp" in values:
+        return [one._replace(strength=SAID) for one in those if one.value == "accelerate-ddp"]
+    if "accelerate-ddp" in values and len(values) > 1:
+        return [one for one in those if one.value != "accelerate-ddp"]
+    return those
+
+
+def _gpus(those: list[Reading]) -> list[Reading]:
+    def squeezed(one: Reading) -> str:
+        return re.sub(r"[^a-z0-9]", "", str(one.value).lower())
+
+    return [
+        one
+        for one in those
+        if not any(squeezed(other) != squeezed(one) and squeezed(one) in squeezed(other) for other in those)
+    ]
+
+
+def _together(those: list[Reading]) -> Reading:
+    """Return environments that are brought one after the other as one: modules first, as people load them."""
+    values = sorted(dict.fromkeys(str(one.value) for one in those), key=lambda value: not value.startswith("module"))
+    return those[0]._replace(value="; ".join(values), end=those[-1].end)
+
+
+def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:
+    """Tell whether a word between two values, or right behind the second, says that the second stands."""
+    first, second = _place(line, earlier), _place(line, later)
+    between = " " + " ".join(word.lex for word in line.words[first[1] + 1 : second[0]]) + " "
+    behind = line.after(second[1], 3)
+    return (
+        bool(_CORRECTS.search(between))
+        or bool(re.match(r" (?:\w+ )?instead\b", behind))
+        or " no " in between
+        and len(between.split()) < 6
+    )
+
+
+def _outdone(line: Line, readings: Sequence[Reading]) -> set[int]:
+    """Return the counts of which only a part is wanted: "we have 8 nodes, but use 6 of them"."""
+    found: set[int] = set()
+    for part in line.find(_OF_THEM):
+        start = line.words[part.first].start
+        before = [at for at, one in enumerate(readings) if one.name in INTEGERS and one.end <= start]
+        found.update(before[-1:])
+    return found
+
+
+_OF_THEM = r"(?:need|want|only|just|use|take|get|request|reserve) (?P<n>\d+) of (?:them|these|those)"
+
+
+def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> Iterator[Reading]:
+    """Yield the values whose unit was said before: "instead of 2 nodes use 4", "4 nodes, no, make that 8"."""
+    counts = [one for one in readings if one.name in INTEGERS or one.name in (GPUS, RANKS, "walltime")]
+    for found in (*line.find(_AGAIN), *line.find(_OF_THEM)):
+        first, last = line.group(found, "n")
+        word = line.words[last]
+        before = [one for one in counts if one.end <= word.start and _place(line, one)[1] >= first - 12]
+        if not before or any(one.start <= word.start < one.end for one in counts) or aside[last]:
+            continue
+        like = before[-1]
+        value = int(word.lex)
+        if like.name == "walltime":
+            unit = next(
+                (
+                    seconds
+                    for name, seconds in _UNIT_SECONDS
+                    if re.search(r"\d\s*-?%s" % name, line.written[like.start : like.end].lower())
+                ),
+                0,
+            )
+            if unit:
+                yield Reading("walltime", clock(value * unit), word.start, word.end, like.strength)
+        elif value:
+            name = GPUS if "of" in found.match.group().split() and like.name == "gpus_per_node" else like.name
+            yield Reading(name, value, word.start, word.end, like.strength)
+
+
+def _launcher_of_library(chosen: dict[str, Reading], meant: Sequence[Reading]) -> None:
+    """Where FSDP or ZeRO was said "with Accelerate", Accelerate is the launcher."""
+    if "launcher" in chosen or "paradigm" not in chosen:
+        return
+    for one in meant:
+        launcher = _LIBRARY_LAUNCHERS.get(str(one.value)) if one.name == "paradigm" else None
+        if launcher and chosen["paradigm"].value != one.value:
+            chosen["launcher"] = one._replace(name="launcher", value=launcher)

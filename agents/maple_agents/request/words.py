@@ -1,0 +1,201 @@
+"""A request in words -> slots: what it says, what contradicts itself in it, and what was not understood."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..base.slots import NAMES, Name, Origin, Slot, Slots
+from . import arithmetic, clusters, counts, durations, phrases, places, programs, said_options, surroundings
+from .language import languages, slash_lists
+from .language.lexemes import Line, counted, flowing
+from .language.reading import FROM, GPUS, RANKS, WISH, Reading
+from .language.words import Token, plain, tokens
+from .leftover import leftover
+from .site_names import SiteNames
+from .sizes import MEMORY, sized
+from .weighing import Weighed, weigh
+
+if TYPE_CHECKING:
+    from ..templates.cluster import Cluster
+
+WISHES = (
+    "lora",
+    "qlora",
+    "8bit",
+    "4bit",
+    "frozen",
+    "inference",
+    "offload",
+    "checkpointing",
+    "sgd",
+    "debug",
+    "interactive",
+    "preempt",
+    "shared",
+)
+Nearest = Callable[[str], Sequence[tuple[str, str]]]
+"""Gives the slots ("paradigm", "model") or wishes ("wish") that a sentence nobody else understood comes nearest to."""
+
+
+class Asked(NamedTuple):
+    """What a request says.
+
+    *slots*: only what stands there, each with the characters it was read from; `gpu`, `partition`, `queue` and `qos`
+    as said until `resolve` gives them the site's own names. *contradictions*: one clear line each. *wishes*: see
+    `WISHES`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
+    *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
+    *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
+    *came_from*: the cluster that something is carried from.
+    """
+
+    slots: Slots
+    contradictions: tuple[str, ...] = ()
+    wishes: frozenset[str] = frozenset()
+    rest: str = ""
+    ranks: int | None = None
+    gpu_kinds: tuple[str, ...] = ()
+    gpus_open: bool = False
+    names: tuple[tuple[str, int, int], ...] = ()
+    came_from: str = ""
+
+
+def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nearest | None = None) -> Asked:
+    """Return what *text* says. *clusters*: those that can be named, None for all that have a site file.
+
+    Raises nothing for odd text; one that `refusal` refuses for its form says nothing.
+    """
+    if languages.refusal(text):
+        return Asked(Slots())
+    those = tuple(clusters) if clusters is not None else _described()
+    line, readings, taken = _readings(text, those)
+    weighed = weigh(line, readings)
+    asked = _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings)])
+    return _with_nearest(asked, nearest) if nearest is not None else asked
+
+
+def refusal(text: str) -> str | None:
+    """Return in one line why *text* cannot be read as a request, None where it can. Takes bounded time."""
+    wrong = languages.refusal(text)
+    if wrong or languages.about_a_job(text):
+        return wrong
+    asked = read(text)
+    if asked.contradictions or set(asked.slots) - {"site", "program"}:
+        return None
+    return 'the request says nothing of a job; say for example "train.py with DDP on 2 nodes, 4 hours, account abc123"'
+
+
+def resolve(asked: Asked, cluster: Cluster) -> Asked:
+    """Return *asked* in the names of *cluster*: GPU -> node kind, "queue X" -> the selector that has an X there.
+
+    What the cluster does not have becomes a contradiction.
+    """
+    from .resolving import resolved
+
+    return resolved(asked, cluster)
+
+
+def _described() -> tuple[SiteNames, ...]:
+    return clusters.of_files()
+
+
+def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Reading], list[tuple[int, int]]]:
+    """Return the words of a request, all that was read from them, and the characters that programs and options take."""
+    commands, of_commands = programs.read(text)
+    masked = _masked(text, of_commands)
+    options, of_options = said_options.read(masked)
+    masked = _masked(masked, of_options)
+    if "/" in masked:
+        masked = slash_lists.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
+    flat = plain(masked)
+    words, named = _named(flat, masked, those)
+    words = counted(words)
+    words, sizes = sized(words)
+    line = Line(durations.timed(flowing(words, flat)), text)
+    spoken = [*counts.read(line), *durations.read(line), *places.read(line, masked), *clusters.read(line, those)]
+    around = list(surroundings.read(line, masked))
+    return line, [*commands, *options, *named, *sizes, *spoken, *around], [*of_commands, *of_options]
+
+
+def _named(flat: str, text: str, those: tuple[SiteNames, ...]) -> tuple[list[Token], list[Reading]]:
+    """Return the words of a plain text with every name that is known as one word, and what the names say."""
+    words, readings = phrases.replaced(tokens(flat), text)
+    return clusters.named(words, text, those), readings
+
+
+def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
+    """Return the text with a sign in place of every span, so that nothing is read inside; no character moves."""
+    for start, end in spans:
+        text = text[:start] + "§" + " " * (end - start - 1) + text[end:]
+    return text
+
+
+def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, int]]) -> Asked:
+    readings = dict(weighed.readings)
+    said = arithmetic.counts(readings)
+    bare = readings.pop(GPUS, None)
+    wrong = list(weighed.contradictions)
+    if bare is not None:
+        name = arithmetic.meant(said)
+        if name in readings and readings[name].value != bare.value and not _agrees(said):
+            wrong.append(
+                "two values for %s: %s and %s; say one" % (name.replace("_", " "), readings[name].value, bare.value)
+            )
+        readings.setdefault(name, bare._replace(name=name))
+        said = arithmetic.counts(readings)
+    wrong += arithmetic.contradictions(said)
+    _rank_slot(readings, said)
+    _gpu_slot(readings)
+    slots = Slots(_slot(one, text) for one in readings.values() if one.name in NAMES)
+    unread = leftover(line, spans)
+    return Asked(
+        slots,
+        tuple(dict.fromkeys(wrong)),
+        weighed.wishes,
+        unread.text,
+        ranks=said.ranks,
+        gpus_open=bare is not None and bool(said.nodes and said.nodes > 1),
+        names=unread.names,
+        came_from=str(readings[FROM].value) if FROM in readings else "",
+    )
+
+
+def _agrees(said: arithmetic.Counts) -> bool:
+    """Tell whether a bare number of GPUs only repeats what the others say."""
+    return said.gpus in (said.gpus_per_node, said.gpus_total, (said.gpus_per_node or 0) * (said.nodes or 1))
+
+
+def _rank_slot(readings: dict[str, Reading], said: arithmetic.Counts) -> None:
+    """Ranks of the whole job and a number of nodes say how many a node has."""
+    if said.ranks and said.nodes and "ranks_per_node" not in readings and said.ranks % said.nodes == 0:
+        readings["ranks_per_node"] = readings[RANKS]._replace(name="ranks_per_node", value=said.ranks // said.nodes)
+
+
+def _gpu_slot(readings: dict[str, Reading]) -> None:
+    """The memory of the GPU, and a constraint that names features, say which GPU is wanted."""
+    memory, constraint = readings.pop(MEMORY, None), readings.pop("constraint", None)
+    if memory is not None and "GB" not in str(readings.get("gpu", memory).value).upper():
+        gpu = readings.get("gpu")
+        value = "%s %sGB" % (gpu.value, memory.value) if gpu else "%sGB" % memory.value
+        readings["gpu"] = (gpu or memory)._replace(name="gpu", value=value)
+    if constraint is not None and "gpu" not in readings and str(constraint.value).lower() not in ("gpu", "cpu"):
+        readings["gpu"] = constraint._replace(name="gpu")
+
+
+def _slot(reading: Reading, text: str) -> Slot:
+    name: Name = reading.name  # type: ignore[assignment]
+    where = " ".join(text[reading.start : reading.end].split())
+    return Slot(name, reading.value, Origin("request", where, reading.start, reading.end))
+
+
+def _with_nearest(asked: Asked, nearest: Nearest) -> Asked:
+    """Return *asked* with what the words left over come nearest to; what was read by its words stands."""
+    if not asked.rest:
+        return asked
+    more, wishes = [], set(asked.wishes)
+    for name, value in nearest(asked.rest):
+        if name == WISH:
+            wishes.add(value)
+        elif name in ("paradigm", "model") and name not in asked.slots:
+            more.append(Slot(name, value, Origin("request", asked.rest)))  # type: ignore[arg-type]
+    return asked._replace(slots=asked.slots.with_more(more), wishes=frozenset(wishes))

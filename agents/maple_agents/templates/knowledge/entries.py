@@ -1,0 +1,130 @@
+"""What an entry of the knowledge base says: by which words a cause is known, what confirms it, what cures it."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated, Literal, Union
+
+from pydantic import Field, field_validator
+
+from ...base.tables import Part, Table
+from .causes import CLASSES, FIX_KINDS
+from .conditions import Wanted, checked
+from .literals import literals
+
+Role = Literal["cause", "symptom", "follows", "harmless"]
+Weight = Literal["strong", "fair", "weak"]
+Condition = dict[str, Wanted]
+
+
+class Remedy(Table):
+    """What to do. *kind*: one of `causes.FIX_KINDS`. *says* and *steps* may name what the signature caught: `{port}`.
+
+    *how*: the name of a typed fix in `maple_agents/debug/fixes/`, "" where only people can do it; *give*: its
+    arguments. *when*: conditions as in `needs`; the first remedy that holds is taken.
+    """
+
+    kind: str
+    says: Annotated[str, Field(min_length=1)]
+    steps: list[str] = []
+    how: str = ""
+    give: dict[str, Union[str, int, float]] = {}
+    when: Condition = {}
+
+    @field_validator("kind")
+    @classmethod
+    def _known(cls, kind: str) -> str:
+        if kind not in FIX_KINDS:
+            raise ValueError("no such kind of fix; there are %s" % ", ".join(FIX_KINDS))
+        return kind
+
+    @field_validator("when")
+    @classmethod
+    def _condition(cls, condition: Condition) -> Condition:
+        return checked(condition)
+
+
+class Said(Table):
+    """Another sentence for a cause, where *when* holds."""
+
+    when: Condition
+    says: Annotated[str, Field(min_length=1)]
+
+    @field_validator("when")
+    @classmethod
+    def _condition(cls, condition: Condition) -> Condition:
+        return checked(condition)
+
+
+class Entry(Table):
+    """One cause, and how it shows.
+
+    *cause*: the class. *role*: "cause", what must be changed for the job to run; "symptom", a sign that is a cause only
+    where nothing explains it; "follows", what a process says when another one died, never a cause; "harmless",
+    frightening words of good runs. *match*: regular expressions, searched in each line of an event; any of them is
+    enough. Named groups may be used in *says*. Without *match* the entry is known by *needs* alone (a job that hung in
+    silence). *without*: regular expressions; an event in which one is found is not meant. *exception*, *frame*: the
+    event is a traceback of one of these exceptions (regular expression on the name), whose innermost frame is of "user"
+    or "library". *weight*: how much the words alone say. *needs*: all must hold. *confirms*: each that holds makes it
+    likelier. *excludes*: any that holds rules it out. *explains*: ids or classes of entries that are its consequences:
+    those are then cascade. *said*: in place of *says*, the first whose condition holds: a sentence claims of a job only
+    what its log's words or a condition show.
+    """
+
+    cause: str
+    role: Role = "cause"
+    says: Annotated[str, Field(min_length=1)]
+    why: str = ""
+    said: list[Said] = []
+    match: list[str] = []
+    without: list[str] = []
+    exception: str = ""
+    frame: Literal["", "user", "library"] = ""
+    weight: Weight = "strong"
+    needs: Condition = {}
+    confirms: list[Condition] = []
+    excludes: list[Condition] = []
+    explains: list[str] = []
+    fixes: list[Remedy] = []
+    sources: Annotated[list[str], Field(min_length=1)]
+
+    @field_validator("cause")
+    @classmethod
+    def _known(cls, cause: str) -> str:
+        if cause not in CLASSES:
+            raise ValueError("no such cause; the classes stand in debug/causes.py")
+        return cause
+
+    @field_validator("match", "without")
+    @classmethod
+    def _expressions(cls, patterns: list[str]) -> list[str]:
+        for pattern in patterns:
+            _compiles(pattern)
+        return patterns
+
+    @field_validator("needs")
+    @classmethod
+    def _condition(cls, condition: Condition) -> Condition:
+        return checked(condition)
+
+    @field_validator("confirms", "excludes")
+    @classmethod
+    def _conditions(cls, conditions: list[Condition]) -> list[Condition]:
+        return [checked(one) for one in conditions]
+
+
+class Family(Part):
+    """A file of the knowledge base: entries that belong together, by their ids; lists that entries of any file share,
+    by their names: "@name" stands for one in `match`, `without`, `explains` and in the lists of conditions.
+    """
+
+    entry: dict[str, Entry] = {}
+    groups: dict[str, list[str]] = {}
+
+
+def _compiles(pattern: str) -> None:
+    """Parse only: to compile two thousand expressions takes longer than to read a log. Tests compile each."""
+    try:
+        literals(pattern)
+    except re.error as error:
+        raise ValueError("%r is no regular expression: %s" % (pattern, error)) from None

@@ -1,0 +1,103 @@
+"""The knowledge base in force, read once, and the literal pieces by which a fast search finds lines worth a look."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import cache
+from typing import Any
+
+from ...base.tables import paths, read
+from .causes import CLASSES
+from .entries import Entry, Family
+from .groups import Groups, expanded
+from .literals import literals
+
+KIND = "knowledge"
+RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day
+
+
+@cache
+def entries() -> Mapping[str, Entry]:
+    """Return every entry in force by its id. Raises `ValueError`: a line for each mistake."""
+    found, wrong = _read()
+    if wrong:
+        raise ValueError("\n".join(wrong))
+    return found
+
+
+def mistakes() -> list[str]:
+    """Return a line for each mistake of the files in force: one that cannot be read, an id or a group given twice, a
+    name of no group, a consequence or a sign that is no entry and no class.
+    """
+    found, wrong = _read()
+    return wrong or [*_unknown(found)]
+
+
+def _read() -> tuple[dict[str, Entry], list[str]]:
+    wrong: list[str] = []
+    families: dict[str, Family] = {}
+    for path in paths(KIND).values():
+        try:
+            families[path] = read(Family, path)
+        except (ValueError, OSError) as error:
+            wrong += str(error).splitlines()
+    groups = _once({path: family.groups for path, family in families.items()}, "groups", wrong)
+    found = _once({path: family.entry for path, family in families.items()}, "entry", wrong)
+    return {name: _expanded(name, one, groups, wrong) for name, one in found.items()}, wrong
+
+
+def _once(tables: Mapping[str, Mapping[str, Any]], what: str, wrong: list[str]) -> dict[str, Any]:
+    """Return what all files hold by its name; a name that a second file gives as well is told in *wrong*."""
+    found: dict[str, Any] = {}
+    for path, table in tables.items():
+        wrong += [
+            "%s: %s.%s: another file has one of that name" % (path, what, name) for name in table if name in found
+        ]
+        found.update(table)
+    return found
+
+
+def _expanded(name: str, entry: Entry, groups: Groups, wrong: list[str]) -> Entry:
+    try:
+        return expanded(entry, groups)
+    except ValueError as error:
+        wrong.append("entry.%s: %s" % (name, error))
+        return entry
+
+
+def _unknown(found: Mapping[str, Entry]) -> Iterator[str]:
+    there = {*found, *CLASSES}
+    for name, entry in found.items():
+        for one in sorted(({*entry.explains} | signs(entry)) - there):
+            yield "entry.%s: there is no entry and no class %s" % (name, one)
+
+
+def signs(entry: Entry) -> set[str]:
+    """Return the ids and classes that conditions of *entry* ask for."""
+    asked = [one.get("signs", []) for one in (entry.needs, *entry.confirms, *entry.excludes)]
+    return {str(sign) for one in asked for sign in (one if isinstance(one, list) else [one])}
+
+
+def anchors(known: Mapping[str, Entry]) -> tuple[bytes, ...]:
+    """Return literals by which lines are found in a log that signatures of *known* match.
+
+    A signature without a literal of at least seven letters has none here: lines that sound bad are looked at anyway.
+    """
+    wanted = {literal for entry in known.values() for pattern in entry.match for literal in _rare(pattern)}
+    return tuple(sorted(one.encode() for one in wanted))
+
+
+def _rare(pattern: str) -> frozenset[str]:
+    found = literals(pattern)
+    return found if found and min(map(len, found)) >= RARE else frozenset()
+
+
+def compiled(pattern: str) -> re.Pattern[str]:
+    """Return *pattern* as every signature is searched: `.` matches no line feed, letters are what they are."""
+    return _compiled(pattern)
+
+
+@cache
+def _compiled(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern)

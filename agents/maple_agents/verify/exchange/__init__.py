@@ -1,0 +1,1 @@
+"""The user's program out, a mini-app in."""

@@ -1,0 +1,79 @@
+"""What is put on the submit command's line, where it beats every directive of the script and leaves them as they are.
+
+Sources: sbatch(1) of Slurm 22.05 and later, qsub(1B) of OpenPBS 23.06.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from maple_submit_filter.types.job import Job
+
+from ...ask.verified.errors import CannotVerify
+from ..run.workplace import Workplace
+
+SPARE = 30  # seconds that a job may take to start and end
+
+
+def limits(job: Job, words: Sequence[str], place: Workplace, seconds: float) -> list[str]:
+    """Return the words before the script: the user's own *words*, then a short walltime, our output, our name, no mail.
+
+    Raises `CannotVerify` for a job that the submit command would wait for, and for an array of PBS.
+    """
+    name = job_name(job.submission.scheduler, place.token)
+    if job.submission.scheduler == "pbs":
+        return [*words, *_of_pbs(job, name, place, seconds)]
+    return [*words, *_of_slurm(job, name, place, seconds)]
+
+
+def job_name(scheduler: str, token: str) -> str:
+    """Return the name of a verification's job; PBS may take no more than 15 signs."""
+    return ("mv-" if scheduler == "pbs" else "maple-verify-") + token
+
+
+def _of_slurm(job: Job, name: str, place: Workplace, seconds: float) -> list[str]:
+    if "wait" in job.settings:
+        raise _waits("sbatch", "--wait")
+    found = [
+        "--time=" + clock(minutes(seconds) * 60),
+        "--job-name=" + name,
+        "--output=" + place.output,
+        "--error=" + place.errors,
+        "--open-mode=truncate",
+        "--mail-type=NONE",
+        "--no-requeue",
+    ]
+    array = job.settings.value("array")
+    return found if array is None else [*found, "--array=" + first_index(array)]
+
+
+def _of_pbs(job: Job, name: str, place: Workplace, seconds: float) -> list[str]:
+    if job.settings.value("block") == b"true":
+        raise _waits("qsub", "-W block=true")
+    if "array" in job.settings:
+        raise CannotVerify("a job array of PBS has at least two members", "take -J out to verify one of them")
+    walltime = "walltime=" + clock(minutes(seconds) * 60)
+    found = ["-l", walltime, "-N", name, "-o", place.output, "-e", place.errors, "-j", "n", "-m", "n"]
+    keeps = job.settings.value("keep") or b""
+    return found + (["-k", "doe"] if keeps and b"d" not in keeps else [])  # else it stays in the home folder
+
+
+def _waits(command: str, option: str) -> CannotVerify:
+    return CannotVerify(f"{option}: {command} would wait for the end of the job", f"take {option} out to verify it")
+
+
+def minutes(seconds: float) -> int:
+    """Return the walltime in whole minutes, which is what schedulers count in: time to start and end is added."""
+    return max(1, -(-int(seconds + SPARE) // 60))
+
+
+def clock(seconds: int) -> str:
+    """Return seconds as HH:MM:SS."""
+    return "%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
+
+
+def first_index(array: bytes) -> str:
+    """Return the first index of a job array such as `3-9:2%4`; 0 where it says none."""
+    found = re.match(rb"\s*(\d+)", array)
+    return found[1].decode() if found else "0"

@@ -1,0 +1,101 @@
+"""The user's program out, a mini-app in: edits of the script, and the proof that nothing else changed by them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.bash.check import parses
+from maple_submit_filter.repair.search import State
+from maple_submit_filter.types import edits
+from maple_submit_filter.types.edits import Edit
+from maple_submit_filter.types.launch_plan import Link, Step
+
+from ...ask.verified.errors import CannotVerify
+from .launch_lines import Line, edits_of, lines_of
+
+SAFE = re.compile(rb"[A-Za-z0-9._/+@-]+")  # no shell, no launcher and no `--output` reads anything into these
+Again = Callable[[bytes], "State | None"]
+
+
+class Exchange(NamedTuple):
+    """A script that starts mini-apps, and its launch lines."""
+
+    source: bytes
+    lines: tuple[Line, ...]
+
+
+def exchanged(state: State, folder: bytes, again: Again) -> Exchange:
+    """Return the script of *state* with `folder/NAME.py` in the place of each program.
+
+    *again* reads a changed script and makes its plan. Raises `CannotVerify` unless the new plan is the old one but for
+    the programs.
+    """
+    if not SAFE.fullmatch(folder):
+        raise CannotVerify(
+            f"the folder {folder.decode('utf-8', 'backslashreplace')} has signs in its name that a shell would read",
+            "start maple from a folder with a plain name",
+        )
+    lines = lines_of(state.plan)
+    made = [edit for line in lines for step in line.steps for edit in edits_of(step, entry(folder, line))]
+    source = _applied(state.job.source, made)
+    _prove(state, lines, folder, source, again)
+    return Exchange(source, tuple(lines))
+
+
+def entry(folder: bytes, line: Line) -> bytes:
+    """Return the path of what takes the place of the program of *line*."""
+    return b"%s/%s.py" % (folder, line.name.encode())
+
+
+def _applied(source: bytes, made: Sequence[Edit]) -> bytes:
+    try:
+        return edits.apply(source, made)
+    except edits.Conflict:
+        raise CannotVerify(
+            "two launch lines take their program from the same words in different ways", "name the program on each line"
+        ) from None
+
+
+def _prove(state: State, lines: Sequence[Line], folder: bytes, source: bytes, again: Again) -> None:
+    if not parses(source):
+        raise CannotVerify("bash would not take the changed script", "see bash -n")
+    after = again(source)
+    paths = {id(step): entry(folder, line) for line in lines for step in line.steps}
+    if after is None or len(after.plan.steps) != len(state.plan.steps):
+        raise _other(lines[0].number)
+    for before, now in zip(state.plan.steps, after.plan.steps):
+        if not _same(before, now, paths.get(id(before))):
+            raise _other(before.line)
+
+
+def _other(line: int) -> CannotVerify:
+    return CannotVerify(
+        f"line {line}: with another program the script would start other processes, as far as can be seen",
+        "name the program on its launch line, without a variable",
+    )
+
+
+def _same(before: Step, now: Step, path: bytes | None) -> bool:
+    """Tell whether two steps start the same processes, *now* with the program at *path*, None: with its own."""
+    right = before.program == now.program if path is None else path in now.program
+    shapes = [
+        (step.line, step.nodes, step.tasks, step.tasks_per_node, step.workers_per_task, step.background, step.maybe)
+        for step in (before, now)
+    ]
+    told = [(_timeless(repr(step.groups)), [breach.kind for breach in step.breaches]) for step in (before, now)]
+    links = [[_words(link) for link in step.links] for step in (before, now)]
+    return right and shapes[0] == shapes[1] and told[0] == told[1] and links[0] == links[1]
+
+
+def _words(link: Link) -> tuple[str, tuple[str, ...]]:
+    """Return a launcher and its words, but for the flag that says that the program is a module."""
+    module = link.option("module")
+    left_out = range(module.words[0], sum(module.words)) if module is not None else ()
+    return link.name, tuple(_timeless(repr(text.raw)) for at, text in enumerate(link.argv) if at not in left_out)
+
+
+def _timeless(shown: str) -> str:
+    """Unknown values are named after their place in the script, which the edits have moved."""
+    return re.sub(r"\\x00(same|vary|task):.*?\\x00", r"<\1>", shown)

@@ -1,0 +1,91 @@
+"""A launch template as a batch script for a site, so that it can be verified like any other."""
+
+from __future__ import annotations
+
+from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.site.facts import Site
+
+from ...ask.sites.launch_templates import LaunchFile, filled, load
+from ...ask.verified.errors import CannotVerify
+from ...base.near_names import meant
+from ...templates import environments
+from ...templates.catalogue import launch_words
+
+_SLURM = """\
+#!/bin/bash
+#SBATCH --nodes={nodes}
+#SBATCH --ntasks-per-node={tasks}
+{asked}{before}{launch}
+"""
+_PBS = """\
+#!/bin/bash
+#PBS -l select={nodes}{asked}
+#PBS -l place=scatter
+cd "$PBS_O_WORKDIR"
+{before}{launch}
+"""
+# A hostfile goes with the job, also with one that is cancelled.
+_SWEPT = ("trap 'rm -f \"$HOSTFILE\"' EXIT", "trap 'exit 143' TERM")
+
+
+def template(name: str, site: Site) -> LaunchFile:
+    """Return the launch template of that name. Raises `CannotVerify` where there is none, or not for this site."""
+    found = {one.name: one for one in load()}
+    if name not in found:
+        every = "there are: " + ", ".join(sorted(found))
+        raise CannotVerify(f"there is no launch template {name}", f"{meant(name, found)} {every}".strip())
+    if name not in {one.name for one in site.launch_templates}:
+        raise CannotVerify(
+            f"{name} is not for {site.id}: it has no {found[name].when.over}, or another scheduler",
+            "for it there are: " + (", ".join(one.name for one in site.launch_templates) or "none"),
+        )
+    return found[name]
+
+
+def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: int | None = None) -> bytes:
+    """Return a batch script that starts `train.py` by the template on *nodes* nodes, a rank on each GPU.
+
+    *gpus*: on a node; None: as many as the nodes of *partition* have, or of the site's default. Raises `CannotVerify`
+    where nobody knows.
+    """
+    count = gpus if gpus is not None else _gpus(site, partition)
+    if not count:
+        raise CannotVerify(f"{site.id} does not say how many GPUs a node has", "say it: --gpus-per-node 4")
+    tasks = 1 if one.when.launcher in AGENTS else count
+    slots = {
+        "job.nodes": nodes,
+        "job.tasks": nodes * tasks,
+        "job.tasks_per_node": tasks,
+        "job.ranks": nodes * count,
+        "site.gpus_per_node": count,
+    }
+    words = launch_words(one, environments.load(site.id), count)
+    launch = " ".join([*(filled(line, slots) for line in words), "train.py"])
+    before = [filled(line, slots) for line in one.before]
+    if any("HOSTFILE=" in line for line in before):
+        before += _SWEPT
+    asked = _chunk(site, count, tasks) if site.scheduler == "pbs" else _request(site, nodes, count)
+    form = _PBS if site.scheduler == "pbs" else _SLURM
+    lines = "".join(line + "\n" for line in before)
+    return form.format(nodes=nodes, tasks=tasks, asked=asked, before=lines, launch=launch).encode()
+
+
+def _gpus(site: Site, partition: str) -> int | None:
+    """Return the GPUs of a node; where the nodes differ, of the smallest that has any."""
+    counts = [kind.gpus for kind in site.node_kinds(partition) if kind.gpus]
+    return min(counts) if counts else None
+
+
+def _chunk(site: Site, gpus: int, tasks: int) -> str:
+    """Return what a chunk of PBS has; where whole nodes are given, they have what they have."""
+    return "" if site.gpu_request.style == "whole-node" else f":ngpus={gpus}:mpiprocs={tasks}"
+
+
+def _request(site: Site, nodes: int, gpus: int) -> str:
+    """Return the directive that asks for the GPUs in the site's own form, "" where it wants none."""
+    form = site.gpu_request.form
+    kind = next((kind for kind in site.kinds if kind.gpus and kind.gpu_type), None)
+    if not form or "{type}" in form and kind is None:
+        return ""
+    filled = form.format(n=gpus, total=nodes * gpus, nodes=nodes, type=kind.gpu_type if kind else "")
+    return f"#SBATCH {filled}\n"

@@ -1,0 +1,1 @@
+"""One run: submitted, watched, cleared up; what its ranks said."""

@@ -1,0 +1,166 @@
+"""The edits that make a script one for another cluster, put together."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from maple_submit_filter.types.edits import Edit, Span, apply
+
+from ...ask.sites.launch_templates import LaunchFile
+from ...request.script.parts import Foreign, Launch
+from ...request.script.walk import Found, found, given
+from ..compose import environment, launching
+from ..values import Layout, Plan
+from . import directives, launch_lines, layouts, plumbing, site_lines, variables
+
+_GOES = re.compile(rb'^cd "?\$\{?PBS_O_WORKDIR\}?"?', re.MULTILINE)
+
+
+class Way(NamedTuple):
+    """How boldly a script is changed. *ranks*: what it sets for ranks becomes the new launcher's."""
+
+    ranks: bool
+    in_front: bool  # each rank gets its numbers in front of its program
+
+
+def made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, list[str], list[Layout | None]]:
+    """Return the new script, what was left out, and the layout of each launch line (None: it stays as it is)."""
+    commands = found(foreign.source)
+    request = directives.request(foreign, plan, home)
+    advice = list(request.advice)
+    edits: list[Edit] = []
+    wanted: list[Layout | None] = []
+    lines: dict[bytes, None] = {}
+    at = len(foreign.source)
+    for launch in foreign.launches:
+        layout = layouts.of_launch(launch, foreign, plan)
+        stays = launch.outer is None and launch.agent is None and launch.small
+        wanted.append(None if stays else layout)
+        if stays:
+            continue
+        one = plan._replace(launch=template(launch, plan))
+        edits += launch_lines.edits(launch, foreign, one, layout, commands)
+        if launch.outer is not None or layout.nodes > 1:
+            lines.update(dict.fromkeys(() if launch.small else launching.before(one._replace(layout=layout))))
+            at = at if launch.small else min(at, launch.at)
+        edits += _ranks(launch, foreign, one, layout, way)
+    edits += _rendezvous(foreign, plan, wanted, commands, way, home)
+    edits += list(plumbing.node_lists(foreign, plan, commands))
+    edits += [] if home else site_lines.without(foreign, commands)
+    if foreign.scheduler != plan.cluster.site.scheduler:
+        edits = [*site_lines.native(foreign, plan.cluster.site.scheduler, commands), *edits]
+    edits = [*_before(foreign, commands, list(lines), at), *edits]
+    return _assembled(foreign, plan, home, edits, request.lines, advice), advice, wanted
+
+
+def template(launch: Launch, plan: Plan) -> LaunchFile:
+    """Return the template for one launch line: that of its own kind of launcher, where the cluster has one."""
+    kind = launch.agent.name if launch.agent is not None else "python"
+    if plan.launch.when.launcher == kind:
+        return plan.launch
+    if kind == "python":
+        return launch_lines.python_template(plan) or plan.launch
+    every = [one for each in plan.cluster.launches.values() for one in each if one.when.launcher == kind]
+    return next((one for one in every if one.when.over == plan.launch.when.over), every[0] if every else plan.launch)
+
+
+def _ranks(launch: Launch, foreign: Foreign, plan: Plan, layout: Layout, way: Way) -> list[Edit]:
+    if launch.small or launch.agent is not None or not way.ranks:
+        return []
+    if way.in_front or not plumbing.has_ranks(foreign):
+        return launch_lines.rank_by_rank(launch, foreign, plan._replace(layout=layout))
+    return []
+
+
+def _rendezvous(
+    foreign: Foreign, plan: Plan, wanted: list[Layout | None], commands: list[Found], way: Way, home: bool
+) -> list[Edit]:
+    """Return the edits of what the script sets for ranks and masters; the largest world's numbers count."""
+    worlds = [one for one in wanted if one is not None]
+    layout = max(worlds, key=lambda one: one.ranks, default=plan.layout)
+    own = foreign.scheduler == plan.cluster.site.scheduler
+    if not way.ranks and own:
+        return []
+    numbers = plumbing.Numbers(plan, layout, launch_lines.python_template(plan))
+    inside = plumbing.in_tasks(foreign, numbers)
+    return [
+        *inside,
+        *plumbing.other_numbers(foreign, numbers, inside),
+        *plumbing.in_batch(foreign, plan, layout, commands),
+    ]
+
+
+def _before(foreign: Foreign, commands: list[Found], lines: list[bytes], at: int) -> list[Edit]:
+    """Return the lines that a launch needs in front of it, without those that the script has already."""
+    had = {
+        each.name
+        for each in given(foreign.source, commands)
+        if each.exported and each.command is not None and each.command.whole and each.span.start < at
+        and each.command.item.start == each.command.top.start
+    }  # fmt: skip
+    needed = [line for line in lines if _name(line) not in had or _name(line) not in (b"MASTER_ADDR", b"MASTER_PORT")]
+    if not needed:
+        return []
+    begin = foreign.source.rfind(b"\n", 0, at) + 1
+    indent = foreign.source[begin:at] if not foreign.source[begin:at].strip() else b""
+    return [Edit(Span(at, at), b"".join(line + b"\n" + indent for line in needed), "launch template")]
+
+
+def _name(line: bytes) -> bytes:
+    return line.removeprefix(b"export ").partition(b"=")[0]
+
+
+def _assembled(
+    foreign: Foreign, plan: Plan, home: bool, edits: list[Edit], lines: tuple[bytes, ...], advice: list[str]
+) -> bytes:
+    """Return the script with all edits, the new directives, and the lines of the new cluster behind them."""
+    source = foreign.source
+    edits = _apart(edits)
+    drafted = apply(source, edits)
+    multiple = foreign.plan.allocation.node_file
+    shims = variables.shims(drafted, lines, foreign.scheduler, plan, multiple[0] if multiple else 1)
+    advice += shims.advice
+    own = [] if home else _environment(plan, source)
+    head = [*lines, *([b""] if shims.lines or own else []), *shims.lines, *own]
+    return apply(source, [*edits, *_headed(source, foreign, head)])
+
+
+def _environment(plan: Plan, source: bytes) -> list[bytes]:
+    """Return the lines of the cluster; a script that goes to the folder of its submission itself need not twice."""
+    lines = environment.lines(plan)
+    if not _GOES.search(source):
+        return lines
+    at = next((index for index, line in enumerate(lines) if _GOES.match(line)), None)
+    if at is None:
+        return lines
+    start = at - 1 if at and lines[at - 1].startswith(b"#") else at
+    return [*lines[:start], *lines[at + 1 :]]
+
+
+def _apart(edits: list[Edit]) -> list[Edit]:
+    """Return the edits without those that lie within an earlier one: launch lines come first."""
+    out: list[Edit] = []
+    for edit in edits:
+        start, end = edit.span
+        if any(one.span.start < end and start < one.span.end for one in out):
+            continue
+        if start == end and any(one.span.start < start < one.span.end for one in out):
+            continue
+        out.append(edit)
+    return out
+
+
+def _headed(source: bytes, foreign: Foreign, head: list[bytes]) -> list[Edit]:
+    """Put the new directives where the first old one stood, and take the old ones away."""
+    text = b"".join(line + b"\n" for line in head)
+    old = [one.span for one in foreign.regions if one.kind == "directive"]
+    first_line = source.find(b"\n") + 1 if source.startswith(b"#!") else 0
+    edits = [Edit(Span(span.start, min(span.end + 1, len(source))), b"", "directives") for span in old]
+    if not source.startswith(b"#!"):
+        text = b"#!/bin/bash\n" + text
+    elif not first_line:
+        text = b"\n" + text
+        first_line = len(source)
+    place = old[0].start if old else first_line
+    return [*edits, Edit(Span(place, place), text, "directives")]

@@ -1,0 +1,218 @@
+"""The way from a script that was read to one for another cluster."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
+from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.types.edits import Conflict, Edit, Span, apply
+
+from ...base.missing import Lacking, Refused
+from ...base.slots import Slots
+from ...request.script.launches import OF_TASK
+from ...request.script.parts import Foreign
+from ...request.script.reading import again, at_site
+from ...request.script.slots import main
+from ...request.script.walk import found
+from ...templates.cluster import Cluster
+from ..compose import launching
+from ..decide import cores
+from ..decide.deciding import decide_plan
+from ..values import Plan
+from . import asked, judged, launch_lines, layouts, mending, variables
+from .advice import advice as looked_at
+from .assembling import Way, made, template
+from .meant import OUTER, meant, surely_wrong
+from .values import Carried
+
+NOTHING = Slots()
+
+
+class Words(NamedTuple):
+    """What was said beside the script."""
+
+    said: Slots
+    wishes: Set[str]
+    earlier: Mapping[str, str]
+    ranks: int | None
+    gpu_kinds: tuple[str, ...]
+
+
+_NOT_FOLLOWED = "nothing in it is wrong as far as it can be followed, so it was left as it is"
+_REMOTE = ("ssh", "rsh", "pbs_tmrsh", "pbsdsh")
+_WAYS = (Way(False, False), Way(True, False), Way(True, True))
+
+
+def carry(
+    foreign: Foreign,
+    cluster: Cluster,
+    said: Slots = NOTHING,
+    wishes: Set[str] = frozenset(),
+    earlier: Mapping[str, str] = {},
+    ranks: int | None = None,
+    gpu_kinds: tuple[str, ...] = (),
+) -> Carried | Lacking:
+    """Return the script for *cluster*, or what is missing for it. What was *said* beside the script wins over it.
+
+    *wishes*, *earlier*, *ranks*, *gpu_kinds*: of the words beside the script, as `deciding.decide_plan` takes them.
+    Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
+    """
+    home = asked.is_home(foreign, cluster.site)
+    if home and foreign.site != cluster.site.id:
+        foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
+    words = Words(said, wishes, earlier, ranks, gpu_kinds)
+    try:
+        understood, fewer = meant(foreign)
+    except Refused as error:
+        mended = _mended(foreign, cluster, words) if home else None
+        if mended is None or (mended.unchanged and surely_wrong(foreign)):
+            raise
+        return mended._replace(advice=(*mended.advice, str(error)))
+    here = understood is foreign or (_is_there(understood, cluster) and not fewer)
+    mended = _mended(understood, cluster, words) if home and here else None
+    if mended is not None:
+        return mended._replace(unchanged=mended.script == foreign.source)
+    try:
+        return _anew(understood, cluster, words, home)
+    except Refused:
+        if (
+            home
+            and understood is foreign
+            and not foreign.wrong
+            and not mending.says_more(foreign, said)
+            and not foreign.job.script.refused
+        ):
+            return Carried(foreign.source, None, (*foreign.notes, _NOT_FOLLOWED), True)
+        raise
+
+
+def _is_there(foreign: Foreign, cluster: Cluster) -> bool:
+    """Tell whether the cluster is known to have each launcher, and each world its place on known nodes."""
+    if any(group.nodes is None for step in foreign.plan.steps for group in step.groups):
+        return False
+    names = {link.name for one in foreign.launches for link in one.steps[0].links if link.name in OUTER}
+    return all(cluster.site.launcher(name) in ("preferred", "present") for name in names)
+
+
+def _anew(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Carried | Lacking:
+    """Return the script made for the cluster by edits, or what is missing for that. Raises `Refused`."""
+    foreign = _uncrossed(foreign) if home else foreign
+    plan = _decided(foreign, cluster, words, home)
+    if isinstance(plan, Lacking):
+        return plan._replace(advice=(*plan.advice, *foreign.notes))
+    plan = _as_launched(foreign, plan)
+    return _first_right(_with_outer(foreign, plan), plan, home)
+
+
+def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
+    """Return a script that lost what starts its tasks, and so reads as it was not meant, with that in its place."""
+    commands = found(foreign.source)
+    edits = []
+    for launch in foreign.launches:
+        start, end = launch.steps[0].span
+        if launch.outer is None and not launch.small and OF_TASK.search(foreign.source, start, end):
+            at = launch_lines.command_word(launch, foreign.source, commands)
+            layout = layouts.of_launch(launch, foreign, plan)
+            words = launching.filled(template(launch, plan).launch[0], plan._replace(layout=layout))
+            edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))
+    if not edits or foreign.site != plan.cluster.site.id:
+        return foreign
+    return again(apply(foreign.source, edits), foreign) or foreign
+
+
+def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
+    """Return the script of this very cluster as it is or with small repairs, None where those do not do."""
+    kind = foreign.slots.text("gpu")
+    if words.ranks or (words.gpu_kinds and kind not in words.gpu_kinds):
+        return None
+    script = mending.mended(foreign, cluster, words.said, foreign.source)
+    if script is None:
+        return None
+    try:
+        plan = _decided(foreign, cluster, words, True)
+    except Refused:
+        plan = Lacking(())
+    known = plan if isinstance(plan, Plan) else None
+    return Carried(script, known, foreign.notes, script == foreign.source)
+
+
+def _uncrossed(foreign: Foreign) -> Foreign:
+    """Return the script with the counts of a scheduler that it is not for as those of its own: a slip of copying."""
+    source = variables.uncrossed(foreign.source, foreign.scheduler, foreign.plan.allocation)
+    if source == foreign.source:
+        return foreign
+    return again(source, foreign) or foreign
+
+
+def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
+    """Return the plan with the template of the training's own kind of launcher, and its tasks."""
+    training = main(foreign.launches)
+    if training is None or training.small:
+        return plan
+    launch = template(training, plan)
+    layout = plan.layout
+    tasks = 1 if launch.when.launcher in AGENTS else layout.ranks_per_node
+    cpus = cores.per_task(plan.kinds, layout.gpus_per_node, tasks, launch.when.over, plan.cluster)
+    return plan._replace(launch=launch, layout=layout._replace(tasks_per_node=tasks, cpus_per_task=cpus))
+
+
+def _decided(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Plan | Lacking:
+    """Return the plan for what the script asks; numbers that contradict each other in a wrong script do not count."""
+    slots = asked.slots(foreign, cluster, words.said, home)
+    kinds: tuple[str, ...] = ()
+    if words.gpu_kinds and "gpu" not in words.said:
+        slots, kinds = Slots(slot for name, slot in slots.items() if name != "gpu"), words.gpu_kinds
+    loose: tuple[str, ...] = ()
+    refused: Refused | None = None
+    for more in ((), ("gpus_per_node",), ("ranks_per_node",), ("gpu", "launcher")):
+        loose += tuple(name for name in more if name not in words.said)
+        fewer = Slots(slot for name, slot in slots.items() if name not in loose)
+        try:
+            return decide_plan(fewer, cluster, words.wishes, words.earlier, words.ranks, kinds)
+        except Refused as error:
+            refused = refused or error
+    raise refused or Refused("the script asks for what cannot be had")
+
+
+def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
+    """Return the script by the smallest change after which every world forms. Raises `Refused`."""
+    _carriable(foreign, plan)
+    whys: list[str] = []
+    for way in _WAYS:
+        try:
+            script, advice, wanted = made(foreign, plan, home, way)
+        except Conflict as error:
+            whys.append("two changes want the same place (%s)" % error)
+            continue
+        why = judged.wrong(script, foreign, plan.cluster, wanted)
+        if not why:
+            advice += [] if home else looked_at(foreign, plan, script, found(foreign.source))
+            return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
+        whys.append(why)
+    raise Refused("the script cannot be carried with certainty: %s" % whys[-1])
+
+
+def _carriable(foreign: Foreign, plan: Plan) -> None:
+    """Raise `Refused` for launch lines that are not understood, or that no template can take the place of."""
+    unread = next((one for one in foreign.plan.unread if any(name in one[1] for name in OUTER)), None)
+    if unread is not None:
+        raise Refused("line %d: %s, so it is not known what it starts" % unread)
+    for launch in foreign.launches:
+        links = [link.name for link in launch.steps[0].links]
+        remote = next((name for name in links if name in _REMOTE), "")
+        if remote:
+            says = "line %d: the nodes are reached by %s, one by one: write it as one launch line over all of them"
+            raise Refused(says % (launch.line, remote))
+        beside = any(step.background for step in launch.steps) and launch.outer is not None
+        if (
+            beside
+            and layouts.of_launch(launch, foreign, plan).nodes < plan.layout.nodes
+            and plan.launch.when.over != "srun"
+        ):
+            says = "line %d: several steps run beside each other, each on nodes of its own; %s cannot place them so"
+            raise Refused(says % (launch.line, plan.launch.when.over))
+        single = launch.outer is not None and launch.agent is None and not launch.small
+        if single and launch_lines.python_template(plan) is None:
+            says = "line %d: it starts its ranks one by one, and it is not known how they get their ranks on %s"
+            raise Refused(says % (launch.line, plan.cluster.site.id))

@@ -1,0 +1,209 @@
+"""The request of a script for its new cluster: the plan's directives, and what else the user said, translated."""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from maple_submit_filter.types.settings import Setting
+
+from ...request.script.parts import Foreign
+from ..compose.directives import Directive, directives
+from ..values import Plan
+
+
+class Request(NamedTuple):
+    """*lines* without newlines, and what was left out."""
+
+    lines: tuple[bytes, ...]
+    advice: tuple[str, ...]
+
+
+_SLURM_DECIDED = """
+nodes ntasks ntasks-per-node ntasks-per-socket ntasks-per-core ntasks-per-gpu cpus-per-task cpus-per-gpu gpus
+gpus-per-node gpus-per-task gpus-per-socket gres gpu-bind mem mem-per-cpu mem-per-gpu time array account partition
+qos constraint ignore-pbs exclusive hint threads-per-core image container-image spread-job use-min-nodes mincpus
+distribution
+"""
+_PBS_DECIDED = """
+select nodes place walltime account queue filesystems array ncpus ngpus mem mpiprocs keep all-variables directive-prefix
+"""
+_SLURM_SAME = """
+job-name output error mail-type mail-user requeue no-requeue open-mode begin comment chdir export signal hold time-min
+nice deadline dependency input kill-on-invalid-dep export-file wckey
+"""
+_PBS_SAME = """
+job-name output error join mail-type mail-user rerunable hold variable-list execution-time priority shell umask depend
+"""
+_OF_PLACES = "reservation nodelist exclude licenses clusters cluster-constraint gres-flags switches nodefile"
+# What the plan decides anew; nothing is lost where such a line goes.
+_DECIDED = {"slurm": frozenset(_SLURM_DECIDED.split()), "pbs": frozenset(_PBS_DECIDED.split())}
+# What means the same on every cluster of that scheduler.
+_SAME = {"slurm": frozenset(_SLURM_SAME.split()), "pbs": frozenset(_PBS_SAME.split())}
+_PLACES = frozenset(_OF_PLACES.split())
+_MAIL = {
+    b"BEGIN": b"b",
+    b"END": b"e",
+    b"FAIL": b"a",
+    b"ALL": b"abe",
+    b"NONE": b"n",
+    b"REQUEUE": b"",
+    b"TIME_LIMIT": b"a",
+}
+_LETTERS = {b"b": b"BEGIN", b"e": b"END", b"a": b"FAIL"}
+_NAMES_FILES = "PBS puts no job id into a name; it calls the file by the job's name and id itself"
+_PATTERN = re.compile(rb"%[a-zA-Z]")
+
+
+def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
+    """Return the directives of the script on the plan's cluster. *home*: the script was written for it."""
+    new = plan.cluster.site.scheduler
+    decided = [one for one in directives(plan) if one.option != "job-name" or "job-name" not in foreign.job.settings]
+    lines = [_written(one, new) for one in decided]
+    advice: list[str] = []
+    for said in _said(foreign):
+        if said.name in _DECIDED[foreign.scheduler]:
+            if home and said.name in _kept_at_home(foreign.scheduler) and not _among(said.name, decided):
+                lines.append(_own(said, new))
+            continue
+        made = _translated(said, foreign.scheduler, new, home)
+        if made is None:
+            advice.append("line %d: %s left out: %s" % (said.origin.line, _shown(said), _why(said, new)))
+            continue
+        lines += [one for one in made if one not in lines]
+        if not made and said.name in ("output", "error"):
+            advice.append("line %d: %s left out: %s" % (said.origin.line, _shown(said), _NAMES_FILES))
+    lines += _joined(foreign, new)
+    return Request(tuple(lines), tuple(advice))
+
+
+def _said(foreign: Foreign) -> list[Setting]:
+    """Return the settings in force of the script's own directives, in the order of their lines."""
+    found = [one for one in foreign.job.settings if one.origin.kind == "directive"]
+    return sorted(found, key=lambda one: (one.origin.line, one.origin.span or (0, 0)))
+
+
+def _kept_at_home(scheduler: str) -> frozenset[str]:
+    """Return what a script may say to its own cluster beyond what the plan decides."""
+    return frozenset(("mem", "exclusive", "image", "container-image", "keep") if scheduler == "slurm" else ("keep",))
+
+
+def _among(name: str, decided: list[Directive]) -> bool:
+    return any(one.option == name for one in decided)
+
+
+def _written(one: Directive, scheduler: str) -> bytes:
+    from ..compose.directives import _pbs, _slurm
+
+    return (_pbs if scheduler == "pbs" else _slurm)(one).encode()
+
+
+def _own(said: Setting, scheduler: str) -> bytes:
+    """Return a setting as a directive of the scheduler that it was written for."""
+    value = said.value if not said.value or not re.search(rb"[\s#\"']", said.value) else b'"%s"' % said.value
+    if scheduler == "slurm":
+        return b"#SBATCH --%s=%s" % (said.name.encode(), value) if value else b"#SBATCH --%s" % said.name.encode()
+    letter = said.origin.spelling
+    if letter in (b"-l", b"-W"):
+        return b"#PBS %s %s=%s" % (letter, said.name.encode(), value)
+    return b"#PBS %s %s" % (letter, value) if value else b"#PBS %s" % letter
+
+
+def _translated(said: Setting, old: str, new: str, home: bool) -> tuple[bytes, ...] | None:
+    """Return the lines that say the same, () where nothing needs to be said, None where it cannot be said."""
+    if old == new:
+        kept = home or (said.name in _SAME[old] and said.name not in ("dependency", "depend"))
+        return (_own(said, new),) if kept else None
+    if said.name not in _SAME[old]:
+        return None
+    return (_to_pbs if new == "pbs" else _to_slurm)(said)
+
+
+def _to_pbs(said: Setting) -> tuple[bytes, ...] | None:
+    name, value = said.name, said.value
+    if name == "job-name":
+        return (b"#PBS -N " + re.sub(rb"[^\w.+-]+", b"-", value)[:230],)
+    if name in ("output", "error"):
+        return _file(b"-o" if name == "output" else b"-e", value)
+    if name == "mail-user":
+        return (b"#PBS -M " + value,)
+    if name == "mail-type":
+        letters = b"".join(_MAIL.get(one.strip().upper(), b"") for one in value.split(b","))
+        return (b"#PBS -m " + bytes(dict.fromkeys(letters)),) if letters else ()
+    flags = {"requeue": b"#PBS -r y", "no-requeue": b"#PBS -r n", "hold": b"#PBS -h"}
+    if name in flags:
+        return (flags[name],)
+    if name == "export":
+        return _export(value)
+    return () if name in ("open-mode", "kill-on-invalid-dep") else None
+
+
+def _file(letter: bytes, value: bytes) -> tuple[bytes, ...] | None:
+    """PBS puts no job id into a name, but names files after the job by itself: a folder is all that need be said."""
+    if value in (b"/dev/null",):
+        return (b"#PBS %s /dev/null" % letter,)
+    if not _PATTERN.search(value):
+        return (b"#PBS %s %s" % (letter, value),)
+    folder, slash, _ = value.rpartition(b"/")
+    if _PATTERN.search(folder):
+        return None
+    return (b"#PBS %s %s/" % (letter, folder),) if slash else ()
+
+
+def _export(value: bytes) -> tuple[bytes, ...] | None:
+    """Slurm hands all of the environment over unless told not to; PBS hands over what it is told."""
+    names = [one for one in value.split(b",") if one not in (b"ALL", b"NONE", b"NIL", b"")]
+    if any(b'"' in one or b"'" in one for one in names):
+        return None
+    whole = (b"#PBS -V",) if b"ALL" in value.split(b",") else ()
+    return (*whole, b"#PBS -v " + b",".join(names)) if names else whole
+
+
+def _to_slurm(said: Setting) -> tuple[bytes, ...] | None:
+    name, value = said.name, said.value
+    if name == "job-name":
+        return (b"#SBATCH --job-name=" + value,)
+    if name in ("output", "error"):
+        path = value.rpartition(b":")[2]
+        ending = b"o" if name == "output" else b"e"
+        full = path + b"%%x.%s%%j" % ending if path.endswith(b"/") else path.replace(b"^array_index^", b"%a")
+        return (b"#SBATCH --%s=%s" % (name.encode(), full),)
+    if name == "mail-user":
+        return (b"#SBATCH --mail-user=" + value,)
+    if name == "mail-type":
+        kinds = [_LETTERS[bytes((one,))] for one in value if bytes((one,)) in _LETTERS]
+        return (b"#SBATCH --mail-type=" + (b",".join(kinds) or b"NONE"),)
+    if name == "rerunable":
+        return (b"#SBATCH --requeue" if value.lower() in (b"y", b"") else b"#SBATCH --no-requeue",)
+    if name == "variable-list":
+        return (b"#SBATCH --export=ALL," + value,) if not re.search(rb"[\s\"']", value) else None
+    if name == "hold":
+        return (b"#SBATCH --hold",)
+    return () if name == "join" else None
+
+
+def _joined(foreign: Foreign, new: str) -> list[bytes]:
+    """Slurm writes both streams into one file unless told otherwise; PBS into two unless told otherwise."""
+    settings = foreign.job.settings
+    if foreign.scheduler == "slurm" and new == "pbs" and "error" not in settings:
+        return [b"#PBS -j oe"]
+    apart = (settings.value("join") or b"n") in (b"n", b"") and "error" not in settings
+    if foreign.scheduler == "pbs" and new == "slurm" and apart and "output" in settings:
+        return [b"#SBATCH --error=%x.e%j"]
+    return []
+
+
+def _shown(said: Setting) -> str:
+    mark = said.origin.spelling.decode("ascii", "replace")
+    value = said.value.decode("utf-8", "backslashreplace")
+    name = "%s %s" % (mark, said.name) if mark in ("-l", "-W") else mark
+    glue = "=" if mark.startswith("--") or mark in ("-l", "-W") else " "
+    return name + (glue + value if value else "")
+
+
+def _why(said: Setting, new: str) -> str:
+    if said.name in ("dependency", "depend"):
+        return "it names jobs of another cluster"
+    if said.name in _PLACES or said.name == "system":
+        return "it belongs to the cluster that the script was written for"
+    return "%s has no equal of it" % ("PBS" if new == "pbs" else "Slurm") if said.name else ""

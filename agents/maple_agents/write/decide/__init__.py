@@ -1,0 +1,1 @@
+"""What was said, the site and what is left to decide: layout, place, launcher."""

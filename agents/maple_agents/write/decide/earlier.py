@@ -1,0 +1,63 @@
+"""What the user said last time on a site: a small file in the user's own state folder.
+
+It gives defaults of questions, and nothing else; it is never needed.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+from collections.abc import Mapping
+
+from ...ask.verified import state
+from ...base.slots import Slots
+
+REMEMBERED = ("account", "partition", "queue", "qos", "filesystems")
+_MOST = 64 * 1024  # bytes
+
+
+def load(site: str, environ: Mapping[str, str] = os.environ) -> dict[str, str]:
+    """Return the values of the last script for *site*, by slot; {} where there are none."""
+    found = _all(environ).get(site)
+    if not isinstance(found, dict):
+        return {}
+    return {slot: value for slot, value in found.items() if slot in REMEMBERED and isinstance(value, str)}
+
+
+def save(site: str, said: Slots, environ: Mapping[str, str] = os.environ) -> None:
+    """Remember what was said of `REMEMBERED` for *site*; a file that cannot be written harms nothing."""
+    path = _path(environ)
+    values = {slot: str(said[slot].value) for slot in REMEMBERED if slot in said}
+    if path is None or not values:
+        return
+    known = _all(environ)
+    old = known.get(site)
+    known[site] = {**(old if isinstance(old, dict) else {}), **values}
+    with contextlib.suppress(OSError):
+        _write(path, known)
+
+
+def _write(path: str, known: Mapping[str, object]) -> None:
+    """Write the file for its owner alone, whole or not at all."""
+    os.makedirs(os.path.dirname(path), mode=0o700, exist_ok=True)
+    fresh = "%s.%s" % (path, os.urandom(3).hex())
+    try:
+        descriptor = os.open(fresh, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600)
+        with open(descriptor, "w", encoding="utf-8") as file:
+            json.dump(known, file, indent=1, sort_keys=True)
+        os.replace(fresh, path)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(fresh)
+        raise
+
+
+def _all(environ: Mapping[str, str]) -> dict[str, object]:
+    path = _path(environ)
+    return (state.get(path, _MOST) if path is not None else None) or {}
+
+
+def _path(environ: Mapping[str, str]) -> str | None:
+    own = state.own(environ)
+    return os.path.join(os.path.dirname(own), "new.json") if own is not None else None

@@ -1,0 +1,194 @@
+"""Where a job goes: the partitions, queues or QOS that take it, and the kinds of node behind each."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Set
+from typing import TYPE_CHECKING, Literal, NamedTuple
+
+from maple_submit_filter.site.facts import NodeKind, Partition
+
+from ...base.missing import Refused
+from ...base.slots import Slots
+from ...templates.cluster import Cluster
+from .. import times
+from .layouts import Fitted, Misfit, Numbers, fit
+
+if TYPE_CHECKING:
+    from ...ask.sites.model import PartitionTable
+
+Selector = Literal["partition", "queue", "qos"]
+
+# A place whose name has one of these words is for a purpose: nobody is sent there who did not ask for it.
+_PURPOSES = {
+    "debug": ("debug", "dev", "devel", "develop", "development", "test", "testing", "scaling", "short"),
+    "interactive": ("interactive", "interact", "jupyter", "vis", "visualization"),
+    "preempt": ("preempt", "preemptable", "preemptible", "preemptive", "scavenge", "scavenger", "backfill", "spot"),
+    "premium": ("premium", "urgent", "express", "high", "realtime", "demand", "reserved"),
+    "cheap": ("overrun", "low", "idle", "free", "standby"),
+}
+_PURPOSE = {word: purpose for purpose, words in _PURPOSES.items() for word in words}
+
+
+class Spot(NamedTuple):
+    """A place that takes the job, with the kinds of node behind it that do, and the layout there.
+
+    *row*: None where the site file does not know the place, or knows none.
+    """
+
+    row: Partition | None
+    kinds: tuple[NodeKind, ...]
+    fitted: Fitted
+
+
+class Job(NamedTuple):
+    """What decides about the place. *walltime*: in seconds. *kinds*: names of those that will do, () any."""
+
+    numbers: Numbers
+    walltime: int | None = None
+    kinds: tuple[str, ...] = ()
+
+
+def selector(cluster: Cluster) -> Selector:
+    """Return by what the site places jobs; a Slurm site that lists no partition does it by QOS."""
+    if cluster.site.scheduler == "pbs":
+        return "queue"
+    rows = {row.selector for row in cluster.site.partitions}
+    return "qos" if "qos" in rows and "partition" not in rows else "partition"
+
+
+def named(said: Slots, cluster: Cluster) -> str:
+    """Return the place that was said, "" where none was. People call a partition a queue, and a QOS as well.
+
+    Raises `Refused` where two are named.
+    """
+    own = selector(cluster)
+    slots: tuple[Selector, ...] = (own, "partition", "queue")  # a QOS beside a partition is one of its own
+    names = list(dict.fromkeys(said.text(name) for name in slots if said.text(name)))
+    if len(names) > 1:
+        raise Refused("two places are named: %s; name one" % " and ".join(names))
+    return names[0] if names else ""
+
+
+def purpose(name: str) -> str:
+    """Return what a place is for, by the words of its name; "" where it is for ordinary jobs."""
+    words = re.split(r"[^a-z]+", name.lower())
+    return next((_PURPOSE[word] for word in words if word in _PURPOSE), "")
+
+
+def rows(cluster: Cluster) -> tuple[Partition, ...]:
+    """Return every place that a job may name there, and that anybody may use."""
+    own = selector(cluster)
+    return tuple(
+        row
+        for row in cluster.site.partitions
+        if row.selector == own and not row.routed and row.sure and not _table(row, cluster, "access")
+    )
+
+
+def spots(job: Job, among: tuple[Partition, ...], cluster: Cluster) -> tuple[list[Spot], list[str]]:
+    """Return where the job fits among these rows, and why not elsewhere, a line each."""
+    found: list[Spot] = []
+    reasons: list[str] = []
+    for row in among:
+        try:
+            spot = _spot(job, row, cluster)
+        except Misfit as error:
+            reasons.append("%s: %s" % (row.name, error))
+            continue
+        if spot is not None:
+            found.append(spot)
+    return found, reasons
+
+
+def _spot(job: Job, row: Partition, cluster: Cluster) -> Spot | None:
+    """Return the row with those of its kinds that take the job; None where it has none with GPUs, or another kind.
+
+    Raises `Misfit` where a kind would do, and the numbers do not fit.
+    """
+    kinds = [kind for name in row.node_kinds if (kind := cluster.site.kind(name)) is not None and kind.gpus]
+    kinds = [kind for kind in kinds if not job.kinds or kind.name in job.kinds]
+    if not kinds:
+        return None
+    fits: list[tuple[NodeKind, Fitted]] = []
+    wrong: Misfit | None = None
+    for kind in kinds:
+        try:
+            fits.append((kind, _fitted(job, row, kind, cluster)))
+        except Misfit as error:
+            wrong = wrong or error
+    if not fits:
+        raise wrong or Misfit("no kind of node fits")
+    first = fits[0][1]
+    return Spot(row, tuple(kind for kind, fitted in fits if fitted.numbers == first.numbers), first)
+
+
+def _fitted(job: Job, row: Partition, kind: NodeKind, cluster: Cluster) -> Fitted:
+    has = kind.gpus or 0
+    most = has if row.gpus_per_node is None else min(has, row.gpus_per_node)
+    whole = whole_nodes(row, cluster)
+    fitted = fit(job.numbers, most, cards(kind, cluster), whole, "%s nodes" % kind.name)
+    if whole and cluster.site.gpu_request.style != "whole-node" and fitted.gpus_per_node < has:
+        raise Misfit("whole nodes only, and %s nodes have %d GPUs" % (kind.name, has))
+    there = cluster.file.node[kind.name].count if cluster.file is not None and kind.name in cluster.file.node else None
+    if there is not None and fitted.nodes is not None and fitted.nodes > there:
+        raise Misfit("%d nodes, and there are %d %s nodes" % (fitted.nodes, there, kind.name))
+    _within(fitted, job.walltime, row, cluster)
+    return fitted
+
+
+def _within(fitted: Fitted, walltime: int | None, row: Partition, cluster: Cluster) -> None:
+    nodes = fitted.nodes
+    if nodes is not None and row.max_nodes is not None and nodes > row.max_nodes:
+        raise Misfit("%d nodes, and at most %d are given" % (nodes, row.max_nodes))
+    if nodes is not None and row.min_nodes is not None and nodes < row.min_nodes:
+        raise Misfit("%d nodes, and at least %d are wanted" % (nodes, row.min_nodes))
+    if nodes is not None and row.max_gpus is not None and nodes * fitted.gpus_per_node > row.max_gpus:
+        raise Misfit("%d GPUs, and at most %d are given" % (nodes * fitted.gpus_per_node, row.max_gpus))
+    most = longest(row, nodes, cluster)
+    if walltime is not None and most is not None and walltime > most:
+        raise Misfit("%s, and at most %s is given" % (times.clock(walltime), times.clock(most)))
+    least = times.seconds(str(_table(row, cluster, "min_walltime") or ""))
+    if walltime is not None and least is not None and walltime < least:
+        raise Misfit("%s, and at least %s is wanted" % (times.clock(walltime), times.clock(least)))
+
+
+def longest(row: Partition, nodes: int | None, cluster: Cluster) -> int | None:
+    """Return the longest walltime of a job of so many nodes there, in seconds; None not known."""
+    bins = _table(row, cluster, "size_bins") or []
+    if nodes is None or not isinstance(bins, list):
+        return row.max_walltime
+    fitting = [times.seconds(one.max_walltime) for one in bins if one.min_nodes <= nodes <= one.max_nodes]
+    return min([one for one in (*fitting, row.max_walltime) if one is not None], default=None)
+
+
+def whole_nodes(row: Partition, cluster: Cluster) -> bool:
+    """Tell whether a job there gets whole nodes: it is said so, or another place is the one that shares nodes."""
+    if row.shared is not None:
+        return not row.shared
+    return any(one.shared for one in cluster.site.partitions) or cluster.site.gpu_request.style == "whole-node"
+
+
+def cards(kind: NodeKind, cluster: Cluster) -> int | None:
+    """Return how many cards such a node has where a card counts as several devices, else None."""
+    node = cluster.file.node.get(kind.name) if cluster.file is not None else None
+    return node.gpus if node is not None and node.gpus and node.devices not in (None, node.gpus) else None
+
+
+def asked_for(row: Partition, wishes: Set[str]) -> bool:
+    """Tell whether the request asks for such a place: for an ordinary one, where it says nothing."""
+    wanted = {_PURPOSE[wish] for wish in wishes if wish in _PURPOSE}
+    return purpose(row.name) in wanted if wanted else not purpose(row.name)
+
+
+def _table(row: Partition, cluster: Cluster, key: str) -> object:
+    """Return what the site file says of a place under *key*, None where it says nothing."""
+    found = next(_tables(row, cluster), None)
+    return getattr(found, key, None) if found is not None else None
+
+
+def _tables(row: Partition, cluster: Cluster) -> Iterator[PartitionTable]:
+    if cluster.file is not None:
+        tables = {"partition": cluster.file.partition, "qos": cluster.file.qos, "queue": cluster.file.queue}
+        if row.name in tables[row.selector]:
+            yield tables[row.selector][row.name]

@@ -1,0 +1,1 @@
+"""One release below the prefix: what it is made of, built, put in force, taken back."""

@@ -1,0 +1,82 @@
+"""Which Python runs the helper: pinned by its real path, so that no PATH, conda or module can change it."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+from ..refusals import Refused, ancestors, who_else_writes
+
+OLDEST = (3, 9)
+# The system's own interpreters first: they are there on every node and outlive a user's environments.
+SYSTEM = (
+    "/usr/bin/python3",
+    "/usr/libexec/platform-python",
+    *(f"/usr/bin/python3.{minor}" for minor in range(20, 8, -1)),
+)
+
+
+class Interpreter(NamedTuple):
+    """A Python that was tried, with its real path."""
+
+    path: Path
+    version: tuple[int, ...]
+
+
+def pin(asked: str = "") -> Interpreter:
+    """Return the interpreter to use: the one asked for, or the first of the system's that will do."""
+    if asked:
+        found = inspect(asked)
+        if isinstance(found, str):
+            raise Refused(f"--python: {asked} {found}", "name a Python of 3.9 or newer that only root can change")
+        return found
+    for candidate in candidates():
+        found = inspect(candidate)
+        if not isinstance(found, str):
+            return found
+    raise Refused("no Python of 3.9 or newer was found for the helper", "install one, or name it with --python PATH")
+
+
+def candidates() -> Iterator[str]:
+    """Yield where a Python may be, the best first; the one that runs this command is the last resort."""
+    yield from SYSTEM
+    yield sys.executable
+
+
+def inspect(path: str) -> Interpreter | str:
+    """Return the interpreter at *path*, or why it will not do."""
+    if not path.startswith("/"):
+        return "is a relative path"
+    real = Path(os.path.realpath(path))
+    if not os.access(real, os.X_OK) or real.is_dir():
+        return "is not there or not executable"
+    for folder in ancestors(real):
+        if why := unsafe(folder):
+            return f"lies below {folder}, which {why}"
+    version = ask_version(real)
+    if version < OLDEST:
+        return f"is Python {'.'.join(map(str, version))}" if version else "does not answer as Python"
+    return Interpreter(real, version)
+
+
+def unsafe(path: Path) -> str:
+    """Return why an interpreter there will not do, "" when it will.
+
+    For everybody only root may be able to change it; for oneself the site's software folders, whoever keeps them, do.
+    """
+    why = who_else_writes(path)
+    return why if os.geteuid() == 0 or "everybody" in why else ""
+
+
+def ask_version(path: Path) -> tuple[int, ...]:
+    """Return the version of the Python at *path*, () when it is none."""
+    question = "import sys; print(*sys.version_info[:3])"
+    try:
+        done = subprocess.run([path, "-IS", "-c", question], capture_output=True, timeout=20, env={}, check=False)
+        return tuple(int(word) for word in done.stdout.split()) if done.returncode == 0 else ()
+    except (OSError, ValueError, subprocess.TimeoutExpired):
+        return ()

@@ -1,0 +1,75 @@
+"""Going back to an earlier release, and taking everything away."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from pathlib import Path
+from typing import NamedTuple
+
+from .. import place, settings
+from ..refusals import Refused
+from ..service import written
+from . import atomic, receipt, releases
+from .layout import Layout, Release, layout
+from .receipt import Receipt
+
+
+def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
+    """Put an earlier release in force, in the mode that holds now; return its name and the one it replaces."""
+    where = layout(prefix)
+    told = receipt.installed(where)
+    with atomic.alone(prefix):
+        now = releases.in_force(where)
+        name = releases.chosen(where, told.history, wanted)
+        release = Release(where.releases / name)
+        if broken := releases.damage(release):
+            raise Refused(f"release {name} is damaged: {broken[0]}", "choose another, or install again")
+        if now:
+            settings.carry(release, Release(where.releases / now))
+        releases.switch(where, name)
+        placed = tuple(
+            place.place(Path(one.path), where, one.kind, one) if one.kind == "copy" else one for one in told.placed
+        )
+        history = tuple(one for one in told.history if one != name) + (name,)
+        files = told.written
+        if not settings.values(release).get("socket"):  # it is from before there was a service
+            files = tuple(one for one in told.written if not written.remove(one))
+        receipt.write(where, Receipt(history, placed, told.made, files))
+    return name, now
+
+
+def is_own_link(where: Layout) -> bool:
+    """Return whether `share` is the link that an installation makes."""
+    return where.share.is_symlink() and os.readlink(where.share) == str(Release(where.current).share)
+
+
+class Leftover(NamedTuple):
+    """Something uninstall did not remove, and why."""
+
+    path: str
+    why: str
+
+
+def uninstall(prefix: Path) -> list[Leftover]:
+    """Take away all that was installed below *prefix*, the commands first; return what was not ours to remove."""
+    where: Layout = layout(prefix)
+    told = receipt.installed(where)
+    with atomic.alone(prefix):
+        left = [Leftover(one.path, "is not ours any more") for one in told.placed if not place.remove(one, where)]
+        left += [
+            Leftover(one.path, "was changed since it was written") for one in told.written if not written.remove(one)
+        ]
+        if is_own_link(where):
+            where.share.unlink()
+        where.current.unlink(missing_ok=True)  # first: whoever starts a link now finds the real command
+        releases.sweep(where)
+        for own in where.own():
+            if own.is_dir():
+                shutil.rmtree(own)
+            else:
+                own.unlink(missing_ok=True)
+    for folder in sorted(told.made, key=len, reverse=True):
+        if not receipt.remove_empty(Path(folder)):
+            left.append(Leftover(folder, "holds other files"))
+    return left

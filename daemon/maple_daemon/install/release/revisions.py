@@ -1,0 +1,117 @@
+"""A site's facts as administrators applied them, one revision after the other: beside the releases, never in them.
+
+A release brings facts of its own. What was found out on the cluster outlives it: `front.conf` names the revision in
+force, which an update of Maple leaves alone, and going back to an earlier one changes no release.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.snapshot import write
+
+from ..refusals import Refused
+from . import atomic
+
+KEPT = 20  # revisions of a site
+
+
+class Revision(NamedTuple):
+    """*number*: from 1. *revision*: the hash of the site file. *at*: since 1970. *source*: the file it was made of."""
+
+    number: int
+    revision: str
+    at: float
+    source: str
+
+
+class Revisions(NamedTuple):
+    """Those of one site; *folder* need not be there."""
+
+    folder: Path
+
+    @property
+    def in_force(self) -> Path:
+        """What the helper and the service read."""
+        return self.folder / "in-force.json"
+
+    @property
+    def log(self) -> Path:
+        """What was applied when, and which of it is in force."""
+        return self.folder / "revisions.json"
+
+    def file(self, number: int) -> Path:
+        """Where a revision is kept."""
+        return self.folder / ("%04d.json" % number)
+
+
+def of(facts: Path, site_id: str) -> Revisions:
+    """Return the revisions of a site below the folder *facts*."""
+    return Revisions(facts / site_id)
+
+
+def known(of: Revisions) -> tuple[list[Revision], int]:
+    """Return the revisions, the oldest first, and the number of the one in force, 0 for none. Raises `Refused`."""
+    try:
+        told = json.loads(of.log.read_bytes())
+        found = [Revision(int(one[0]), str(one[1]), float(one[2]), str(one[3])) for one in told["revisions"]]
+        return found, int(told["in_force"])
+    except FileNotFoundError:
+        return [], 0
+    except (OSError, ValueError, KeyError, TypeError, IndexError) as error:
+        raise Refused(f"{of.log}: {error}", "put back a saved copy, or take the folder away and apply again") from None
+
+
+def apply(of: Revisions, site: Site, source: str) -> Revision:
+    """Put a site's facts in force and return their revision; the one in force is returned where nothing differs."""
+    text = json.dumps(write(site), separators=(",", ":")).encode() + b"\n"
+    with atomic.alone(folder(of)):
+        found, now = known(of)
+        if now and of.in_force.is_file() and of.in_force.read_bytes() == text:
+            return next(one for one in found if one.number == now)
+        made = Revision(max((one.number for one in found), default=0) + 1, site.revision, time.time(), source)
+        atomic.write(of.file(made.number), text)
+        _switch(of, [*found, made], made.number)
+    return made
+
+
+def rollback(of: Revisions, to: int | None = None) -> Revision | None:
+    """Put an earlier revision in force and return it; None for 0 and before the first: what the release brought."""
+    with atomic.alone(folder(of)):
+        found, now = known(of)
+        if not found or (not now and to is None):
+            raise Refused(f"nothing was applied below {of.folder}", "the facts in force are those of the release")
+        before = [one.number for one in found if one.number < now]
+        wanted = to if to is not None else max(before, default=0)
+        if wanted and wanted not in [one.number for one in found]:
+            numbers = ", ".join(str(one.number) for one in found)
+            raise Refused(f"--to {wanted}: there is no such revision", f"there are {numbers}; 0: those of the release")
+        _switch(of, found, wanted)
+    return next((one for one in found if one.number == wanted), None)
+
+
+def folder(of: Revisions) -> Path:
+    """Return the folder, made where it is not there; everybody's helper reads it."""
+    for one in (of.folder.parent, of.folder):
+        if not one.is_dir():
+            one.mkdir(mode=0o755)
+            one.chmod(0o755)
+    return of.folder
+
+
+def _switch(of: Revisions, found: list[Revision], number: int) -> None:
+    """Put one in force, and let go of the oldest ones that are not."""
+    while len(found) > KEPT:
+        oldest = next(one for one in found if one.number != number)
+        found.remove(oldest)
+        of.file(oldest.number).unlink(missing_ok=True)
+    if number:
+        atomic.write(of.in_force, of.file(number).read_bytes())
+    else:
+        of.in_force.unlink(missing_ok=True)
+    told: dict[str, Any] = {"in_force": number, "revisions": [list(one) for one in found]}
+    atomic.write_json(of.log, told)

@@ -1,0 +1,206 @@
+"""What the audit lines come to: who was helped or would have been, by which rules, and what it cost in time."""
+
+from __future__ import annotations
+
+import datetime
+import os
+import re
+import stat
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import click
+from maple_submit_filter.answer.audit_line import AuditLine, read_audit
+from maple_submit_filter.answer.report import printable
+
+from .. import settings
+from ..mode import in_force
+from ..refusals import Refused
+from ..release.layout import layout
+from ..release.receipt import installed
+
+UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
+LATE = ("submissions", "daemon", "helper", "files")  # and who of these was waited for in vain
+MOST_HOSTS = 20  # shown to people
+COUNT = re.compile(r"(?P<uid>\d+)\.(?:[0-9a-f]+\.)?(?P<day>\d{4}-\d\d-\d\d)\.count")
+MOST_A_DAY = 1_000_000  # submissions of one user without an audit line
+MOST = 64 << 20  # bytes read of one user's file, the last ones: users write these files themselves
+
+
+class Gathered(NamedTuple):
+    """*lines*: audit lines, None for each line that is none. *untouched*: submissions without a line, by uid."""
+
+    lines: list[AuditLine | None]
+    untouched: dict[int, int]
+
+
+def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> Gathered:
+    """Return what was kept from *since* on; submissions without a line are counted by whole days."""
+    where = layout(prefix)
+    installed(where)
+    folder = Path(settings.values(in_force(where)).get("audit") or where.audit)
+    try:
+        paths = [folder / name for name in sorted(os.listdir(folder))]
+    except OSError as error:
+        raise Refused(f"{folder}: {error.strerror}", "run this as the user who installed Maple") from None
+    first = begin(since, now or datetime.datetime.now(datetime.timezone.utc))
+    lines = [one for path in paths if path.suffix == ".jsonl" for one in read(path) if one is None or one.time >= first]
+    untouched: Counter[int] = Counter()
+    for path in paths:
+        if (found := COUNT.fullmatch(path.name)) and found["day"] >= first[:10]:
+            untouched[int(found["uid"])] += size(path, int(found["uid"]))
+    return Gathered(lines, {uid: number for uid, number in untouched.items() if number})
+
+
+def size(path: Path, uid: int) -> int:
+    """Return how many submissions a user's file counts: one a byte; 0 for a file that is not that user's own.
+
+    A user can count too many of his own; a hole in the file, or more than anybody submits in a day, is not believed.
+    """
+    try:
+        status = os.lstat(path)
+    except OSError:
+        return 0
+    own = stat.S_ISREG(status.st_mode) and status.st_uid == uid and status.st_nlink == 1
+    return status.st_size if own and status.st_size <= min(MOST_A_DAY, status.st_blocks * 512) else 0
+
+
+def begin(since: str, now: datetime.datetime) -> str:
+    """Return the first moment that *since* means, as audit lines write it."""
+    if found := re.fullmatch(r"(\d{1,5})([mhdw])", since):
+        back = datetime.timedelta(**{UNITS[found[2]]: int(found[1])})
+        return (now - back).strftime("%Y-%m-%dT%H:%M:%SZ")
+    try:
+        said = datetime.datetime.fromisoformat(since)
+    except ValueError:
+        raise Refused(f"--since: {since} is no time", "say 12h, 7d or 4w, or a date such as 2026-03-02") from None
+    said = said if said.tzinfo else said.astimezone()
+    return said.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def read(path: Path) -> Iterator[AuditLine | None]:
+    """Yield the lines of one user's file; nothing of a file that is not that user's own, or lies for another."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
+        return
+    with os.fdopen(handle, "rb") as file:
+        status = os.fstat(handle)
+        if not stat.S_ISREG(status.st_mode) or path.name.split(".")[0] != str(status.st_uid):
+            return
+        if status.st_size > MOST:
+            file.seek(status.st_size - MOST)
+            file.readline()
+        for text in file.read(MOST).splitlines():
+            yield parsed(text, status.st_uid)
+
+
+def parsed(text: bytes, uid: int) -> AuditLine | None:
+    """Return the line, None when it is none or speaks for another user."""
+    try:
+        line = read_audit(text)
+    except (ValueError, RecursionError):
+        return None
+    words = (line.time, line.host, line.verdict, line.mode, *line.codes, *line.late)
+    fits = line.uid == uid and all(isinstance(word, str) for word in words)
+    return line if fits and (line.ms is None or isinstance(line.ms, int)) else None
+
+
+def facts_of(gathered: Gathered) -> dict[str, Any]:
+    """Return what it comes to, as `--json` prints it.
+
+    `submissions` left a line, `untouched` did not: nothing was found. `users` are those of both.
+    """
+    lines, untouched = gathered
+    good = [line for line in lines if line is not None]
+    verdicts = Counter(line.verdict for line in good)
+    times = sorted(line.ms for line in good if line.ms is not None)
+    return {
+        "submissions": len(good),
+        "untouched": sum(untouched.values()),
+        "users": len({line.uid for line in good} | set(untouched)),
+        "verdicts": dict(verdicts.most_common()),
+        "modes": dict(Counter(line.mode for line in good).most_common()),
+        "late": late(good),
+        "rules": rules(good),
+        "ms": {f"p{rank}": percentile(times, rank) for rank in (50, 90, 99, 100)},
+        "unreadable": len(lines) - len(good),
+    }
+
+
+def late(lines: list[AuditLine]) -> list[dict[str, Any]]:
+    """Return a row for each host on which somebody answered too late, the slowest first."""
+    hosts: dict[str, Counter[str]] = {}
+    for line in lines:
+        if line.verdict == "late":
+            hosts.setdefault(line.host, Counter()).update(("submissions", *set(line.late)))
+    rows = [{"host": host, **{who: counts[who] for who in LATE}} for host, counts in hosts.items()]
+    return sorted(rows, key=lambda row: (-row["submissions"], row["host"]))
+
+
+def rules(lines: list[AuditLine]) -> list[dict[str, Any]]:
+    """Return a row for each rule, the busiest first."""
+    rows: dict[str, dict[str, Any]] = {}
+    users: dict[str, set[int]] = {}
+    for line in lines:
+        for code in dict.fromkeys(line.codes):
+            row = rows.setdefault(code, {"code": code, "seen": 0, "repaired": 0, "would_repair": 0, "users": 0})
+            row["seen"] += 1
+            row["repaired"] += line.verdict in ("repaired", "accepted", "known-good")
+            row["would_repair"] += line.verdict == "would-repair"
+            users.setdefault(code, set()).add(line.uid)
+            row["users"] = len(users[code])
+    return sorted(rows.values(), key=lambda row: (-row["seen"], row["code"]))
+
+
+def percentile(times: list[int], rank: int) -> int | None:
+    """Return the time that *rank* of a hundred submissions stayed within, None without any."""
+    return times[max(0, -(-len(times) * rank // 100) - 1)] if times else None
+
+
+def table(facts: dict[str, Any], since: str) -> None:
+    """Print the facts for people."""
+    seen = facts["submissions"] + facts["untouched"]
+    whose = f"{counted(seen, 'submission')} by {counted(facts['users'], 'user')}"
+    click.echo(f"Maple checked {whose} since {since}")
+    if not seen:
+        return
+    click.echo(f"  {facts['untouched']:6}  nothing found, submitted as written{share(facts['untouched'], seen)}")
+    for verdict, count in facts["verdicts"].items():
+        click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
+    for row in facts["late"][:MOST_HOSTS]:
+        host = printable(row["host"])
+        whom = f"daemon {row['daemon']}, helper {row['helper']}" + (f", files {row['files']}" if row["files"] else "")
+        click.echo(f"          {row['submissions']} on {host}: {whom}")
+    if facts["rules"]:
+        click.echo("\nrule      seen  repaired  would repair  users")
+    for row in facts["rules"]:
+        click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
+    if facts["ms"]["p50"] is not None:
+        spent = ", ".join(f"{value} ms {name}" for name, value in facts["ms"].items())
+        click.echo(f"\ntime from start to hand-over, where something was found: {spent}")
+    if facts["unreadable"]:
+        click.echo(f"{counted(facts['unreadable'], 'line')} could not be read and were skipped", err=True)
+
+
+def counted(number: int, name: str) -> str:
+    """Return "1 user", "2 users"."""
+    return f"{number:,} {name}{'' if number == 1 else 's'}"
+
+
+def share(number: int, whole: int) -> str:
+    """Return the part of all that a row is, "" for nothing."""
+    return f" ({100 * number / whole:.1f} %)" if number else ""
+
+
+SAYS = {
+    "repaired": "repaired",
+    "accepted": "repaired after the user agreed",
+    "known-good": "repaired as the user had agreed to before, and that job ran",
+    "taken-back": "submitted as written, because an earlier job failed at once with the repair",
+    "would-repair": "would be repaired in mode repair",
+    "late": "submitted as written, because no answer came in time (socket_ms, helper_ms, files_ms)",
+    "findings": "had problems that need the user's decision",
+}

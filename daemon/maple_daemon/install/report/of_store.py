@@ -1,0 +1,120 @@
+"""What the service's memory comes to: what was repaired, by rule and by partition, and how those jobs ended.
+
+The store holds these numbers without any user in them. A submission with two findings counts for both rules, and once
+wherever submissions are counted.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import click
+from maple_agents.base.drawing import coloured, width
+from maple_submit_filter.answer.report import printable
+
+from ...store.protocol import BETWEEN, Counted
+
+CHANGED = ("repaired", "accepted", "known-good")  # verdicts: what was submitted was not as written
+DONE = {
+    "repaired": "repaired",
+    "accepted": "repaired after a yes",
+    "known-good": "repaired as before",
+    "taken-back": "repair taken back",
+    "would-repair": "would repair",
+    "findings": "told only",
+}
+RAN, FAILED = ("completed",), ("failed", "timeout", "out-of-memory", "node-failed")
+ON_THE_WAY = ("", "pending", "running", "requeued", "unknown")
+
+
+def facts_of(rows: Sequence[Counted], since: str) -> dict[str, Any]:
+    """Return what the rows come to, as `--json` prints it; *since*: the first day.
+
+    `rules` has an entry for each rule and what was done by it, `partitions` one for each partition, of submissions with
+    a finding.
+    """
+    found = [one for one in rows if one.code]
+    by_rule = [one._replace(code=code) for one in found for code in one.code.split(BETWEEN)]
+    return {
+        "since": since,
+        "findings": sum(one.jobs for one in by_rule),
+        "with_finding": sum(one.jobs for one in found),
+        "without_finding": sum(one.jobs for one in rows if not one.code and one.verdict != "unread"),
+        "unread": sum(one.jobs for one in rows if not one.code and one.verdict == "unread"),
+        "rules": list(_grouped(by_rule, lambda one: {"code": one.code, "done": one.verdict})),
+        "partitions": list(_grouped(found, lambda one: {"partition": one.partition})),
+        "days": list(_grouped(rows, lambda one: {"day": one.day})),
+    }
+
+
+def _grouped(rows: Iterable[Counted], by: Callable[[Counted], dict[str, str]]) -> Iterable[dict[str, Any]]:
+    """Yield the sums of what *by* tells apart, the busiest first, days in their order."""
+    groups: dict[tuple[str, ...], list[Counted]] = {}
+    for one in rows:
+        groups.setdefault(tuple(by(one).values()), []).append(one)
+    sums = [{**by(group[0]), **_sums(group)} for group in groups.values()]
+    return sorted(sums, key=lambda one: (one.get("day", ""), -one["jobs"], *map(str, list(one.values())[:2])))
+
+
+def _sums(rows: Sequence[Counted]) -> dict[str, Any]:
+    ended: Counter[str] = Counter()
+    for one in rows:
+        ended[one.state or "not known"] += one.jobs
+    changed = sum(one.jobs for one in rows if one.code and one.verdict in CHANGED)
+    return {"jobs": sum(one.jobs for one in rows), "repaired": changed, "ended": dict(sorted(ended.items()))}
+
+
+def table(facts: dict[str, Any], titles: dict[str, str]) -> None:
+    """Print the facts for people; *titles*: of the rules."""
+    click.echo(f"Submissions in the service's history since {facts['since'] or 'its beginning'}:")
+    click.echo(f"  {facts['without_finding']:6}  without a finding")
+    click.echo(f"  {facts['unread']:6}  could not be read, and were left alone")
+    click.echo(f"  {facts['with_finding']:6}  with a finding ({facts['findings']} findings in all)")
+    if not facts["findings"]:
+        return
+    click.echo()
+    _print(
+        ("rule", "what is wrong", "what was done"),
+        [
+            ((one["code"], titles.get(one["code"], ""), DONE.get(one["done"], one["done"])), one)
+            for one in facts["rules"]
+        ],
+    )
+    click.echo()
+    _print(("partition", "repaired"), [((_where(one), str(one["repaired"])), one) for one in facts["partitions"]])
+
+
+def _where(one: dict[str, Any]) -> str:
+    return one["partition"] or "(none said)"
+
+
+def _ends(ended: dict[str, int]) -> tuple[int, int, int, int]:
+    """Return how many jobs ran, failed, ended otherwise (cancelled, preempted), and are not known to have ended."""
+    ran, failed = (sum(ended.get(state, 0) for state in states) for states in (RAN, FAILED))
+    unknown = sum(ended.get(state or "not known", 0) for state in ON_THE_WAY)
+    return ran, failed, sum(ended.values()) - ran - failed - unknown, unknown
+
+
+def _print(heads: Sequence[str], rows: Sequence[tuple[Sequence[str], dict[str, Any]]]) -> None:
+    """Print a table: words, then numbers at the right, one that is 0 as a point."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    made = Table(box=None, pad_edge=False, header_style="bold")
+    for head in heads:
+        made.add_column(head, style="cyan" if head == heads[0] else "", justify=_side(head), overflow="fold")
+    for head in ("jobs", "ran", "failed", "other", "not known"):
+        made.add_column(head, justify="right", no_wrap=True)
+    for words, one in rows:
+        ran, failed, other, unknown = _ends(one["ended"])
+        numbers = [(one["jobs"], ""), (ran, "green"), (failed, "red"), (other, ""), (unknown, "dim")]
+        cells = [Text(str(number) if number else "·", style if number else "dim") for number, style in numbers]
+        made.add_row(*(Text(printable(word)) for word in words), *cells)
+    Console(width=width(), no_color=not coloured(), highlight=False, emoji=False).print(made)
+
+
+def _side(head: str) -> Any:
+    return "right" if head == "repaired" else "left"

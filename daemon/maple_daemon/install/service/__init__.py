@@ -1,0 +1,1 @@
+"""The service's part of an installation: settings, units, hooks, and whether it is there."""

@@ -1,0 +1,123 @@
+"""The scheduler's hooks, by which the service hears of jobs' ids and ends: placed with this installation's folders.
+
+They are put below the prefix and nowhere else; the lines that bring them into force stand in the scheduler's own
+configuration, which is the administrator's, and are printed. `packaging/slurm` and `packaging/pbs` say what each does.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from maple_submit_filter.host import places
+
+from ...base.settings import Wrong, load
+from ..check import Check
+from ..refusals import Refused
+from ..release.layout import Layout
+from ..release.receipt import Receipt
+from .file import File, checkout
+
+SPOOL = "/var/spool/maple/events"
+SECONDS = 5.0  # that the scheduler may take to say where it keeps jobs' scripts
+_FILES = {"slurm": ("job_ended", "cli_filter.lua", "epilog_maple"), "pbs": ("maple_job_end.py",)}
+_PROGRAMS = ("job_ended", "epilog_maple")
+
+
+def files(where: Layout, scheduler: str, spool: str, state: str) -> tuple[File, ...]:
+    """Return the hooks of a scheduler with *spool* in place of the usual folder. Raises `Refused`.
+
+    *state*: Slurm's StateSaveLocation, "" where it is not known.
+    """
+    made = [_placed(where.hooks, scheduler, name, spool) for name in _FILES[scheduler]]
+    if scheduler == "slurm":
+        told = f"SPOOL={spool}\nSTATE={state}\n"
+        made.append(File(where.hooks / "events.conf", told.encode(), kept=True))
+    return tuple(made)
+
+
+def _placed(folder: Path, scheduler: str, name: str, spool: str) -> File:
+    content = _shipped(scheduler, name).replace(SPOOL.encode(), os.fsencode(spool))
+    if scheduler == "pbs":
+        content = re.sub(rb'(?m)^SOCKET = ".*?"', b'SOCKET = ""', content)  # the spool is what is set up here
+    return File(folder / name, content, mode=0o755 if name in _PROGRAMS else 0o644)
+
+
+def _shipped(scheduler: str, name: str) -> bytes:
+    for folder in (checkout() / "packaging" / scheduler, *map(Path, places.folders(scheduler))):
+        if (folder / name).is_file():
+            return (folder / name).read_bytes()
+    raise Refused(f"--hooks: {name} is not there", "install the whole of maple-hpc")
+
+
+def state_folder(environ: Mapping[str, str] = os.environ) -> str:
+    """Return Slurm's StateSaveLocation, as the controller says it; "" where it does not answer."""
+    scontrol = shutil.which("scontrol", path=environ.get("PATH"))
+    if scontrol is None:
+        return ""
+    try:
+        done = subprocess.run([scontrol, "show", "config"], stdin=subprocess.DEVNULL, capture_output=True,
+                              timeout=SECONDS, check=False)  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = re.search(rb"(?m)^StateSaveLocation\s*=\s*(/\S+)", done.stdout)
+    return os.fsdecode(found[1]) if found else ""
+
+
+def lines(placed: Iterable[File]) -> list[str]:
+    """Return what brings the hooks into force, ready to be copied; [] where there are none."""
+    found = {one.path.name: one.path for one in placed}
+    if "job_ended" in found:
+        return [
+            "hooks: on the controller, in slurm.conf (or EpilogSlurmctld= where JobCompType is in use):",
+            f"    JobCompType=jobcomp/script\n    JobCompLoc={found['job_ended']}",
+            "hooks: on login nodes, beside slurm.conf, which then says CliFilterPlugins=lua:",
+            f"    install -m 0644 {found['cli_filter.lua']} /etc/slurm/cli_filter.lua",
+        ]
+    if "maple_job_end.py" in found:
+        return [
+            "hooks: on the PBS server, which has to see the same spool:",
+            "    qmgr -c 'create hook maple event=jobobit' -c 'set hook maple alarm=5' \\\n"
+            f"         -c 'import hook maple application/x-python default {found['maple_job_end.py']}'",
+            "hooks: where nodes see that spool too and root may write it; else only jobs that Maple changed are known:",
+            "    qmgr -c 'set hook maple event += execjob_epilogue'",
+        ]
+    return []
+
+
+def spool_of(where: Layout) -> str:
+    """Return the folder that the service looks at, "" where it looks at none."""
+    try:
+        return load(str(where.prefix / "daemon.toml")).spool
+    except Wrong:
+        return ""
+
+
+def examined(where: Layout, told: Receipt) -> Iterator[Check]:
+    """Does the service look where the hooks leave what they tell? Yields nothing where none were placed."""
+    placed = [Path(one.path) for one in told.written if Path(one.path).parent == where.hooks]
+    if not placed:
+        return
+    try:
+        spool = load(str(where.prefix / "daemon.toml")).spool
+    except Wrong as error:
+        yield Check("hooks", "wrong", str(error).splitlines()[0], "correct daemon.toml")
+        return
+    hooks = {path.name: path for path in placed}
+    teller = hooks.get("cli_filter.lua") or hooks.get("maple_job_end.py")
+    if not spool:
+        yield Check("hooks", "wrong", f"{where.prefix}/daemon.toml names no spool, so nothing is heard of jobs",
+                    f'add to it: spool = "{SPOOL}"')  # fmt: skip
+    elif teller is not None and teller.is_file() and os.fsencode(spool) not in teller.read_bytes():
+        yield Check("hooks", "wrong", f"{teller} tells another folder than {spool}", "let both name one")
+    elif not os.path.isdir(spool):
+        yield Check("hooks", "wrong", f"{spool} is no folder", "install again")
+    elif os.geteuid() == 0 and os.stat(spool).st_mode & 0o7777 != 0o1733:
+        yield Check("hooks", "wrong", f"{spool} has mode {os.stat(spool).st_mode & 0o7777:o}", f"chmod 1733 {spool}")
+    else:
+        says = f"{where.hooks}, which tell {spool}; whether the scheduler calls them, a job shows"
+        yield Check("hooks", "ok", says, "maple admin doctor --job")

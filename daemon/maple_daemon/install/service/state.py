@@ -1,0 +1,91 @@
+"""Is the service there, who runs it, and does it decide by what is installed? Without it each helper answers alone."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+from maple_submit_filter.host import settled
+
+from ...decide import rules_in_force
+from ...serve import about
+from .. import settings
+from ..check import Check
+from ..refusals import user_name
+from ..release.layout import Layout, Release
+from ..release.receipt import Placed, Receipt
+from . import hooks, written
+from .service_files import UNITS, start_line
+
+
+def examined(where: Layout, told: Receipt, release: Release) -> list[Check]:
+    """Return every check of the service, none where there is to be none."""
+    values = settings.values(release)
+    path = values.get("socket", "")
+    found = [*files(told), *hooks.examined(where, told)]
+    return found + (list(answers(where, told, release, path, values.get("service_uid", ""))) if path else [])
+
+
+def files(told: Receipt) -> Iterator[Check]:
+    """Are the units as they were written?"""
+    for one in told.written:
+        if one.kind == "unit" and not written.is_ours(one):
+            state = "was changed" if os.path.lexists(one.path) else "is gone"
+            yield Check("unit", "wrong", f"{one.path} {state}", "put changes into a drop-in (systemctl edit); then "
+                        "move it away and install again")  # fmt: skip
+        elif not os.path.lexists(one.path):
+            yield Check("daemon.toml", "wrong", f"{one.path} is gone", "install again")
+        else:
+            yield Check(_name(one), "ok", one.path)
+
+
+def _name(one: Placed) -> str:
+    """Return what a file of the service's is called in a list of checks."""
+    folder, name = os.path.split(one.path)
+    return "hook" if os.path.basename(folder) == "hooks" else "unit" if one.kind == "unit" else name
+
+
+def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: str) -> Iterator[Check]:
+    """Does it answer, will the front believe it, and does it decide as the helper of this release would?"""
+    found = about.ask(path)
+    if found.owner >= 0 and str(found.owner) not in ("0", trusted, str(os.geteuid())):
+        says = f"{path} is of {user_name(found.owner)} (uid {found.owner}), whom no front believes"
+        yield Check("service", "wrong", says, f"run it as uid {trusted or '0'}, or install again with --service-uid")
+        return
+    service = found.about
+    if service is None:
+        todo = f"start it: {_start(told, trusted)}"
+        yield Check("service", "note", f"{path}: {found.why}; the helper answers alone", todo)
+        return
+    who = f"{user_name(service.uid)} (uid {service.uid})"
+    yield Check("service", "ok", f"{path}, Maple {service.version} as {who}, process {service.pid}")
+    yield revision(service, release)
+
+
+def revision(service: about.About, release: Release) -> Check:
+    """Does the service decide by the same rules and facts as the release in force?"""
+    installed = facts_in_force(release)
+    if service.facts == installed:
+        return Check("revision", "ok", f"the service decides as the release does: {service.site}, {installed[:12]}")
+    says = f"the service decides by {service.site}, {service.facts[:12]}; installed is {installed[:12]}"
+    todo = (
+        "systemctl reload maple-daemon; where that does not help, see that `conf` of its settings names this\n"
+        "installation, and that its Maple is of this version"
+    )
+    return Check("revision", "wrong", says, todo)
+
+
+def facts_in_force(release: Release) -> str:
+    """Return the hash of the rules and facts that the front of a release goes by, in hexadecimal."""
+    path, _ = settled.in_force(settings.values(release))
+    return rules_in_force.facts_of(path, str(release.package)).hex()
+
+
+def _start(told: Receipt, uid: str) -> str:
+    from pathlib import Path
+
+    named = {os.path.basename(one.path): Path(one.path) for one in told.written}
+    if "daemon.toml" not in named:
+        return "maple-daemon, or install with --daemon"
+    folder = next((named[name].parent for name in UNITS if name in named), None)
+    return start_line(folder, named["daemon.toml"], uid)

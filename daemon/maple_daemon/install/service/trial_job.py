@@ -1,0 +1,96 @@
+"""One job of a second through the front, to see that the service hears of its id and its end: `doctor --job`."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import re
+import subprocess
+import tempfile
+import time
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from maple_agents.ask.memory import asking
+from maple_agents.ask.memory.named_jobs import submission
+from maple_submit_filter.types.job_records import Record
+
+from .. import settings
+from ..check import Check
+from ..release.layout import Layout, Release
+from ..release.receipt import Receipt
+
+NAME = "hooks"
+PATIENCE = 120.0  # seconds that the job may wait in the queue, by default
+AFTER_END = 15.0  # that a service which looks every five seconds may take
+_SCRIPT = b"#!/bin/sh\nexit 0\n: srun python -c pass\n"  # a launcher's word, so that the front asks
+_OWN = {
+    "sbatch": ("--parsable", "--job-name=maple-doctor", "--time=1", "--output=/dev/null"),
+    "qsub": ("-N", "maple-doctor", "-l", "walltime=00:01:00", "-j", "oe", "-o", "/dev/null"),
+}
+_TODO = "packaging/slurm/README.md and packaging/pbs/README.md say how; install --daemon --hooks places them"
+
+
+def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = PATIENCE) -> Iterator[Check]:
+    """Yield what became of a job submitted with these *words*: is it known, and is its end?"""
+    front = next((Path(one.path) for one in told.placed if Path(one.path).name in _OWN), None)
+    socket = settings.values(Release(where.current)).get("socket", "")
+    if front is None or not socket:
+        yield Check(NAME, "note", "there is no service that could hear of jobs", "maple admin install --daemon --hooks")
+        return
+    job, why = _submitted(front, words)
+    if not job:
+        yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
+        return
+    with _socket(socket):
+        yield from _followed(job, patience)
+
+
+def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
+    with tempfile.TemporaryDirectory(prefix="maple-doctor-") as folder:
+        script = Path(folder, "doctor.sh")
+        script.write_bytes(_SCRIPT)
+        done = subprocess.run([front, *_OWN[front.name], *words, script], stdin=subprocess.DEVNULL, capture_output=True,
+                              text=True, errors="replace", timeout=60, check=False)  # fmt: skip
+    found = re.match(r"(?:Submitted batch job )?(\d+[\w.\[\]-]*)", done.stdout.strip())
+    if found and not done.returncode:
+        return found[1], ""
+    return "", (done.stderr.strip() or "it said nothing").splitlines()[-1]
+
+
+def _followed(job: str, patience: float) -> Iterator[Check]:
+    """A job that waits in the queue is no fault of the hooks."""
+    until, known = time.monotonic() + patience, None
+    while time.monotonic() < until:
+        known = _known(job) or known
+        if known is not None and known.outcome is not None:
+            yield Check(NAME, "ok", f"job {job}: the service heard of its id and of its end ({known.outcome.state})")
+            return
+        time.sleep(0.5)
+    if known is None:
+        yield Check(
+            NAME, "wrong", f"job {job} was submitted, and the service does not know it", f"cli_filter.lua; {_TODO}"
+        )
+    else:
+        says = f"job {job} is known, and nothing was heard of its end within {patience:.0f} s"
+        yield Check(NAME, "wrong", says, f"where it has ended by now: job_ended or maple_job_end.py; {_TODO}")
+
+
+def _known(job: str) -> Record | None:
+    try:
+        return submission(job)
+    except (asking.NoService, asking.Refused):
+        return None
+
+
+@contextlib.contextmanager
+def _socket(path: str) -> Iterator[None]:
+    """Ask the service of this installation, and no other."""
+    before = os.environ.get("MAPLE_SOCKET")
+    os.environ["MAPLE_SOCKET"] = path
+    try:
+        yield
+    finally:
+        os.environ.pop("MAPLE_SOCKET")
+        if before is not None:
+            os.environ["MAPLE_SOCKET"] = before

@@ -1,0 +1,1 @@
+"""What the ends of jobs say of changes."""

@@ -1,0 +1,1 @@
+"""Which job a submission became, and how it ended."""

@@ -1,0 +1,127 @@
+"""What a scheduler's hooks tell: which job a submission became, and how a job ended. Text in, values out.
+
+A submission is told by the name of an empty file, so that nothing has to be read and no half-written file exists:
+`submitted,JOB,PID,STARTED,HOST,RANDOM`. An end is one JSON line of at most 4 KiB. What a hook says are the scheduler's
+own words; `meaning.py` translates them. No event carries text of a log or script.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import NamedTuple
+
+MOST = 4096  # bytes of an event
+VERSION = 1
+_JOB = r"\d{1,18}(?:[_+]\d{1,9}|\[\d{0,9}\])?(?:\.[A-Za-z0-9][A-Za-z0-9._-]{0,127})?"
+JOB = re.compile(_JOB, re.ASCII)
+SUBMITTED = re.compile(r"submitted,(%s),(\d{1,10}),(\d{1,20}),([A-Za-z0-9._-]{1,64}),([0-9a-f]{8,64})" % _JOB, re.ASCII)
+_HASH = re.compile(r"[0-9a-f]{64}|[0-9a-f]{32}", re.ASCII)
+_RECORD = re.compile(r"[0-9a-f]{16}", re.ASCII)
+
+
+class Submitted(NamedTuple):
+    """Process *pid*, begun *started* clock ticks after the boot of *host*, submitted *job* as user *uid*, at *at*."""
+
+    job: str
+    pid: int
+    started: int
+    host: str
+    uid: int
+    at: float
+
+
+class Ended(NamedTuple):
+    """A job ended, or was put back into its queue, as the scheduler says it.
+
+    *scheduler*: "slurm" or "pbs". *state*: Slurm's word, PBS's substate; "" where the hook is not told. *exit*: Slurm's
+    "3:0", PBS's Exit_status. *comment*: the end of PBS's own, which tells who deleted the job. *array*: the id of the
+    array that *job* is a task of. *owner*: the user's name where the hook knows no uid. Times are seconds since 1970,
+    None where they are not told. *script_hash*, *record*: of the script as the scheduler has it, where the hook may
+    read that; of the hash the first half where it only sees the path of a private copy. *batch*: "yes" for a job with a
+    script, "no" for one without. *number*: Slurm's own of a task, which is not in its id.
+    """
+
+    scheduler: str
+    source: str
+    job: str
+    uid: int
+    state: str = ""
+    exit: str = ""
+    array: str = ""
+    owner: str = ""
+    nodes: str = ""
+    submitted: float | None = None
+    started: float | None = None
+    ended: float | None = None
+    name: str = ""
+    workdir: str = ""
+    stdout: str = ""
+    stderr: str = ""
+    script_hash: str = ""
+    record: str = ""
+    comment: str = ""
+    batch: str = ""
+    number: str = ""
+
+
+class BadEvent(ValueError):
+    """No event of ours; one line why, without its text."""
+
+
+def submitted(name: str, uid: int, at: float) -> Submitted:
+    """Return what the name of a file says that *uid* owns since *at*. Raises `BadEvent`."""
+    found = SUBMITTED.fullmatch(name)
+    if found is None:
+        raise BadEvent("the name says no submission")
+    return Submitted(found[1], int(found[2]), int(found[3]), found[4], uid, at)
+
+
+def ended(line: bytes) -> Ended:
+    """Return what one line says. Raises `BadEvent`."""
+    if len(line) > MOST:
+        raise BadEvent("longer than %d bytes" % MOST)
+    try:
+        told = json.loads(line.decode("utf-8", "surrogateescape"))
+    except (ValueError, RecursionError):
+        raise BadEvent("not JSON") from None
+    if not isinstance(told, dict) or told.get("v") != VERSION or told.get("event") != "ended":
+        raise BadEvent("not an event of version %d" % VERSION)
+    return _ended({name: value for name, value in told.items() if isinstance(value, (str, int, float))})
+
+
+def _ended(told: dict[str, str | int | float]) -> Ended:
+    scheduler, job = _text(told, "scheduler"), _text(told, "job")
+    if scheduler not in ("slurm", "pbs") or not JOB.fullmatch(job):
+        raise BadEvent("no job of a scheduler that is known")
+    uid, owner = _number(told, "uid"), _text(told, "owner")[:64]
+    if (uid is None or not 0 <= uid < 2**32 - 1) and not owner:
+        raise BadEvent("no user")
+    array, hashed, record = _text(told, "array"), _text(told, "script_hash"), _text(told, "record")
+    return Ended(
+        scheduler, _text(told, "source")[:32], job, -1 if uid is None else int(uid), _text(told, "state")[:64],
+        _text(told, "exit")[:32], array if JOB.fullmatch(array) and array != "0" else "", owner, _text(told, "nodes"),
+        _time(told, "submitted"), _time(told, "started"), _time(told, "ended"), _text(told, "name"),
+        _text(told, "workdir"), _text(told, "stdout"), _text(told, "stderr"),
+        hashed if _HASH.fullmatch(hashed) else "", record if _RECORD.fullmatch(record) else "",
+        _text(told, "comment")[-200:], _text(told, "batch")[:8], _text(told, "number")[:20],
+    )  # fmt: skip
+
+
+def _text(told: dict[str, str | int | float], name: str) -> str:
+    value = told.get(name, "")
+    text = value if isinstance(value, str) else str(value)
+    return "" if any(char < " " for char in text) else text
+
+
+def _number(told: dict[str, str | int | float], name: str) -> float | None:
+    """Return a number, also one that a shell wrote as text."""
+    value = told.get(name)
+    if isinstance(value, str):
+        value = int(value) if re.fullmatch(r"\d{1,18}", value, re.ASCII) else None
+    return None if value is None or isinstance(value, bool) or not abs(value) < 1e18 else value
+
+
+def _time(told: dict[str, str | int | float], name: str) -> float | None:
+    at = _number(told, name)
+    return float(at) if at is not None and 0 < at < 4e9 else None

@@ -1,0 +1,155 @@
+"""Jobs that failed and that their owners were not told of yet: held in memory by uid, so that no answer asks a store.
+
+What is told of is written down, so that a restart, and the services of other hosts that share the store, do not tell
+of it again. Those look every few seconds: between the two a user who submits on another host may read a line twice.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable, Iterable
+
+from maple_agents.ask.memory.failed_jobs import STATES, Failure, failure_of, said, whole
+from maple_submit_filter.types.job_records import Outcome
+
+from ..base.background import Background
+from ..base.log import cause, log
+from ..remember.remembering import Keeper
+
+WEEK = 7 * 86400.0  # seconds; an older failure is told of no more
+EVERY = 2.0  # seconds between two looks at what others told of
+SWEEP = 30.0  # seconds between two looks at what others heard
+LATE = 3600.0  # seconds that a hook on another host may be late
+SKEW = 300.0  # seconds that the clocks of two hosts may be apart
+MOST_USERS, MOST_OF_USER = 10_000, 50
+MOST_READ = 5_000  # ends that are read at once, the newest
+ASK_SECONDS = 10.0
+
+
+class Failures:
+    """*read*, *write*: the store's threads. *clock*: seconds since 1970."""
+
+    def __init__(self, read: Keeper, write: Keeper, clock: Callable[[], float] = time.time) -> None:
+        self._read, self._write, self._clock = read, write, clock
+        self._waiting: dict[int, dict[str, Failure]] = {}
+        self._told: dict[tuple[str, int], float] = {}
+        self._swept = 0.0  # by the clock: when ends were read
+        self._since = 0.0  # by the clock: until when it is known who was told
+        self._background = Background(self._renew, self._work)
+
+    async def start(self) -> None:
+        """Hold what the store knows, unless it is slow, and go on."""
+        await self._background.start()
+
+    async def stop(self) -> None:
+        """End it."""
+        await self._background.stop()
+
+    def heard(self, ends: Iterable[Outcome]) -> None:
+        """Jobs have ended, or what is known of their end is another thing now."""
+        for one in ends:
+            self._hear(one)
+
+    def waits(self, uid: int) -> bool:
+        """Return whether a user is to be told of a failure."""
+        return uid in self._waiting
+
+    def line(self, uid: int, says: bytes = b"") -> bytes:
+        """Return the line that tells a user of his failures, b"" for none; he will not be told of them again.
+
+        *says*: what he is told besides; a failure that stands there (a change was taken back for it) is not said twice.
+        """
+        try:
+            found = said([one for one in self.take(uid) if b"job %s failed " % one.job.encode() not in says])
+        except Exception as error:  # an answer does not depend on what else there is to tell
+            log().error("not told which jobs failed", why=cause(error))
+            return b""
+        return (found + "\n").encode("utf-8", "replace") if found else b""
+
+    def take(self, uid: int, seen: str = "") -> list[Failure]:
+        """Return a user's failures, the newest first, and hold them for told; *seen*: one that he looks at already."""
+        now = self._clock()
+        found = [one for one in self._waiting.pop(uid, {}).values() if now - WEEK <= one.ended <= now + LATE]
+        if seen:
+            self._tell(whole(seen), uid, now)
+        for one in found:
+            self._tell(one.job, uid, now)
+        about = _without_server(whole(seen))
+        told = [one for one in found if _without_server(one.job) != about]
+        return sorted(reversed(told), key=lambda one: -one.ended)  # of two at once the one that was heard last
+
+    def forget(self) -> None:
+        """Hold nothing of anybody: somebody was purged. What the store knows still is read again."""
+        self._waiting.clear()
+        self._told.clear()
+        self._swept = self._since = 0.0
+
+    def _tell(self, job: str, uid: int, at: float) -> None:
+        self._told[job, uid] = at
+        self._write.do(lambda store: store.keep_told(job, uid, at))
+
+    def _hear(self, end: Outcome) -> None:
+        job, now = whole(end.job), self._clock()
+        failure = failure_of(end)
+        failure = failure._replace(ended=failure.ended or now) if failure is not None else None
+        if failure is None:
+            if job == end.job:
+                self._drop(job, end.uid)  # it was put back into its queue, or a later word says otherwise
+            return
+        if (job, end.uid) in self._told or not now - WEEK <= failure.ended <= now + LATE:
+            return
+        if end.uid not in self._waiting and len(self._waiting) >= MOST_USERS:
+            return
+        own = self._waiting.setdefault(end.uid, {})
+        own.setdefault(job, failure)
+        while len(own) > MOST_OF_USER:
+            del own[min(own, key=lambda name: own[name].ended)]
+
+    def _drop(self, job: str, uid: int) -> None:
+        own = self._waiting.get(uid)
+        if own is not None and job in own:
+            del own[job]
+            if not own:
+                del self._waiting[uid]
+
+    async def _work(self) -> None:
+        while True:
+            await asyncio.sleep(EVERY)
+            try:
+                await self._renew()
+            except Exception as error:  # answers go on without it
+                log().error("not known which jobs failed", why=cause(error))
+
+    async def _renew(self) -> None:
+        """Take notice of what other services told of and, now and then, of what they heard."""
+        now = self._clock()
+        since, sweep = self._since or now - WEEK, now - self._swept >= SWEEP
+        ends_since = max(now - WEEK, self._swept - LATE)
+        found = await self._read.ask(
+            lambda store: (
+                store.told(since - SKEW if self._since else since),
+                store.ended(STATES, ends_since, MOST_READ) if sweep else [],
+            ),
+            ASK_SECONDS,
+        )
+        if found is None:
+            return
+        told, ends = found
+        self._forget_old(now)
+        for job, uid, at in told:
+            self._told[job, uid] = at
+            self._drop(job, uid)
+        self._since = now
+        if sweep:
+            self._swept = now
+            self.heard(ends)
+
+    def _forget_old(self, now: float) -> None:
+        for key in [key for key, at in self._told.items() if at < now - WEEK - LATE]:
+            del self._told[key]
+
+
+def _without_server(job: str) -> str:
+    """Return the id as users type it: 4711 for PBS's 4711.server."""
+    return job.partition(".")[0]

@@ -1,0 +1,1 @@
+"""What a user's jobs were: heard, read, put into versions, and kept."""

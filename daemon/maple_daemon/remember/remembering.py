@@ -1,0 +1,176 @@
+"""The store behind a thread of its own, so that no disk is waited for; while it is broken, answers go on without it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import queue
+import random
+import threading
+import time
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any, TypeVar
+
+from maple_submit_filter.types.job_records import Record
+
+from ..base.log import cause
+from ..store.protocol import Caps, Gone, NotKept, Store, StoreError
+from .gathering import Job, Line
+
+RETRY = 30.0  # seconds before a broken store is opened again
+PURGE = 3600.0  # seconds between two purges
+MOST_AHEAD = 86400.0  # seconds that the wall clock may have been put on since the start, and be believed
+MOST_WAITING = 20_000  # changes; further ones are dropped, and counted
+MOST_BYTES = 128 << 20  # that they hold
+_SLOW = "the store is slower than what happens; a change was dropped"
+Open = Callable[[], Store]
+Result = TypeVar("Result")
+
+
+class Keeper:
+    """One thread with one store. *complain* hears each time that something could not be done.
+
+    *retry*: seconds before a broken store is opened again. `refused` hears of what has no form in a store that is well.
+    """
+
+    def __init__(self, open_store: Open, complain: Callable[[str], None], retry: float = RETRY) -> None:
+        self._open_store, self._complain, self._retry = open_store, complain, retry
+        self.refused = complain
+        self.kept: Callable[[Sequence[Record]], None] = lambda records: (
+            None
+        )  # hears, in the thread, what needs no keeping
+        self._held, self._counting = 0, threading.Lock()  # bytes of changes that wait
+        self._line, self._ending = Line(MOST_WAITING), False
+        self._thread = threading.Thread(target=self._work, name="store", daemon=True)
+        self._thread.start()
+
+    def do(self, change: Callable[[Store], object], size: int = 0) -> None:
+        """Make a change some time soon; if it cannot be made, that is said and forgotten. *size*: bytes it holds."""
+
+        def job(store: Store | None) -> None:
+            self._hold(-size)
+            if store is not None:
+                change(store)
+
+        try:
+            if self._held + size > MOST_BYTES:
+                raise queue.Full
+            self._line.put(job)
+            self._hold(size)
+        except queue.Full:
+            self._complain(_SLOW)
+
+    def keep_record(self, record: Record) -> None:
+        """Write a record some time soon, with others that come at the same time, and in its turn with changes."""
+        try:
+            self._line.add(record)
+        except queue.Full:
+            self._complain(_SLOW)
+
+    def _hold(self, size: int) -> None:
+        with self._counting:
+            self._held += size
+
+    async def ask(self, question: Callable[[Store], Result], seconds: float) -> Result | None:
+        """Return the answer, None where there is none within *seconds*. Raises nothing."""
+        loop = asyncio.get_running_loop()
+        answer: asyncio.Future[Result | None] = loop.create_future()
+
+        def job(store: Store | None) -> None:
+            found = None
+            try:
+                found = question(store) if store is not None else None
+            finally:
+                loop.call_soon_threadsafe(_settle, answer, found)
+
+        try:
+            self._line.put(job)
+            async with asyncio.timeout(seconds):  # `wait_for` of Python 3.11 may lose that it was cancelled
+                return await answer
+        except (queue.Full, TimeoutError):
+            return None
+
+    def close(self, seconds: float = 5.0) -> None:
+        """Do what was asked for, then end. Waits so many seconds at most."""
+        self.end()
+        self._thread.join(seconds)
+
+    def end(self) -> None:
+        """Let the thread end behind all that was asked for, without waiting for it."""
+        if not self._ending:
+            self._ending = True
+            with contextlib.suppress(queue.Full):
+                self._line.end()
+
+    def _work(self) -> None:
+        store, broken = self._opened(), time.monotonic()  # before it is needed, and what is wrong is said at the start
+        while (taken := self._line.take()) is not None:
+            job = taken if callable(taken) else partial(self._keep_records, taken)
+            if store is None and time.monotonic() - broken >= self._retry:
+                store = self._opened()
+                broken = time.monotonic()
+            if not self._done(job, store):
+                broken = time.monotonic()
+                _close(store)
+                store = None
+        _close(store)
+
+    def _keep_records(self, records: Sequence[Record], store: Store | None) -> None:
+        if store is None:
+            return
+        try:
+            store.keep_records(records)
+        except NotKept:
+            self.kept(records)
+            raise
+        self.kept(records)
+
+    def _done(self, job: Job, store: Store | None) -> bool:
+        """Return whether the store is well after it."""
+        try:
+            job(store)
+        except NotKept as error:
+            self.refused(str(error))
+        except StoreError as error:
+            self._complain(str(error))
+            return False
+        except RuntimeError:
+            pass  # the loop that asked is gone
+        except Exception as error:  # a mistake of ours costs what was asked, not the memory of everybody
+            self._complain("a change or question failed: " + cause(error))
+        return True
+
+    def _opened(self) -> Store | None:
+        try:
+            return self._open_store()
+        except Exception as error:  # a missing library too: answers go on without memory
+            self._complain(str(error) or type(error).__name__)
+            return None
+
+
+async def purging(keeper: Keeper, caps: Caps, said: Callable[[Gone], None], every: float = PURGE) -> None:
+    """Remove what is too old or too much, soon after the start and then each hour, until cancelled.
+
+    Not to the second, so that the daemons of several login nodes do not do it at once. A wall clock that jumps ahead
+    makes nothing old.
+    """
+    wall, steady = time.time(), time.monotonic()
+    await asyncio.sleep(every / 30 * random.uniform(0.5, 1.5))
+    while True:
+        keeper.do(partial(_purge, said, min(time.time(), wall + time.monotonic() - steady + MOST_AHEAD), caps))
+        await asyncio.sleep(every * random.uniform(0.9, 1.1))
+
+
+def _purge(said: Callable[[Gone], None], now: float, caps: Caps, store: Store) -> None:
+    said(store.purge(now, caps))
+
+
+def _close(store: Store | None) -> None:
+    if store is not None:
+        store.close()
+
+
+def _settle(answer: asyncio.Future[Any], found: Any) -> None:
+    if not answer.done():
+        answer.set_result(found)

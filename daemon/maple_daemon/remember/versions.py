@@ -1,0 +1,248 @@
+"""Versions of a job: the lineage of a submission, what it was made from, and what of it need not be read again.
+
+Values in, values out. A lineage is one job of one user's through all its edits; every version in it but the first has
+one parent. Arrays and sweeps (one script, other words or variables) are one lineage.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.types.job_records import Part, Value, Version
+
+from .sections import last_read
+from .values import REQUESTED
+
+LIKE = 0.5  # of the lines that either script has: if both have these, one is taken for a copy of the other
+FILES = ("program", "config", "requirements")
+AROUND = ("argv", "variables")  # of the submit command
+
+
+class Told(NamedTuple):
+    """A submission as it may be kept: secrets masked, hashes of what came.
+
+    *named*: the user gave the job its name. *partition*: as said, "" for none. *reader*: hash of the code that reads.
+    """
+
+    uid: int
+    scheduler: str
+    path: str
+    name: str
+    named: bool
+    cwd: str
+    argv: tuple[str, ...]
+    script: bytes
+    script_hash: str
+    parts: tuple[Part, ...]
+    partition: str = ""
+    reader: str = ""
+
+
+_OF_LINE, _OF_ROW = 64, 400  # bytes of a hash in a set, of a part or value with its hashes
+
+
+class Known(NamedTuple):
+    """A version without its script. *lines*: hashes of the script's lines; *above*: of all down to a part's end."""
+
+    version: Version
+    lines: frozenset[int]
+    above: Mapping[str, bytes]
+
+    @property
+    def size(self) -> int:
+        """Bytes that it takes in memory, about."""
+        one = self.version
+        words = (one.path, one.cwd, *one.argv, *(text for value in one.values for text in value[:3]))
+        rows = len(one.parts) + len(one.values) + len(self.above)
+        return 2048 + sum(map(len, map(str, words))) + _OF_LINE * len(self.lines) + _OF_ROW * rows
+
+
+class Reuse(NamedTuple):
+    """*values* of parts that need not be read again; *same*: those parts; *again*: the parts to read."""
+
+    values: tuple[Value, ...]
+    same: tuple[Part, ...]
+    again: tuple[Part, ...]
+
+
+def version_id(told: Told | Version) -> str:
+    """Return the id of a state of a job: of the user, the scheduler, the content, the words and the variables.
+
+    Files are left out: of a version whose files are others than those it was first seen with, it is the first one's.
+    """
+    made = hashlib.sha256()
+    words = [one.hash for one in told.parts if one.kind in AROUND]
+    for word in (str(told.uid), told.scheduler, told.script_hash, *words):
+        made.update(b"%d:%s" % (len(word), word.encode()))
+    return made.hexdigest()[:32]
+
+
+def id_with_files(version: str, parts: Iterable[Part]) -> str:
+    """Return the id of a version whose files are these, where it had others before."""
+    files = sorted("%s %s %s" % (one.kind, one.name, one.hash) for one in parts if one.kind in FILES)
+    return hashlib.sha256("\n".join((version, *files)).encode("utf-8", "surrogateescape")).hexdigest()[:32]
+
+
+def version_of(told: Told, known: Sequence[Known], at: float) -> Version:
+    """Return the version that a submission is: one that is known, or a new one of a known lineage or of its own.
+
+    *known*: of the same user, the newest first.
+    """
+    own = version_id(told)
+    mine = [one for one in known if one.version.uid == told.uid and one.version.scheduler == told.scheduler]
+    for one in mine:
+        if one.version.id == own:
+            return one.version._replace(script=told.script)
+    parent = parent_of(told, mine)
+    return Version(
+        own, parent.lineage if parent else own, parent.id if parent else "", told.uid, at, told.scheduler, told.path,
+        told.name, told.cwd, told.argv, told.script, told.script_hash, told.parts, (), told.reader,
+    )  # fmt: skip
+
+
+def parent_of(told: Told, known: Sequence[Known]) -> Version | None:
+    """Return the version that a submission was made from, None where it is the first of its job.
+
+    Of the first of these that there are: the same script, path and name, name and work dir, similar scripts. Of several
+    the most similar one, and of those the newest. Scripts that lie beside each other are jobs of their own, however
+    similar: whoever varies one line keeps a file for each.
+    """
+    lines = lines_of(told.script)
+    for is_one in (_same_script, _same_path, _same_place):
+        found = [one for one in known if is_one(told, one.version)]
+        if found:
+            lineage = _nearest(lines, found).version.lineage
+            return _nearest(lines, [one for one in known if one.version.lineage == lineage]).version
+    alike = [one for one in known if not _stands_beside(told, one.version)]
+    nearest = _nearest(lines, alike) if alike and lines else None
+    return nearest.version if nearest and similarity(lines, nearest.lines) >= LIKE else None
+
+
+def _same_script(told: Told, version: Version) -> bool:
+    return told.script_hash == version.script_hash
+
+
+def _same_path(told: Told, version: Version) -> bool:
+    return bool(told.path) and (told.path, told.name) == (version.path, version.name)
+
+
+def _same_place(told: Told, version: Version) -> bool:
+    """A name that the scheduler made up says nothing: every job that came by `--wrap` is called wrap."""
+    return told.named and (told.name, told.cwd) == (version.name, version.cwd)
+
+
+def _stands_beside(told: Told, version: Version) -> bool:
+    here, there = os.path.split(told.path), os.path.split(version.path)
+    return bool(told.path and version.path) and here[0] == there[0] and here[1] != there[1]
+
+
+def _nearest(lines: frozenset[int], known: Sequence[Known]) -> Known:
+    return max(known, key=lambda one: (similarity(lines, one.lines), one.version.at))
+
+
+def known_of(version: Version) -> Known:
+    """Return a version as it is compared with others."""
+    return Known(version._replace(script=b""), lines_of(version.script), above(version.script, version.parts))
+
+
+def lines_of(script: bytes) -> frozenset[int]:
+    """Return the lines that say something, by their hashes; these hold in this process only."""
+    lines = (line.strip() for line in script.split(b"\n"))
+    return frozenset(hash(line) for line in lines if line and not (line.startswith(b"#") and line[:2] == b"#!"))
+
+
+def similarity(one: frozenset[int], other: frozenset[int]) -> float:
+    """Return the share of lines that both have: 0 none, 1 all."""
+    return len(one & other) / len(one | other) if one or other else 1.0
+
+
+def reuse(told: Told, known: Iterable[Known]) -> Reuse:
+    """Return what earlier versions of the user tell of parts that are as they were, and which parts to read.
+
+    What the same code read of the same content holds. Of a piece of the script it holds only if everything above it,
+    the words and the variables of the submit command are the same too: bash has seen those before.
+    """
+    same, again, values = [], [], []  # type: tuple[list[Part], list[Part], list[Value]]
+    over = above(told.script, told.parts)
+    candidates = [one for one in known if one.version.reader == told.reader and one.version.uid == told.uid]
+    for part in told.parts:
+        before = next((one for one in candidates if _holds(part, told, over, one)), None)
+        (again if before is None else same).append(part)
+        if before is not None:
+            was = next(one for one in before.version.parts if (one.kind, one.hash) == (part.kind, part.hash))
+            values += [
+                one
+                for one in before.version.values
+                if is_from(one, was, before.version.parts) and is_from(one, part, told.parts)
+            ]
+    return Reuse(tuple(values), tuple(same), tuple(again))
+
+
+def is_from(value: Value, part: Part, parts: Sequence[Part]) -> bool:
+    """Return whether a value hangs on that part: a file it stands in, a directive, else the last piece and all above.
+
+    Wherever it stands, what the job as a whole does is known where the harmless end of its script begins.
+    """
+    if part.kind in FILES or value.name in REQUESTED:
+        return value.part == part.hash
+    return part == last_read(parts) and not any(one.hash == value.part for one in parts if one.kind in FILES)
+
+
+def _holds(part: Part, told: Told, over: Mapping[str, bytes], known: Known) -> bool:
+    if (part.kind, part.name, part.hash) not in _content(known.version.parts, (part.kind,)):
+        return False
+    if part.kind in FILES:
+        return True
+    if part.kind in AROUND and told.script_hash != known.version.script_hash:
+        return False  # what a word means, the script says
+    last, was = last_read(told.parts), last_read(known.version.parts)
+    if part == last and (was is None or (was.kind, was.hash) != (last.kind, last.hash)):
+        return False  # what the job does was known elsewhere
+    around = _content(told.parts, AROUND) == _content(known.version.parts, AROUND)
+    return around and over.get(part.hash) == known.above.get(part.hash)
+
+
+def _content(parts: Sequence[Part], kinds: Sequence[str]) -> set[tuple[str, str, str]]:
+    return {(one.kind, one.name, one.hash) for one in parts if one.kind in kinds}
+
+
+def above(script: bytes, parts: Iterable[Part]) -> Mapping[str, bytes]:
+    """Return the hash of the script's beginning down to the last line of each of its parts, by the part's hash."""
+    lines = script.split(b"\n")
+    found = {}
+    for one in parts:
+        if one.kind not in FILES and one.kind not in AROUND:
+            found[one.hash] = hashlib.sha256(b"\n".join(lines[: one.lines[1]])).digest()
+    return found
+
+
+def with_files(
+    version: Version, base: str, parts: Iterable[Part], values: Iterable[Value], at: float,
+    read: Iterable[str] | None = None,
+) -> Version:  # fmt: skip
+    """Return the version with what was read of the user's files: a new one if it had others. *base*: its first id.
+
+    *read*: hashes of the files that were read for it, None: all of them; of others the values were known.
+    """
+    files = tuple(one for one in parts if one.kind in FILES)
+    before = tuple(one for one in version.parts if one.kind in FILES)
+    if same_files(files, before):
+        return version
+    own = tuple(one for one in version.parts if one.kind not in FILES)
+    hashes = {one.hash for one in files}  # what the script says is read of the script, by whom it may be used again
+    kept = [one for one in version.values if one.part in {part.hash for part in own}]
+    merged = tuple(dict.fromkeys((*kept, *(one for one in values if one.part in hashes))))
+    again = " ".join(sorted(hashes.intersection(read) if read is not None else hashes))
+    if not before:
+        again = " ".join(filter(None, (version.read, again)))
+        return version._replace(parts=own + files, values=merged, read=again)
+    made = id_with_files(base, files)
+    return version._replace(id=made, parent=version.id, at=at, parts=own + files, values=merged, read=again)
+
+
+def same_files(one: Sequence[Part], other: Sequence[Part]) -> bool:
+    """Return whether both have the same files with the same content."""
+    return _content(one, FILES) == _content(other, FILES)

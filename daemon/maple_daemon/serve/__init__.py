@@ -1,0 +1,1 @@
+"""The service: its socket, its answers, its workers."""

@@ -1,0 +1,262 @@
+"""What a user asks about himself over the same socket: frames of JSON, answered for the uid that the kernel names.
+
+"MPH1" asks: {"ask": "versions" | "version" | "records" | "decision", …}; {"ask": "failures", "seen": JOB} takes the
+failures that the user was not told of yet; his own process that reads his files asks {"ask": "reading", "record"} which
+to read. "MPA1" tells what it has read: {"record", "parts", "values"} as `types.job_records` has them,
+each part and value a list, and {"read", "looked"}: hashes of the parts that were read now, and of each file path,
+facts, hash, extract, as `readings` has them.
+"MPJ1" is the answer to both: {"found": …} or {"wrong": one line}.
+"""
+
+from __future__ import annotations
+
+import json
+import zlib
+from collections.abc import Callable, Sequence
+from typing import Any, Protocol
+
+from maple_agents.base.secrets.masking import masked
+from maple_submit_filter.types.job_records import Part, Value, Version
+
+from ..remember.readings import Looked
+from ..remember.remembering import Keeper
+from ..remember.versions import FILES
+from ..store.protocol import NotKept, Store
+
+ASK, TELL, ANSWER = b"MPH1", b"MPA1", b"MPJ1"
+KINDS = (ASK, TELL)
+MOST_ASKED = 512 << 10  # bytes
+MOST_ANSWER = 16 << 20
+MOST_ROWS = 500
+MOST_SCRIPTS = 50  # versions with their scripts in one answer
+MOST_PARTS, MOST_VALUES, MOST_TEXT = 64, 1000, 1000
+MOST_LOOKED, MOST_PATH, MOST_FACTS, MOST_EXTRACT = 64, 4096, 160, 128 << 10
+SECONDS = 2.0
+Told = dict[str, Any]
+Question = Callable[[Store, int, Told], Any]
+
+
+class Learner(Protocol):
+    """Who is told what was read of a user's files."""
+
+    def analysed(
+        self, uid: int, record: str, parts: tuple[Part, ...], values: tuple[Value, ...], read: tuple[str, ...] | None
+    ) -> bool:
+        """Keep it; return whether there is such a record of this uid. *read*: the parts read now, None: all."""
+
+
+class Reading(Protocol):
+    """Who knows which files are to be read."""
+
+    def take(self, uid: int, record: str) -> Told | None:
+        """Return what this uid's process should read now."""
+
+    def later(self, uid: int, record: str) -> None:
+        """Let the one that reads now have that one as well."""
+
+    def done(self, uid: int, record: str, looked: tuple[Looked, ...]) -> None:
+        """Remember how the files were."""
+
+
+class Failing(Protocol):
+    """Who knows which jobs failed that their owners were not told of."""
+
+    def take(self, uid: int, seen: str) -> Sequence[Sequence[Any]]:
+        """Return them, and hold them for told."""
+
+
+class Wrong(ValueError):
+    """What was asked cannot be answered: one line."""
+
+
+class Questions:
+    """Answers from the store, and hands on what is told."""
+
+    def __init__(self, read: Keeper, learner: Learner, reading: Reading, failing: Failing | None = None) -> None:
+        self._read, self._learner, self._reading, self._failing = read, learner, reading, failing
+
+    async def answer(self, kind: bytes, body: bytes, uid: int) -> bytes:
+        """Return the frame that answers. Raises nothing that a question could cause."""
+        try:
+            told = _object(body)
+            found = self._told(told, uid) if kind == TELL else await self._asked(told, uid)
+            text = json.dumps({"found": found}).encode()
+            if len(text) > MOST_ANSWER:
+                raise Wrong("the answer is too long; ask for fewer versions")
+        except Wrong as error:
+            text = json.dumps({"wrong": str(error)}).encode()
+        return ANSWER + len(text).to_bytes(4, "big") + text
+
+    async def _asked(self, told: Told, uid: int) -> Any:
+        if told.get("ask") == "reading":
+            return self._reading.take(uid, _text(told, "record"))
+        if told.get("ask") == "reading later":
+            return self._reading.later(uid, _text(told, "record"))
+        if told.get("ask") == "failures":
+            seen = _text(told, "seen")
+            return [list(one) for one in self._failing.take(uid, seen)] if self._failing is not None else []
+        question = _QUESTIONS.get(_text(told, "ask"))
+        if question is None:
+            raise Wrong("unknown question; known are %s" % ", ".join(_QUESTIONS))
+        found = await self._read.ask(lambda store: _found(question, store, uid, told), SECONDS)
+        if found is None:
+            raise Wrong("the memory does not answer now; ask again later")
+        if isinstance(found, Wrong):
+            raise found
+        return found["is"]
+
+    def _told(self, told: Told, uid: int) -> bool:
+        parts = tuple(_part(one) for one in _list(told, "parts", MOST_PARTS))
+        values = tuple(_value(one) for one in _list(told, "values", MOST_VALUES))
+        looked = tuple(_looked(one) for one in _list(told, "looked", MOST_LOOKED))
+        read = _hashes(told["read"]) if "read" in told else None
+        record = _text(told, "record")
+        kept = self._learner.analysed(uid, record, parts, values, read)
+        if kept or not parts:
+            self._reading.done(uid, record, looked)
+        return kept
+
+
+def _found(question: Question, store: Store, uid: int, told: Told) -> Told | Wrong:
+    """Return the answer, or what is wrong with the question: that is no fault of the store's."""
+    try:
+        return {"is": question(store, uid, told)}
+    except Wrong as error:
+        return error
+    except NotKept:
+        return Wrong("nothing of that form is kept")
+
+
+def _versions(store: Store, uid: int, told: Told) -> list[Told]:
+    """Of one lineage, or of all; with "scripts" true with their scripts."""
+    scripts = told.get("scripts") is True
+    most = _number(told, MOST_SCRIPTS if scripts else MOST_ROWS)
+    found = store.versions(uid, _text(told, "lineage"), most)
+    return [_version(one, scripts) for one in found]
+
+
+def _one_version(store: Store, uid: int, told: Told) -> Told | None:
+    """With its script; None where it is no longer kept."""
+    found = store.version(uid, _text(told, "version"))
+    return _version(found, True) if found else None
+
+
+def _records(store: Store, uid: int, told: Told) -> list[Told]:
+    """Of one version, of one job, or all. A job's id may leave out the server of PBS, as users type it."""
+    version, job, most = _text(told, "version"), _text(told, "job"), _number(told, MOST_ROWS)
+    found = store.records(uid, version, job, most)
+    if job and "." not in job and not found:
+        found = store.records(uid, version, job, most, server=False)
+    return [{**one._asdict(), "outcome": one.outcome._asdict() if one.outcome else None} for one in found]
+
+
+def _decision(store: Store, uid: int, told: Told) -> Any:
+    """As `maple check --json` has it, None where it is gone."""
+    try:
+        kept = store.decision(bytes.fromhex(_text(told, "decision")), uid)
+        return json.loads(zlib.decompressobj().decompress(kept, MOST_ANSWER)) if kept else None
+    except (ValueError, zlib.error):
+        return None
+
+
+_QUESTIONS: dict[str, Question] = {
+    "versions": _versions,
+    "version": _one_version,
+    "records": _records,
+    "decision": _decision,
+}
+
+
+def _version(one: Version, script: bool) -> Told:
+    made = {**one._asdict(), "script": one.script.decode("utf-8", "surrogateescape") if script else None}
+    return {
+        **made,
+        "parts": [part._asdict() for part in one.parts],
+        "values": [value._asdict() for value in one.values],
+    }
+
+
+def _object(body: bytes) -> Told:
+    try:
+        told = json.loads(body)
+    except (ValueError, RecursionError):
+        raise Wrong("not JSON") from None
+    if not isinstance(told, dict):
+        raise Wrong("not an object")
+    return told
+
+
+def _text(told: Told, key: str) -> str:
+    value = told.get(key, "")
+    if not isinstance(value, str) or len(value) > MOST_TEXT or "\0" in value or not _is_written(value, "strict"):
+        raise Wrong("%s: not a text of at most %d characters" % (key, MOST_TEXT))
+    return value
+
+
+def _number(told: Told, most: int) -> int:
+    value = told.get("limit", min(100, most))
+    if not isinstance(value, int) or isinstance(value, bool) or value < 1:
+        raise Wrong("limit: not a number from 1")
+    return min(value, most)
+
+
+def _list(told: Told, key: str, most: int) -> list[list[Any]]:
+    value = told.get(key, [])
+    if not isinstance(value, list) or len(value) > most or not all(isinstance(one, list) for one in value):
+        raise Wrong("%s: not a list of at most %d lists" % (key, most))
+    return value
+
+
+def _part(one: list[Any]) -> Part:
+    try:
+        kind, name, digest, (first, last) = one
+    except (ValueError, TypeError):
+        raise Wrong("a part is kind, name, hash, lines") from None
+    texts = _texts((kind, name, digest))
+    if kind not in FILES or not all(_is_line(line) for line in (first, last)):
+        raise Wrong("a part of this kind, or its lines, cannot be told")
+    return Part(texts[0], texts[1], texts[2], (first, last))
+
+
+def _value(one: list[Any]) -> Value:
+    if len(one) != 6 or not _is_line(one[3]):
+        raise Wrong("a value is name, value, file, line, part, by")
+    name, value, file, part, by = _texts((*one[:3], *one[4:]))
+    return Value(name, masked(value), file, one[3], part, by)
+
+
+def _hashes(told: Any) -> tuple[str, ...]:
+    if not isinstance(told, list) or len(told) > MOST_PARTS:
+        raise Wrong("read: not a list of at most %d hashes" % MOST_PARTS)
+    return tuple(_texts(tuple(told)))
+
+
+def _looked(one: list[Any]) -> Looked:
+    """A file's path, facts, hash and extract; the front will be handed the first two, and takes no others."""
+    if len(one) != 4 or not all(isinstance(each, str) for each in one):
+        raise Wrong("a file that was looked for is path, facts, hash, extract")
+    path, facts, digest, extract = one
+    if not 0 < len(path) < MOST_PATH or len(facts) >= MOST_FACTS or len(extract) > MOST_EXTRACT or len(digest) > 64:
+        raise Wrong("a file that was looked for: too long")
+    if not _is_written(digest + extract) or any("\0" in one or max(one, default="") > "\xff" for one in (path, facts)):
+        raise Wrong("a file that was looked for: not bytes without a NUL")
+    return Looked(path, facts, digest, extract)
+
+
+def _texts(found: tuple[Any, ...]) -> list[str]:
+    if not all(isinstance(one, str) and len(one) <= MOST_TEXT and _is_written(one) for one in found):
+        raise Wrong("not texts of at most %d characters" % MOST_TEXT)
+    return list(found)
+
+
+def _is_written(text: str, bytes_: str = "surrogateescape") -> bool:
+    """Return whether a text can be written as bytes: JSON also has halves of pairs, which nobody has a form for."""
+    try:
+        text.encode("utf-8", bytes_)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _is_line(line: Any) -> bool:
+    return isinstance(line, int) and not isinstance(line, bool) and 0 <= line < 1 << 31

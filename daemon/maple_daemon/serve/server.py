@@ -1,0 +1,153 @@
+"""The socket: one connection a submission, its frames read within bounds of size, rate and time."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import socket
+from collections.abc import Callable
+
+from maple_submit_filter.host import frames
+
+from ..base.limits import Busy, Limits
+from ..base.log import cause, log
+from ..base.peers import Peer, Stranger, peer_of, uid_of
+from ..decide.handlers import Forged, Handled, Handler
+from . import about, queries
+from .accepting import Accepting
+
+READ_SECONDS = 2.0  # for a whole request: the front sends it at once
+LEARN_SECONDS = 3.0  # that a helper may take before the front carries back what it learnt
+SEND_SECONDS = 2.0
+MOST_LEARNT = 2 << 20  # bytes; two rewritten scripts as long as any that is read come to half of it
+
+
+class Server:
+    """Serves connections until it is stopped. *count* is told what became of each: "memory", "busy", "garbled" …"""
+
+    def __init__(self, handler: Handler, limits: Limits, count: Callable[[str], None]) -> None:
+        self._handler, self._limits, self._count = handler, limits, count
+        self._open: set[asyncio.Task[None]] = set()
+        self._accepting: Accepting | None = None
+        self.questions: queries.Questions | None = None
+
+    async def start(self, listening: socket.socket) -> None:
+        """Accept on a socket that is bound already."""
+        self._accepting = Accepting(listening, self._come)
+
+    async def stop(self, seconds: float = 1.0) -> None:
+        """Accept no more, and let what is being answered end within *seconds*."""
+        if self._accepting is not None:
+            self._accepting.stop()
+        if self._open:
+            _, left = await asyncio.wait(self._open, timeout=seconds)
+            for task in left:
+                task.cancel()
+            await asyncio.gather(*left, return_exceptions=True)
+
+    def _come(self, one: socket.socket) -> None:
+        """Take a connection in, or refuse it before it has cost anything."""
+        try:
+            uid = uid_of(one)
+            self._limits.enter(uid)
+        except (Stranger, Busy, OSError) as error:
+            one.close()
+            self._count("stranger" if isinstance(error, Stranger) else "busy")
+            return
+        task = asyncio.get_running_loop().create_task(self._accepted(one))
+        self._open.add(task)
+        task.add_done_callback(lambda done: self._left(done, uid))
+
+    def _left(self, task: asyncio.Task[None], uid: int) -> None:
+        self._open.discard(task)
+        self._limits.leave(uid)
+
+    async def _accepted(self, one: socket.socket) -> None:
+        reader, writer = await asyncio.open_unix_connection(sock=one)
+        try:
+            self._count(await self._connection(reader, writer))
+        except (OSError, EOFError, asyncio.TimeoutError, asyncio.IncompleteReadError):
+            self._count("gone")
+        except Exception as error:  # a mistake of ours, or what only looks like a request: it costs this caller alone
+            log().error("not answered", why=cause(error))
+            self._count("failed")
+        finally:
+            writer.transport.abort()  # what was written is in the kernel's hands, or nobody reads it
+
+    async def _connection(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> str:
+        writer.transport.set_write_buffer_limits(0)  # `drain` waits until all is written
+        try:
+            return await self._talk(reader, writer, peer_of(writer.get_extra_info("socket")))
+        except Busy:
+            return "busy"
+        except Forged:
+            return "forged"
+        except ValueError:
+            return "garbled"
+
+    async def _talk(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, peer: Peer) -> str:
+        """Answer one request, then take what a helper may have learnt of it."""
+        async with asyncio.timeout(READ_SECONDS):
+            head = await reader.readexactly(8)
+        if self.questions is not None and head[:4] in queries.KINDS:
+            return await self._question(reader, writer, head, peer)
+        if head == about.ASK + bytes(4):
+            return await self._sent(writer, about.answer(self._handler.in_force))
+        size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
+        self._limits.spend(peer.uid, size)
+        with self._limits.holding(size, peer.uid):
+            async with asyncio.timeout(READ_SECONDS):
+                frame = head + await reader.readexactly(size)
+            request = frames.unpack_request(frame)
+            handled = await self._handler.answer(request, frame, peer)
+            del frame
+        if handled.reply is None:
+            self._handler.heard(request, peer, handled)
+            return handled.how
+        taught, reply = b"", frames.pack_reply(handled.reply)
+        try:
+            self._handler.heard(request, peer, handled)  # whoever has an answer is remembered to have asked
+            writer.write(reply)
+            async with asyncio.timeout(SEND_SECONDS):
+                await writer.drain()
+            with contextlib.suppress(asyncio.IncompleteReadError, ConnectionError):
+                taught = await self._learn(reader, request.nonce, peer.uid, handled)
+        finally:
+            self._handler.over(peer.uid, request.nonce, taught)
+        if taught:
+            self._count("learnt")
+        return handled.how
+
+    async def _question(
+        self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter, head: bytes, peer: Peer
+    ) -> str:
+        """Answer what a user asks about himself."""
+        assert self.questions is not None
+        size = frames.size_of(head, head[:4], queries.MOST_ASKED)
+        with self._limits.holding(size, peer.uid):
+            async with asyncio.timeout(READ_SECONDS):
+                body = await reader.readexactly(size)
+            answer = await self.questions.answer(head[:4], body, peer.uid)
+        self._limits.spend(peer.uid, size + len(answer))
+        return await self._sent(writer, answer)
+
+    async def _sent(self, writer: asyncio.StreamWriter, answer: bytes) -> str:
+        writer.write(answer)
+        async with asyncio.timeout(SEND_SECONDS):
+            await writer.drain()
+        return "question"
+
+    async def _learn(self, reader: asyncio.StreamReader, nonce: bytes, uid: int, handled: Handled) -> bytes:
+        """The front hangs up at once, or sends what its helper learnt of the files that this needs."""
+        if not handled.key or handled.how == "unread":
+            return b""
+        try:
+            async with asyncio.timeout(LEARN_SECONDS):
+                head = await reader.readexactly(8)
+                size = frames.size_of(head, frames.LEARNT, MOST_LEARNT)
+                self._limits.spend(uid, size)
+                with self._limits.holding(size, uid):
+                    about, data = frames.unpack_learnt(head + await reader.readexactly(size))
+        except TimeoutError:
+            return b""
+        return data if about == nonce and self._handler.learn(handled.key, uid, data) else b""

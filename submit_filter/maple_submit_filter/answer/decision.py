@@ -1,0 +1,253 @@
+"""From a submission to what should be submitted: the one function that helper, daemon and `maple check` share."""
+
+from __future__ import annotations
+
+from typing import Dict, List, NamedTuple, Optional, Set, Tuple
+
+from ..host.bounded_file import read_file
+from ..plan.build import plan
+from ..repair.search import Again, Repair, State, repair
+from ..request.slurm import submission as slurm
+from ..rules import diagnose
+from ..site.facts import GENERIC_PBS, GENERIC_SLURM, Site
+from ..site.modes import silenced
+from ..types.edits import Safety, Span
+from ..types.findings import Finding
+from ..types.job import Job, Read
+from ..types.launch_plan import LaunchPlan
+from ..types.script import line_of
+from ..types.submission import Submission
+
+MOST_READ = 512 * 1024  # bytes of script; no script that people write is longer, and reading one takes seconds
+
+
+class Rewritten(NamedTuple):
+    """A script and argv to submit in place of the user's. *script* None: unchanged; *argv* is always whole."""
+
+    script: Optional[bytes]
+    argv: Tuple[bytes, ...]
+    says: Tuple[str, ...]  # one line for each change
+    because: Tuple[Tuple[int, str], ...]  # (line of the script, rule code or template revision)
+
+
+class Decision(NamedTuple):
+    """*verdict*: "clean", "repaired", "findings" or "unread". *repaired*: what SAFE fixes give, where they cure all.
+
+    *offered*: what the ASK fixes would give as well. *held_back*: (code, why) of fixes not used. *why*: what was not
+    read, where the verdict is "unread".
+    """
+
+    verdict: str
+    findings: Tuple[Finding, ...] = ()
+    plan: Optional[LaunchPlan] = None
+    repaired: Optional[Rewritten] = None
+    offered: Optional[Rewritten] = None
+    held_back: Tuple[Tuple[str, str], ...] = ()
+    why: str = ""
+
+
+TOO_LONG = Decision("unread", why="the script is longer than %d KiB" % (MOST_READ // 1024))
+
+
+def decide(submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
+    """Return what is wrong with the submission and what would cure it.
+
+    Files that the plan needs are read through *read* (the caller's own process); None reads none. The mode (off,
+    observe, warn, repair) is not looked at here: it says what is done with the decision.
+    """
+    here = at_home(submission, site)
+    if here is None or submission.script is None:
+        return Decision("unread", why="there is no script of this scheduler to read")
+    if len(submission.script) > MOST_READ:
+        return TOO_LONG
+    site = here
+    job = understood(submission, read)
+    if job is None:
+        from . import left_alone
+
+        return Decision("unread", why=left_alone.why(submission))
+    state, sure = _weighed(job, site)
+    if not state.proven():
+        why = _unread(state) if not state.findings else ""
+        verdict = "findings" if state.findings else "unread" if why else "clean"
+        return Decision(verdict, state.findings, state.plan, why=why)
+    return _cured(state, sure, site)
+
+
+def at_home(submission: Submission, site: Site) -> Optional[Site]:
+    """Return the site to hold the submission against, None where the command is not that of the site's scheduler."""
+    if site.scheduler == submission.scheduler:
+        return site
+    if site.id not in (GENERIC_SLURM.id, GENERIC_PBS.id):
+        return None
+    return GENERIC_PBS if submission.scheduler == "pbs" else GENERIC_SLURM
+
+
+def understood(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+    """Return the submission as its command reads it, None where it is to be left alone."""
+    return (_by_qsub if submission.scheduler == "pbs" else _by_sbatch)(submission, read)
+
+
+def _by_qsub(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+    """An interactive job never runs its script; `-- program` has none."""
+    from ..request.pbs import submission as pbs
+
+    argv = pbs.read_argv(submission.argv)
+    if argv.problem or argv.interactive or argv.executable is not None or submission.script is None:
+        return None
+    environment = submission.environment
+    prefix, shell = pbs.prefix_in_force(argv, environment), pbs.shell_in_force(argv, environment)
+    script = pbs.read_script(submission.script, prefix, shell)
+    settings = pbs.settings(argv, environment, script)
+    if pbs.interactive(tuple(settings)):
+        return None
+    return Job(submission, script, settings, (), read)
+
+
+def _by_sbatch(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+    """A job of several components is left alone, and one whose directives mean this or that by release."""
+    argv = slurm.read_argv(submission.argv)
+    if argv.het or argv.problem or submission.script is None:
+        return None
+    script = slurm.read_script(submission.script, slurm.ignores_pbs(argv, submission.environment))
+    if script.het or script.disputed:
+        return None
+    settings = slurm.settings(argv, submission.environment, script)
+    return Job(submission, script, settings, argv.args if submission.whole or argv.args else None, read)
+
+
+def examined(job: Job, site: Site) -> State:
+    """Return the job with its plan and findings; what the user has silenced is left out.
+
+    Proven is only what does not rest on a fact that the site file is not sure of.
+    """
+    return _weighed(job, site)[0]
+
+
+def _weighed(job: Job, site: Site) -> Tuple[State, State]:
+    """Return the state to tell of, and the one that repairs start from: what is known for sure, and proven."""
+    state = _played(job, site)
+    if not site.unsure or not state.proven():
+        return state, state
+    from ..repair.certainty import plays_alike, weighed
+
+    sure = _certain(site)
+    held = _played(job, sure, state.plan if plays_alike(job, site, sure) else None)
+    state = state._replace(findings=weighed(state.findings, held.findings, site))
+    return state, held._replace(findings=state.proven())
+
+
+def explained(decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
+    """Return the decision with the names of the unsure facts that its advice rests on; it takes its time."""
+    job = understood(submission, read)
+    if job is None or not site.unsure:
+        return decision
+    from ..repair.certainty import named
+
+    def proven(here: Site) -> Set[Tuple[str, Optional[Span]]]:
+        return {(one.code, one.at) for one in _played(job, here).proven()}
+
+    return decision._replace(findings=tuple(named(one, site, proven) for one in decision.findings))
+
+
+_OF_THE_TEXT = ("MPL104", "MPL105")  # what a text that the scheduler refuses as a whole is told of
+
+
+def _played(job: Job, site: Site, made: Optional[LaunchPlan] = None) -> State:
+    """Return the job played through, and what is found; *made*: its plan, where that is known."""
+    if made is None:
+        made = plan(job.submission, job.script, job.settings, site, job.arguments, job.read)
+    silence = silenced(job.source)
+    found = tuple(
+        one
+        for one in dict.fromkeys(diagnose(made, job, site))
+        if not silence.covers(one.code, line_of(job.source, one.at.start) if one.at else 0)
+        and (not job.script.unreadable or one.code in _OF_THE_TEXT)
+    )
+    return State(job, made, found)
+
+
+def _unread(state: State) -> str:
+    """Return why nothing can be said of the script, "" when something can."""
+    if not state.job.script.is_shell:
+        return "not a shell script"
+    if state.plan.steps or not state.plan.unread:
+        return ""
+    line, why = state.plan.unread[0]
+    return "line %d: %s" % (line, why)
+
+
+def _cured(shown: State, state: State, site: Site) -> Decision:
+    """Only what is certain of the site may prove a repair, and what is likely may still speak against it."""
+    known: Dict[Tuple[bytes, Tuple[bytes, ...]], Optional[State]] = {}  # asking tries again what SAFE fixes have tried
+    sure = _certain(site)
+
+    def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
+        if (source, argv) not in known:
+            changed = understood(job.submission._replace(script=source, argv=argv), job.read)
+            known[source, argv] = _played(changed, sure) if changed is not None else None
+        return known[source, argv]
+
+    safe = repair(state, (Safety.SAFE,), again)
+    more = safe if safe.whole else _with_offers(state, again)
+    held = list(safe.held_back)
+    likely = {one.code for one in shown.findings}
+    repaired = _rewritten(state, safe, held, site, likely)
+    offered = repaired if more is safe else _rewritten(state, more, held, site, likely)
+    verdict = "repaired" if repaired is not None else "findings"
+    return Decision(verdict, shown.findings, shown.plan, repaired, offered, tuple(dict.fromkeys(held)))
+
+
+def _with_offers(state: State, again: Again) -> Repair:
+    """Return what all offers lead to: none asks for less than the user does, unless it is the only change."""
+    from ..repair.amounts import asks_for_less
+
+    def no_less(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
+        after = again(job, source, argv)
+        return after if after is not None and not asks_for_less(state.job, after.job) else None
+
+    both = (Safety.SAFE, Safety.ASK)
+    made = repair(state, both, no_less)
+    less = made if made.whole else repair(state, both, again)
+    return less if less.whole and len(less.taken) == 1 else made
+
+
+def _rewritten(
+    before: State, made: Repair, held: List[Tuple[str, str]], site: Site, likely: Set[str]
+) -> Optional[Rewritten]:
+    """Return the new script, if it passes every check. *likely*: rules that spoke before, whatever they rest on."""
+    if not made.whole:
+        return None
+    first = made.taken[0][0]
+    if site.unsure and not {one.code for one in _likely(made.state, site).proven()} <= likely:
+        held.append((first, "an unconfirmed fact of the site file speaks against it"))
+        return None
+    source = made.state.job.source
+    changed = source if source != before.job.source else None
+    if changed is not None and not _parses(changed):
+        held.append((first, "bash -n refuses the repaired script"))
+        return None
+    says = tuple("%s %s" % (code, fix.says) for code, fix in made.taken)
+    return Rewritten(changed, made.state.job.submission.argv, says, made.because)
+
+
+def _likely(state: State, site: Site) -> State:
+    """Return a state that was played by what is certain, as it is by all that the site file says."""
+    from ..repair.certainty import plays_alike
+
+    return _played(state.job, site, state.plan if plays_alike(state.job, site, _certain(site)) else None)
+
+
+def _certain(site: Site) -> Site:
+    """Return the site as far as its file is sure of it; most submissions need no module for that."""
+    if not site.unsure:
+        return site
+    from ..repair.certainty import certain
+
+    return certain(site)
+
+
+def _parses(source: bytes) -> bool:
+    from ..bash.check import parses
+
+    return parses(source)

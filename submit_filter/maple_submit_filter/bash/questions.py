@@ -1,0 +1,123 @@
+"""Small questions about commands, answered from how they are written."""
+
+from __future__ import annotations
+
+from typing import List, Optional, Sequence
+
+from .nodes import (
+    AndOr,
+    ArithCommand,
+    Assignment,
+    Command,
+    Group,
+    Literal,
+    Loop,
+    Param,
+    Pipeline,
+    Program,
+    Redirect,
+    Simple,
+    Test,
+    Word,
+)
+
+# Commands whose output is one word in all sane uses, so that an unquoted substitution of it does not split.
+SINGLE = frozenset(
+    b"shuf date expr wc head tail awk cut basename dirname pwd hostname python python3 mktemp nproc uuidgen id whoami "
+    b"realpath readlink which echo bc jot nvidia-smi getent printf tr sed grep git openssl od jq".split()
+)
+# Commands that never read standard input.
+SILENT = frozenset(
+    b"[ [[ test : true false echo printf export declare local let cd sleep date hostname basename dirname mkdir rm cp "
+    b"mv touch ls set shift break continue unset".split()
+)
+QUESTIONS = frozenset(b"[ [[ test command type which grep egrep pgrep hash".split())
+
+
+def first(one: Word) -> bytes:
+    """Return a word's bytes where it is one literal, else b""."""
+    return one.parts[0].text if len(one.parts) == 1 and isinstance(one.parts[0], Literal) else b""
+
+
+def asks(command: Command) -> bool:
+    """Return whether a command is asked for its answer, so that failing is no failure."""
+    if isinstance(command, Pipeline):
+        return asks(command.commands[-1])
+    if isinstance(command, Simple):
+        return bool(command.words) and first(command.words[0]) in QUESTIONS
+    return isinstance(command, (Test, ArithCommand))
+
+
+def file_written(redirects: Sequence[Redirect]) -> Optional[Redirect]:
+    for redirect in redirects:
+        if redirect.op in (b">", b">>", b">|", b"&>", b"&>>") and redirect.fd in (None, b"", b"1"):
+            return redirect
+    return None
+
+
+def single(body: Program) -> bool:
+    """Return whether an unknown output is one word in all sane uses."""
+    if not body.items:
+        return True
+    command = body.items[-1].command
+    while isinstance(command, (Pipeline, AndOr, Group)):
+        command = command.body.items[-1].command if isinstance(command, Group) else command.commands[-1]
+    if not isinstance(command, Simple) or not command.words:
+        return False
+    return first(command.words[0]).rsplit(b"/", 1)[-1] in SINGLE
+
+
+def only_open(loop: Loop) -> bool:
+    return not any(isinstance(part, Literal) for one in loop.words or () for part in one.parts)
+
+
+def only_prints(body: Program) -> bool:
+    """Return whether a loop's body does nothing but `echo` and `printf`."""
+    commands = [item.command for item in body.items]
+    simple = [one for one in commands if isinstance(one, Simple) and one.words]
+    return len(simple) == len(commands) and all(first(one.words[0]) in (b"echo", b"printf") for one in simple)
+
+
+def read_from(command: Simple) -> bytes:
+    """Return the descriptor of `read NAME <&3`, b"" where it reads standard input."""
+    for redirect in command.redirects:
+        if redirect.op == b"<&" and redirect.fd in (None, b"", b"0") and redirect.target is not None:
+            return first(redirect.target)
+    return b""
+
+
+def reads_apart(loop: Loop) -> bool:
+    """Return whether a `while read` takes its lines from a descriptor of its own."""
+    items = loop.condition.items if loop.condition is not None else ()
+    command = items[0].command if len(items) == 1 else None
+    return isinstance(command, Simple) and bool(read_from(command))
+
+
+def takes_input(body: Program) -> bool:
+    """Return whether a command of a loop's foreground may read the loop's standard input."""
+    return any(not item.background and _takes_input(item.command) for item in body.items)
+
+
+def _takes_input(command: object) -> bool:
+    if isinstance(command, Simple):
+        own = any(redirect.op in (b"<", b"<<<", b"<<", b"<<-") for redirect in command.redirects)
+        name = first(command.words[0]).rsplit(b"/", 1)[-1] if command.words else b""
+        return not own and bool(command.words) and name not in SILENT
+    if isinstance(command, Program):
+        return takes_input(command)
+    return isinstance(command, tuple) and any(_takes_input(part) for part in command if isinstance(part, tuple))
+
+
+def assigned(body: Program) -> List[bytes]:
+    """Return the names that a loop's body may change."""
+    out: List[bytes] = []
+    stack: List[object] = [body]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, Assignment):
+            out.append(one.name)
+        if isinstance(one, Loop) and one.variable:
+            out.append(one.variable)
+        if isinstance(one, tuple):
+            stack.extend(part for part in one if isinstance(part, tuple) and not isinstance(part, (Literal, Param)))
+    return out

@@ -1,0 +1,1 @@
+"""The edits that a rule may propose."""

@@ -1,0 +1,140 @@
+"""What would make a request that PBS refuses one that it takes, where that can mean one thing only. Part of MPL216."""
+
+from __future__ import annotations
+
+import re
+from typing import List, Optional, Tuple
+
+from ..request.pbs import select
+from ..request.pbs.refusals import BESIDE, JOB_WIDE, Refusal
+from ..site.facts import Site
+from ..types.edits import Edit, Fix, Safety, Span
+from ..types.job import Job
+from ..types.settings import Setting
+from .option_edits import restate, say, unsay
+
+CODE = "MPL216"
+_DAYS = re.compile(rb"(\d{1,3})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?\Z")  # as Slurm takes them
+_GPUS = re.compile(rb"(\d{1,6}):ppn=(\d{1,6}):gpus=(\d{1,6})\Z")
+_MOVABLE = tuple(name.encode() for name in JOB_WIDE if name not in ("nodes", "select"))
+
+
+def cure(one: Refusal, job: Job, site: Site) -> Optional[Fix]:
+    """Return the fix for what qsub refuses, None where it may have been meant in more than one way."""
+    setting = one.setting
+    chosen = job.settings.get("select")
+    if setting is None:
+        return None
+    if setting.name == "walltime":
+        return _in_hours(setting, job)
+    if setting.name == "select":
+        return _moved_out(setting, job, site) or _said_once(setting, job)
+    if setting.name == "nodes":
+        return _without_nodes(setting, chosen, job) if chosen is not None else _as_chunks(setting, job)
+    if setting.name in BESIDE and chosen is not None:
+        return _into_chunk(setting, chosen, job)
+    return None
+
+
+def misplaced(job: Job, site: Site) -> Optional[Setting]:
+    """Return the select that names a resource of the whole job which the site demands, such as filesystems."""
+    setting = job.settings.get("select")
+    return setting if setting is not None and _job_wide(setting, _demanded(site)) is not None else None
+
+
+def _demanded(site: Site) -> Tuple[bytes, ...]:
+    return tuple(b"filesystems" for demand in site.demands if "filesystems" in demand.options)
+
+
+def _in_hours(setting: Setting, job: Job) -> Optional[Fix]:
+    """Write `1-12:00:00` as 36:00:00."""
+    match = _DAYS.match(setting.value)
+    if not match:
+        return None
+    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+    value = b"%02d:%02d:%02d" % (days * 24 + hours, minutes, seconds)
+    made = restate(job, setting, value, CODE)
+    return made.fix(Safety.ASK, "-l walltime=" + value.decode()) if made is not None else None
+
+
+def _job_wide(setting: Setting, names: Tuple[bytes, ...]) -> Optional[Tuple[bytes, bytes, bytes]]:
+    """Return a resource of the whole job that stands in the only chunk, `name=value`, and what is left of the chunk.
+
+    Its value may hold colons (01:00:00), which part it, so that what follows is none of `name=value`.
+    """
+    if b"+" in setting.value or b'"' in setting.value or b"'" in setting.value:
+        return None
+    parts = setting.value.split(b":")
+    first = next((index for index, part in enumerate(parts) if part.partition(b"=")[0] in names), -1)
+    if first < 0:
+        return None
+    last = first + 1
+    while last < len(parts) and b"=" not in parts[last]:
+        last += 1
+    return parts[first].partition(b"=")[0], b":".join(parts[first:last]), b":".join(parts[:first] + parts[last:])
+
+
+def _moved_out(setting: Setting, job: Job, site: Site) -> Optional[Fix]:
+    """Say beside select what belongs to the whole job."""
+    found = _job_wide(setting, _MOVABLE + _demanded(site))
+    if found is None:
+        return None
+    name, text, rest = found
+    if not rest or select.chunks(rest) is None or name.decode() in job.settings:
+        return None
+    made = restate(job, setting, rest, CODE)
+    if made is None:
+        return None
+    return (made + say(job, b"-l " + text, CODE)).fix(
+        Safety.SAFE, "move %s out of the chunk, beside select" % name.decode()
+    )
+
+
+def _said_once(setting: Setting, job: Job) -> Optional[Fix]:
+    """Leave out what a chunk says twice with the same value."""
+    for chunk in setting.value.split(b"+"):
+        parts = chunk.split(b":")
+        again = [one for one in dict.fromkeys(parts) if b"=" in one and parts.count(one) > 1]
+        if again and setting.value.count(chunk) == 1:
+            kept: List[bytes] = [one for index, one in enumerate(parts) if one not in again or one not in parts[:index]]
+            made = restate(job, setting, setting.value.replace(chunk, b":".join(kept)), CODE)
+            return made.fix(Safety.SAFE, "keep one of the two") if made is not None else None
+    return None
+
+
+def _without_nodes(older: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
+    """Leave out the older form where it asks for as many chunks."""
+    chunks, same = select.chunks(chosen.value), select.nodes_form(older.value)
+    if chunks is None or same is None or sum(one.count for one in chunks) != sum(one.count for one in same):
+        return None
+    made = unsay(job, "nodes", CODE)
+    return made.fix(Safety.ASK, "remove -l nodes") if made is not None else None
+
+
+def _as_chunks(setting: Setting, job: Job) -> Optional[Fix]:
+    """Write `nodes=2:ppn=4:gpus=1` as chunks, each on a node of its own as `nodes` has it."""
+    match, span = _GPUS.match(setting.value), setting.origin.value_span
+    if match is None or span is None or "place" in job.settings or len(job.settings.all("nodes")) != 1:
+        return None
+    start = span.start - len(b"nodes=")
+    if job.source[start : span.start] != b"nodes=":
+        return None
+    count, ppn, gpus = match.groups()
+    words = b"select=%s:ncpus=%s:mpiprocs=%s:ngpus=%s,place=scatter" % (count, ppn, ppn, gpus)
+    return Fix((Edit(Span(start, span.end), words, CODE),), Safety.ASK, "-l " + words.decode())
+
+
+def _into_chunk(beside: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
+    """Of one chunk the whole job's amount is the chunk's. Of several it may be meant for each, or for all together."""
+    chunks, without = select.chunks(chosen.value), unsay(job, beside.name, CODE)
+    if chunks is None or len(chunks) != 1 or without is None:
+        return None
+    name = beside.name.encode()
+    said = chunks[0].value(name)
+    if said is not None:
+        safety = Safety.SAFE if chunks[0].count == 1 else Safety.ASK
+        says = "remove -l %s, which the chunk already sets" % beside.name
+        return without.fix(safety, says) if said == beside.value else None
+    value = chosen.value + b":" + name + b"=" + beside.value
+    made = restate(job, chosen, value, CODE) if chunks[0].count == 1 and select.chunks(value) is not None else None
+    return (made + without).fix(Safety.SAFE, "move %s into the chunk" % beside.name) if made is not None else None

@@ -1,0 +1,1 @@
+"""What is read and written on the submit host: settings, the script, private copies, audit lines, frames."""

@@ -1,0 +1,114 @@
+"""The variables in which a task finds its own numbers, by the launcher that starts it; and words of the scheduler."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
+
+from ..play.owners import IMAGE, foreign, maker
+from ..site.facts import Site
+from ..types.launch_plan import Link
+from ..types.text import plain
+
+if TYPE_CHECKING:
+    from .mpi.ranks import Names
+
+
+class RankWords(NamedTuple):
+    """Names of variables: of the rank, the local rank, the node (where each has one task), the number of tasks.
+
+    b"" where the launcher has none.
+    """
+
+    rank: bytes
+    local: bytes
+    node: bytes
+    tasks: bytes
+
+
+_FIXED = {
+    "srun": RankWords(b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURM_NTASKS"),
+    "ibrun": RankWords(b"PMI_RANK", b"MPI_LOCALRANKID", b"PMI_RANK", b"PMI_SIZE"),
+    "pbsdsh": RankWords(b"PBS_NODENUM", b"", b"PBS_NODENUM", b""),
+}
+
+
+def rank_words(links: Sequence[Link], site: Site, source: bytes = b"") -> Optional[RankWords]:
+    """Return the variables of the first launcher among *links* that has any, None where none is known.
+
+    Whose mpiexec it is, the names in the script's *source* may tell.
+    """
+    for link in links:
+        if link.name in _FIXED:
+            return _FIXED[link.name]
+        if link.name == "mpiexec":
+            return _of_mpiexec(link, site, source)
+    return None
+
+
+def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
+    """Return what every mpiexec that takes these words sets."""
+    from .mpi.ranks import EVERY_NAME, NAMES, meant
+
+    if foreign(link.argv[0].raw, link.around) and not any(one in source for one in EVERY_NAME):
+        return None  # whose it is, nobody says
+    each = [NAMES[maker] for maker in meant(takers(link, site), (plain(source),))]
+    if not each:
+        return None
+    return _words(each)
+
+
+def takers(link: Link, site: Site) -> Tuple[str, ...]:
+    """Return the makers whose mpiexec it may be, and would take the words of the line."""
+    from .mpi.options import readings
+    from .mpiexec import makers_here
+
+    return tuple(readings(list(link.argv), 1, makers_here(link.argv[0].raw, site, link.around)))
+
+
+def of_site(site: Site, link: Link) -> Optional[RankWords]:
+    """Return what the site's own mpiexec sets, in place of a launcher; None where it is not known whose that is."""
+    from .mpi.ranks import NAMES
+
+    told = maker(b"mpiexec", link.around, site)
+    return _words([NAMES[told]]) if told in NAMES else None
+
+
+def _words(each: Sequence[Names]) -> Optional[RankWords]:
+    rank, local = _common([one.rank for one in each]), _common([one.local for one in each])
+    node = _common([one.node for one in each]) or rank
+    return RankWords(rank, local, node, _common([one.size for one in each])) if rank else None
+
+
+def _common(many: Sequence[Tuple[bytes, ...]]) -> bytes:
+    return next((name for name in many[0] if all(name in one for one in many)), b"")
+
+
+def first_node(site: Site) -> Tuple[bytes, ...]:
+    """Return shell words for the job's first node: as a task reaches it, without quotes, and out of single quotes.
+
+    PBS writes the node file on the first node alone, and no container has scontrol, so there the batch shell has to
+    read the list: the last way ends the single quotes around it.
+    """
+    suffix = site.node_name_suffix.encode()
+    if site.scheduler == "pbs":
+        suffix = b""  # the file names the nodes with their domain
+        quoted = b'$(head -n 1 "$PBS_NODEFILE")'
+        return quoted + suffix, quoted.replace(b'"', b"") + suffix, b"'\"" + quoted + suffix + b"\"'"
+    quoted = b'$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
+    return quoted + suffix, quoted.replace(b'"', b"") + suffix, b"'\"" + quoted + suffix + b"\"'"
+
+
+def job_id(site: Site) -> bytes:
+    """Return the shell word for the job's id."""
+    return b"$PBS_JOBID" if site.scheduler == "pbs" else b"$SLURM_JOB_ID"
+
+
+def once_on_each(nodes: int, site: Site, link: Link) -> Tuple[bytes, bool]:
+    """Return the mpiexec that starts a launcher once on each node, and whether the site surely has that one there."""
+    told = site.maker("mpiexec")
+    sure = maker(b"mpiexec", tuple(one for one in link.around if one != IMAGE), site) != ""
+    words = {
+        "pals": b"mpiexec --envall -n %d --ppn 1 --cpu-bind none",
+        "openmpi": b"mpiexec -n %d --map-by ppr:1:node --bind-to none",
+    }.get(told, b"mpiexec -n %d -ppn 1")
+    return words % nodes, sure

@@ -1,0 +1,1 @@
+"""What was started, put into worlds; and where that contradicts itself."""

@@ -1,0 +1,110 @@
+"""Which ranks of a launcher's agents form which world."""
+
+from __future__ import annotations
+
+from typing import Dict, Hashable, List, NamedTuple, Optional, Sequence, Tuple
+
+from ..play.scene import Scene, Start, StepShape
+from ..types.launch_plan import Breach, Group, Process
+from .breaches import agent_breaches
+from .missing_script import flaws
+from .rendezvous import agent_of, is_local, meeting_id, per_node, raw_of, same
+
+
+class Verdict(NamedTuple):
+    """The groups of a set of starts, and what is wrong with them."""
+
+    groups: Tuple[Group, ...]
+    breaches: Tuple[Breach, ...]
+
+
+def of_agents(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:
+    """Return the worlds that agents form. *sure*: nothing unread can add or change an agent."""
+    parts = _partition(starts)
+    sampled = shape is not None and shape.sampled
+    groups = tuple(_agent_group(part, sampled, shape, scene) for part in parts)
+    flawed = flaws(starts)
+    if flawed:
+        return Verdict(groups, flawed)
+    return Verdict(groups, tuple(agent_breaches(starts, parts, shape, scene)) if sure else ())
+
+
+def _partition(starts: Sequence[Start]) -> List[List[Start]]:
+    """Return the agents that would meet each other."""
+    parts: Dict[Hashable, List[Start]] = {}
+    for index, start in enumerate(starts):
+        agent = agent_of(start)
+        key: Tuple[Hashable, ...] = (index,)
+        if not agent.standalone:
+            local = start.place.node if is_local(agent.master) else None
+            own = start.place.name if is_local(agent.master) and start.place.node is None else b""
+            key = (agent.nnodes, agent.backend, raw_of(agent.master), raw_of(agent.port), meeting_id(agent), local, own)
+        parts.setdefault(key, []).append(start)
+    return list(parts.values())
+
+
+def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape], scene: Scene) -> Group:
+    first = agent_of(part[0])
+    nnodes = first.nnodes[0] if first.nnodes and first.nnodes[0] == first.nnodes[1] else None
+    if first.standalone:
+        nnodes = 1
+    workers = same([agent_of(start).workers for start in part])
+    declared = nnodes * workers if nnodes and workers else None
+    any_number = any(start.place.task is None and start.trail.links[0].name in ("srun", "mpiexec") for start in part)
+    count = None if any_number else len(part)
+    if sampled and shape is not None:
+        count = shape.tasks if shape.tasks == nnodes else None
+    holds = count is not None and count == nnodes and (sampled or _ranked(part, nnodes))
+    world = declared if holds else None
+    processes = tuple(one for start in part for one in _workers(start, part, world, holds and not sampled))
+    on_node = same([one for one in per_node(part).values()]) if count is not None and not sampled else None
+    places = {start.place.node for start in part}
+    nodes = len(places) if count is not None and not sampled else nnodes if holds else None
+    if None in places and len(part) > 1:
+        nodes = on_node = None  # several agents, and it is not known whether on one node or on many
+    return Group(
+        first.launcher,
+        processes,
+        nodes,
+        workers * on_node if workers and on_node else workers if sampled else None,
+        world,
+        declared,
+        raw_of(first.master) if first.backend == b"static" or nnodes != 1 else None,
+        raw_of(first.port) if not first.standalone else None,
+        not sampled and count is not None,
+    )
+
+
+def _ranked(part: Sequence[Start], nnodes: Optional[int]) -> bool:
+    """Return whether the node ranks are what a static meeting needs; c10d gives them itself."""
+    if agent_of(part[0]).backend != b"static" or nnodes == 1:
+        return True
+    return {agent_of(start).node_rank for start in part} == set(range(nnodes or 0))
+
+
+def _workers(start: Start, part: Sequence[Start], world: Optional[int], holds: bool) -> List[Process]:
+    """Return the ranks of one agent."""
+    agent = agent_of(start)
+    static = agent.backend == b"static"
+    group_rank = 0 if len(part) == 1 and holds else agent.node_rank if static and holds else None
+    master = agent.master.raw if static and agent.master is not None and agent.master.known else None
+    port = agent.port.raw if static and agent.port is not None and agent.port.known else None
+    out = []
+    for local in range(min(agent.workers or 0, 64)):
+        rank = group_rank * agent.workers + local if group_rank is not None and agent.workers else None
+        gpu = (agent.visible[local],) if agent.visible and local < len(agent.visible) else None
+        out.append(
+            Process(
+                start.place.node,
+                start.place.task,
+                local,
+                rank,
+                world,
+                master,
+                port,
+                agent.visible if agent.visible is not None else gpu,
+                start.place.cpus,
+                not agent.cpu,
+            )
+        )
+    return out

@@ -1,0 +1,165 @@
+"""Programs that read their ranks from the environment: the world they form, and where it contradicts itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, List, Optional, Sequence, Tuple
+
+from ..launchers.devices import seen
+from ..play.outputs import NODE_LIST, node_of
+from ..play.scene import Scene, Start, StepShape
+from ..site.facts import NodeKind
+from ..types.launch_plan import Breach, Group, Process
+from ..types.text import Text, number
+from .groups import Verdict
+from .missing_script import flaws
+from .rendezvous import is_local, per_node, same
+
+ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
+TOLD = "local-rank-beyond"
+
+
+def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:
+    """Return the one group of the programs of a step, ranks from RANK where it is set, else the task's number."""
+    sampled = shape is not None and shape.sampled
+    tasks = shape.tasks if shape is not None else len(starts)
+    processes = tuple(_program(start, tasks, scene.allocation.node_kinds) for start in starts)
+    unplaced = sampled or any(start.place.node is None for start in starts)
+    on_node = None if unplaced else same(list(per_node(starts).values()))
+    complete = not sampled and all(start.place.task is not None or shape is None for start in starts)
+    world = same([one.world_size for one in processes])
+    nodes = (shape.nodes or None) if shape is not None else 1
+    group = Group(
+        starts[0].trail.links[-1].name if starts[0].trail.links else "",
+        processes,
+        nodes,
+        on_node if complete else None,
+        world,
+        world,
+        _agreed([one.master for one in processes]),
+        _agreed([one.port for one in processes]),
+        complete,
+    )
+    breaches = flaws(starts)
+    if not breaches and sure and complete:
+        breaches = tuple(_program_breaches(starts, shape, scene))
+    breaches += _beyond_gpus(starts, scene) if sure and not breaches else ()
+    return Verdict((group,), breaches)
+
+
+def _agreed(values: Sequence[Optional[bytes]]) -> Optional[bytes]:
+    """Return what all processes were told, None where one was told something else or it is not known."""
+    return values[0] if values and len(set(values)) == 1 else None
+
+
+def number_in(start: Start, name: bytes) -> Optional[int]:
+    return number(start.environment.get(name))
+
+
+def _program(start: Start, tasks: Optional[int], kinds: Sequence[NodeKind]) -> Process:
+    place = start.place
+    rank = number_in(start, b"RANK") if b"RANK" not in start.missing else place.task
+    world = number_in(start, b"WORLD_SIZE") if b"WORLD_SIZE" not in start.missing else tasks
+    local = number_in(start, b"LOCAL_RANK") if b"LOCAL_RANK" not in start.missing else place.local_task
+    master, port = start.environment.get(b"MASTER_ADDR"), start.environment.get(b"MASTER_PORT")
+    gpus = seen(start.environment.get, kinds, place.gpus)
+    return Process(
+        place.node,
+        place.task,
+        local,
+        rank,
+        world,
+        master.raw if master is not None and master.known else None,
+        port.raw if port is not None and port.known else None,
+        gpus,
+        place.cpus,
+        False,
+    )
+
+
+def _locals_early(starts: Sequence[Start], kinds: Sequence[NodeKind]) -> bool:
+    """Return whether one LOCAL_RANK for all is a mistake: where each task sees GPUs of its own, 0 is right for all.
+
+    An empty one is right for none.
+    """
+    raws = {start.environment[b"LOCAL_RANK"].raw for start in starts if b"LOCAL_RANK" in start.environment}
+    views = {seen(start.environment.get, kinds, start.place.gpus) for start in starts}
+    shared = next(iter(views)) if len(views) == 1 else None
+    return raws == {b""} or (len(raws) == 1 and shared is not None and len(shared) > 1)
+
+
+def _is_empty(text: Optional[Text]) -> bool:
+    return text is not None and text.known and not text.raw
+
+
+def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> List[Breach]:
+    """Return what is wrong where the script itself hands every task RANK, WORLD_SIZE and MASTER_ADDR."""
+    tasks = shape.tasks if shape is not None else 1
+    ranks = [number_in(start, b"RANK") for start in starts]
+    if all(_is_empty(start.environment.get(b"RANK")) for start in starts):
+        ranks = [-1] * len(starts)
+    worlds = {number_in(start, b"WORLD_SIZE") for start in starts}
+    if tasks is None or tasks < 2 or None in ranks or len(worlds) != 1 or not all(start.python for start in starts):
+        return []
+    world = next(iter(worlds))
+    alike = same(ranks)
+    numbers: Dict[str, Optional[int]] = {"tasks": tasks, "world size": world, "rank": None if alike == -1 else alike}
+    numbers["nodes"] = shape.nodes if shape is not None else 1
+    texts = {name: starts[0].environment[raw] for name, raw in _NAMED if raw in starts[0].environment}
+    if not _locals_early(starts, scene.allocation.node_kinds):
+        texts.pop("local-text", None)
+    if (world == tasks or alike == -1) and len(set(ranks)) == 1:
+        return [Breach("env-rank", numbers, texts)]
+    if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
+        return [Breach("env-rank", numbers, texts, (b"repeated",))] if world == tasks else []
+    if world is not None and world != tasks and not (world > tasks and scene.strangers):
+        return [Breach("world-size", numbers, texts)]
+    return _master_breaches(starts, numbers, texts) if world == tasks else []
+
+
+def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:
+    """Return whether the script hands out local ranks beyond the GPUs of any node: by convention each takes its own."""
+    locals_said = [number_in(start, b"LOCAL_RANK") for start in starts if b"LOCAL_RANK" not in start.missing]
+    known = [one for one in locals_said if one is not None]
+    counts = [kind.gpus for kind in scene.allocation.node_kinds]
+    most = max([count for count in counts if count is not None], default=0) if None not in counts else 0
+    words = b" ".join(text.raw for start in starts[:1] for text in start.program)
+    if not known or not most or max(known) < most or scene.shares_gpus or ON_CPU.search(words):
+        return ()
+    return (Breach(TOLD, {"workers": max(known) + 1, "node": most}, {}),)
+
+
+_NAMED = (
+    ("master", b"MASTER_ADDR"),
+    ("port", b"MASTER_PORT"),
+    ("rank-text", b"RANK"),
+    ("world-text", b"WORLD_SIZE"),
+    ("local-text", b"LOCAL_RANK"),
+)
+
+
+def _master_breaches(
+    starts: Sequence[Start], numbers: Dict[str, Optional[int]], texts: Dict[str, Text]
+) -> List[Breach]:
+    masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
+    nodes = {start.place.node for start in starts}
+    if all(master is None for master in masters):
+        names = tuple(name for name in starts[0].dropped if name == b"MASTER_ADDR")
+        return [Breach("master-empty", numbers, texts, names)] if names else []
+    lost = tuple(name for name in starts[0].dropped if name == b"MASTER_PORT" and name in starts[0].missing)
+    if lost:
+        return [Breach("master-empty", numbers, texts, lost)]
+    if None in nodes or len(nodes) < 2 or any(master is None or not master.known for master in masters):
+        return []
+    if all(is_local(master) for master in masters):
+        return [Breach("master-local", numbers, texts)]
+    raws = {master.raw for master in masters if master is not None}
+    if len(raws) > 1 and all(raw.startswith((b"\0host:", b"\0addr:", b"\0name:")) for raw in raws):
+        return [Breach("master-differs", numbers, texts)]
+    if raws == {NODE_LIST}:
+        return [Breach("master-list", numbers, texts)]
+    lead = next((start for start in starts if number_in(start, b"RANK") == 0), None)
+    named = node_of(masters[0]) if masters[0] is not None else None
+    if lead is not None and named is not None and lead.place.node is not None and named != lead.place.node:
+        return [Breach("master-elsewhere", numbers, texts)]
+    return []

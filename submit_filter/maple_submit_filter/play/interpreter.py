@@ -1,0 +1,211 @@
+"""Plays a script through, as its shell would, as far as values are known; launch lines go to the launchers."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Optional, Tuple
+
+from ..bash.nodes import (
+    AndOr,
+    ArithCommand,
+    Case,
+    Command,
+    Function,
+    Group,
+    If,
+    Loop,
+    Param,
+    Pipeline,
+    Program,
+    Simple,
+    Test,
+    Unread,
+)
+from ..bash.parsing import parse
+from ..bash.questions import file_written
+from ..types.text import Text
+from .builtins import BUILTINS
+from .compound import Compound, Leave
+from .expansion import fields, word
+from .owners import of_command
+from .scene import MOST_COMMANDS, Scene, Trail
+from .shell_state import Shell
+
+Execute = Callable[[List[Text], Shell, Trail, Optional[Text]], None]
+DEEPEST = 24
+_ENVIRONMENT_COMMANDS = frozenset(b"module ml conda mamba micromamba spack pyenv workon deactivate modtree".split())
+
+
+class Interpreter(Compound):
+    """Runs programs against a scene. *execute* starts what is no shell matter."""
+
+    def __init__(self, scene: Scene, execute: Execute) -> None:
+        self.scene = scene
+        self.execute = execute
+
+    # --- programs ---------------------------------------------------------------------------------------------
+
+    def text(self, source: Text, shell: Shell, trail: Trail) -> None:
+        """Run a script text in *shell*, which is changed."""
+        if shell.depth > DEEPEST or not source.raw:
+            return
+        before, shell.base = shell.base, source
+        shell.depth += 1
+        try:
+            self.program(parse(source.raw), shell, trail)
+        finally:
+            shell.base = before
+            shell.depth -= 1
+
+    def script(self, source: Text, shell: Shell, trail: Trail) -> None:
+        """Run a whole script, up to its end or its `exit`."""
+        try:
+            self.text(source, shell, trail)
+        except Leave:
+            return
+
+    def program(self, program: Program, shell: Shell, trail: Trail) -> Optional[int]:
+        """Run a list of commands; return the last status: 0, 1 for failure, None unknown."""
+        status: Optional[int] = 0
+        for item in program.items:
+            if item.background:
+                self.aside(item.command, shell.fork(), trail._replace(background=True))
+                status = 0
+            else:
+                status = self.command(item.command, shell, trail)
+        return status
+
+    def command(self, command: Command, shell: Shell, trail: Trail) -> Optional[int]:
+        """Run one command of any kind."""
+        self.scene.commands += 1
+        if self.scene.commands > MOST_COMMANDS:
+            self.scene.note(self.offset(shell, command.span.start), "the script is too long to analyse")
+            self.scene.strangers = True  # what is not played may be the rest of a world
+            raise Leave
+        trail = trail._replace(phase=self.scene.phase, maybe=trail.maybe or bool(shell.skips))
+        return _RUN[type(command)](self, command, shell, trail)
+
+    def simple(self, simple: Simple, shell: Shell, trail: Trail) -> Optional[int]:
+        argv, vanished = self._words(simple, shell)
+        if vanished:
+            trail = trail._replace(vanished=trail.vanished + vanished)
+        if not argv:
+            for assignment in simple.assignments:
+                self.assign(assignment, shell)
+            return 0
+        argv, own = self._past(argv), argv[0].raw in shell.functions
+        name = argv[0].raw if argv[0].literal and not own else b""
+        given = self.stdin(simple.redirects, shell)
+        if name in BUILTINS and not (name == b"exec" and len(argv) > 1):
+            for assignment in simple.assignments:
+                self.assign(assignment, shell)
+            return BUILTINS[name](self, simple, argv, shell, trail, given)
+        if self.written(simple, argv, shell, given) or self.rewritten(argv, shell):
+            return None
+        return self._start(simple, argv, shell, trail, given)
+
+    def _past(self, argv: List[Text]) -> List[Text]:
+        """Return the words behind `builtin` or `command`, where they are a command of the shell's own."""
+        while len(argv) > 1 and argv[0].raw in (b"builtin", b"command") and argv[1].raw in BUILTINS:
+            argv = argv[1:]
+        return argv
+
+    def _words(self, simple: Simple, shell: Shell) -> Tuple[List[Text], Tuple[bytes, ...]]:
+        """Return the words of a command, and the names of unquoted variables that left none."""
+        argv: List[Text] = []
+        vanished: Tuple[bytes, ...] = ()
+        for one in simple.words:
+            got = fields(shell, one, self.substitute)
+            if not got and len(one.parts) == 1 and isinstance(one.parts[0], Param):
+                vanished += (one.parts[0].name,)
+            argv += got
+        return argv, vanished
+
+    def _start(
+        self, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+    ) -> Optional[int]:
+        name = argv[0].raw
+        if trail.span is None or not trail.links:
+            trail = trail._replace(span=shell.base.span(simple.span.start, simple.span.end) or trail.span)
+        trail = trail._replace(key=trail.key + (self.key(simple, shell),))
+        if name in shell.functions:
+            return self._call(argv, shell, trail)
+        if name in _ENVIRONMENT_COMMANDS:
+            shell.softly = True
+            shell.unsettle(of_command(argv, shell.unsettled))
+            return 0
+        child = shell.fork()
+        for assignment in simple.assignments:
+            self.assign(assignment, child, exported=True)
+        child = child.spawn()
+        self.execute(argv, child, trail, given)
+        if name == b"exec":
+            raise Leave
+        return None
+
+    def key(self, simple: Simple, shell: Shell) -> Tuple[int, int]:
+        start = shell.base.pieces[0].start if shell.base.pieces else -1
+        return (start, simple.span.start)
+
+    def _call(self, argv: List[Text], shell: Shell, trail: Trail) -> Optional[int]:
+        if shell.depth > DEEPEST:
+            return None
+        body, base = shell.functions[argv[0].raw]
+        positional, before = shell.positional, shell.base
+        shell.positional, shell.base = argv[1:], base
+        shell.depth += 1
+        shell.scopes.append({})
+        try:
+            return self.command(body, shell, trail)
+        except Leave as leave:
+            if not leave.function:
+                raise
+            return None
+        finally:
+            shell.leave_function()
+            shell.positional, shell.base = positional, before
+            shell.depth -= 1
+
+    def written(self, simple: Simple, argv: List[Text], shell: Shell, given: Optional[Text]) -> bool:
+        """Remember `cat > file <<EOF`, `echo ... >> file` and the like; return whether that is all there was."""
+        target = file_written(simple.redirects)
+        if target is None or target.target is None:
+            return False
+        path = word(shell, target.target, self.substitute)
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        text = given if name == b"cat" and len(argv) == 1 else self.printed(argv, shell, given)
+        if target.fd in (None, b"", b"1"):
+            self.scene.write(path, shell.cwd, text, b">>" in target.op)
+        return text is not None
+
+    def rewritten(self, argv: List[Text], shell: Shell) -> bool:
+        """Follow `sed -i`, `cp` and `mv` of files that the script wrote; return whether it was one of these."""
+        name = argv[0].raw.rsplit(b"/", 1)[-1]
+        words = [text for text in argv[1:] if not text.raw.startswith(b"-")]
+        if name in (b"cp", b"mv") and len(words) == 2:
+            text = self.scene.content(words[0], shell.cwd, shell.place.node)
+            if text is not None or self.scene.wrote(words[1], shell.cwd):
+                self.scene.write(words[1], shell.cwd, text, False)
+            return True
+        if name == b"sed" and any(text.raw.startswith((b"-i", b"--in-place")) for text in argv[1:]) and words:
+            rest = [text for text in argv[:-1] if not text.raw.startswith((b"-i", b"--in-place"))]
+            rest = rest if argv[-1] is words[-1] else [text for text in rest if text is not words[-1]]
+            before = self.scene.content(words[-1], shell.cwd, shell.place.node)
+            text = self.printed(rest, shell, before) if before is not None else None
+            self.scene.write(words[-1], shell.cwd, text, False)
+            return True
+        return False
+
+
+_RUN: Dict[type, Callable[..., Optional[int]]] = {
+    Simple: Interpreter.simple,
+    Pipeline: Interpreter.pipeline,
+    AndOr: Interpreter.and_or,
+    Group: Interpreter.group,
+    If: Interpreter.if_,
+    Loop: Interpreter.loop,
+    Case: Interpreter.case,
+    Function: Interpreter.function,
+    Test: Interpreter.test,
+    ArithCommand: Interpreter.arith_command,
+    Unread: Interpreter.unread,
+}

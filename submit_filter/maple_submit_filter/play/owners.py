@@ -1,0 +1,164 @@
+"""Which program a word will be, and whose: the site's own by that name, or one that somebody else brought.
+
+A site file says whose mpiexec the site has. That proves something only where the script's words find that one: not
+behind a PATH of its own, a module of an MPI, conda, spack, a virtual environment, an alias, or inside an image.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple
+
+from ..types.launch_plan import Around, Reason
+from ..types.text import NUL, Text
+
+if TYPE_CHECKING:
+    from ..site.facts import Site
+
+MPI, SCHEDULER, PYTHON = "mpi", "scheduler", "python"  # what brings one of a family seldom brings one of another
+_SCHEDULERS = b"srun ibrun pbsdsh pbs_tmrsh sbatch salloc scontrol squeue qsub qstat".split()
+_MPIS = (
+    b"mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi orterun prterun".split()
+)
+_PYTHONS = (
+    b"python python3 torchrun torchrun_jsc torch.distributed.launch accelerate accelerate-launch deepspeed".split()
+)
+_FAMILY: Mapping[bytes, str] = {
+    **dict.fromkeys(_SCHEDULERS, SCHEDULER), **dict.fromkeys(_MPIS, MPI), **dict.fromkeys(_PYTHONS, PYTHON)
+}  # fmt: skip
+
+
+IMAGE = Reason((MPI, SCHEDULER), "it comes from an image")
+UNREAD = Reason((MPI,), "something unread may have changed PATH")
+RUN_IN_ENVIRONMENT = Reason((MPI,), "it is run in an environment of its own")
+SUBMITTED_FROM = Reason((MPI,), "the job is submitted from an environment")
+_SITES_CONDA = Reason((), "the site's own conda")
+_MODULE = "a module may have brought it"
+_OTHER_MODULES = Reason((), "modules of another folder are used")
+_SITES_FOLDERS = (b"/soft", b"/opt", b"/sw", b"/apps", b"/usr", b"/cvmfs", b"/cray")
+# What the names of modules tell; sought as they stand, for expressions would cost every submission their compilation.
+_MPI_MODULES = (b"mpi", b"mvapich", b"hpcx", b"hpc-x", b"foss", b"gompi", b"gomkl", b"intel", b"oneapi", b"nvhpc")
+_OTHERS_OF_MPI = frozenset((b"mpt", b"hmpt", b"pgi", b"iomkl", b"purge", b"restore", b"reset", b"r"))
+_SCHEDULER_MODULES = (b"slurm", b"pbs", b"torque")
+_CONDA_MODULES = (b"conda", b"miniforge", b"mamba", b"frameworks")
+_LOOKED_UP = b"\0same:which\0/"  # what `$(which mpirun)` begins with
+_NO_LAUNCHERS_THERE = (b"cuda", b"cudnn", b"nccl", b"nsight", b"nvidia", b"rocm", b"git", b"cmake", b"node")
+_PROGRAMS = (b"bin", b"sbin", b"?")
+_OWN_PROFILES = frozenset((b"bashrc", b"bash_profile", b"profile", b"setvars.sh", b"vars.sh"))
+
+
+def family(name: bytes) -> str:
+    """Return the family that a program of that name belongs to, "" for one that no rule relies on."""
+    if name in _FAMILY:
+        return _FAMILY[name]
+    return PYTHON if name[:6] == b"python" and not name[6:].strip(b"0123456789.") else ""
+
+
+def foreign(name: bytes, around: Around) -> Tuple[str, ...]:
+    """Return why a program of that *name* may not be the site's own in a shell of which *around* is known, () else."""
+    name = name.rsplit(b"/", 1)[-1]
+    asked = (family(name), "name:" + name.decode("utf-8", "replace"))
+    return tuple(dict.fromkeys(one.says for one in around if any(each in one.of for each in asked if each)))
+
+
+def unaware(name: bytes, around: Around) -> bool:
+    """Return whether a launcher may know nothing of the job, and so start all on one node: not one of the site's."""
+    return any(why != _MODULE for why in foreign(name, around))
+
+
+def maker(name: bytes, around: Around, site: Site) -> str:
+    """Return whose program a word will be, as the site's maker is called; "" where that is not certain."""
+    return "" if foreign(name, around) else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+
+
+def around(word: Text, image: bool, unsettled: Around) -> Around:
+    """Return what unsettles the program that *word* names: what the shell went through, and the word itself."""
+    found = (*unsettled, IMAGE) if image else unsettled
+    by_path = _by_path(word.raw)
+    return (*found, by_path) if by_path is not None else found
+
+
+def _by_path(raw: bytes) -> Optional[Reason]:
+    """A launcher of MPI that is named by its folder is that folder's; others are what they are called, in a `bin`."""
+    folder, slash, name = raw.rpartition(b"/")
+    if not slash or raw.startswith(_LOOKED_UP):
+        return None
+    last = _without_tokens(folder).rsplit(b"/", 1)[-1]
+    if family(name) == MPI or last not in _PROGRAMS:
+        return Reason(("name:" + name.decode("utf-8", "replace"),), "it is named by a folder")
+    return None
+
+
+def of_alias(word: bytes) -> Optional[Reason]:
+    """Return what `alias NAME=...` unsettles."""
+    name, equals, _ = word.partition(b"=")
+    return Reason(("name:" + name.decode("utf-8", "replace"),), "it may be an alias") if equals else None
+
+
+def of_path(old: Optional[Text], new: Text) -> Optional[Reason]:
+    """Return what a new value of PATH unsettles: folders that are searched before those of *old*."""
+    before, raw = (old.raw if old is not None else b""), new.raw
+    if before and raw.startswith(before):
+        return None  # what was found is found still
+    front = raw[: -len(before)] if before and raw.endswith(before) else raw
+    folders = [one.rstrip(b"/") for one in _without_tokens(front).split(b":")]
+    strange = [one for one in folders if one and not _holds_no_launcher(one)]
+    if not strange:
+        return None
+    here = any(one[:1] not in b"/?~" for one in strange)  # the folder that the job is in: of the user's own
+    return Reason((MPI, SCHEDULER, PYTHON) if here else (MPI, SCHEDULER), "PATH was changed")
+
+
+def _without_tokens(raw: bytes) -> bytes:
+    """Return the bytes with `?` in place of what is not known."""
+    return b"?".join(raw.split(NUL)[::2])
+
+
+def _holds_no_launcher(folder: bytes) -> bool:
+    return any(part.startswith(_NO_LAUNCHERS_THERE) for part in folder.lower().split(b"/"))
+
+
+def of_source(path: bytes) -> Optional[Reason]:
+    """Return what sourcing a well-known file unsettles: an environment's `activate`, a profile of the user's own."""
+    if path.rsplit(b"/", 1)[-1] == b"activate":
+        return Reason((MPI,), "an environment is activated")
+    if path.rsplit(b"/", 1)[-1].lstrip(b".") in _OWN_PROFILES and not path.startswith(b"/etc/"):
+        return Reason((MPI,), "a profile was read")
+    return None
+
+
+def of_command(argv: Sequence[Text], unsettled: Around) -> Optional[Reason]:
+    """Return what `module load`, `conda activate`, `spack load` and their like unsettle."""
+    name, words = argv[0].raw, [text.raw for text in argv[1:] if not text.raw.startswith(b"--")]
+    if name in (b"module", b"ml", b"modtree"):
+        return _of_modules(words, any(not text.known for text in argv[1:]), _OTHER_MODULES in unsettled)
+    if name in (b"conda", b"mamba", b"micromamba"):
+        sites = _SITES_CONDA in unsettled and words[1:] in ([], [b"base"])
+        return Reason((MPI,), "an environment is activated") if b"activate" in words[:1] and not sites else None
+    if name == b"spack":
+        return Reason((MPI,), "spack brought programs") if words[:1] in ([b"load"], [b"env"]) else None
+    return Reason((MPI,), "an environment is activated") if name in (b"pyenv", b"workon") else None
+
+
+def _of_modules(words: Sequence[bytes], unknown: bool, others: bool) -> Optional[Reason]:
+    if words[:1] in ([b"list"], [b"avail"], [b"show"], [b"spider"]):
+        return None
+    if words[:1] == [b"use"]:
+        return None if all(word.startswith(_SITES_FOLDERS) for word in words[1:]) else _OTHER_MODULES
+    names = [word.lower().lstrip(b"-") for word in words]
+    # A module of the scheduler is the site's own, which is how some sites bring srun; one of another folder is not.
+    of = ((MPI,) if unknown or any(map(_is_of_mpi, names)) else ()) + (
+        (SCHEDULER,) if others and _holds(names, _SCHEDULER_MODULES) else ()
+    )
+    if of:
+        return Reason(of, "a module of another folder may have brought it" if others else _MODULE)
+    return _SITES_CONDA if _holds(names, _CONDA_MODULES) else None
+
+
+def _is_of_mpi(module: bytes) -> bool:
+    if module.partition(b"/")[0] in _OTHERS_OF_MPI:
+        return True
+    return _holds([module.replace(b"compile", b"")], _MPI_MODULES)
+
+
+def _holds(names: Sequence[bytes], parts: Sequence[bytes]) -> bool:
+    return any(part in name for name in names for part in parts)

@@ -1,0 +1,161 @@
+"""What all shells and launchers of one job share while it is played through: files, findings on the way, starts."""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+
+from ..site.facts import Site
+from ..types.edits import Span
+from ..types.job import Read
+from ..types.launch_plan import Allocation, Around, Link
+from ..types.text import Text, plain
+from .shell_state import Place, Shell
+from .shell_variables import Variable
+
+MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
+BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
+START = 8  # commands that a program started in one place counts for
+MOST_TASKS = 64  # played through one by one; larger steps are sampled
+
+
+class Agent(NamedTuple):
+    """One torchrun-like agent: what it was told. None is unknown; texts hold tokens."""
+
+    launcher: str
+    nnodes: Optional[Tuple[int, int]]  # least, most
+    workers: Optional[int]
+    backend: bytes  # b"static", b"c10d", ...; b"" unknown
+    run_id: Optional[Text]
+    node_rank: Optional[int]
+    master: Optional[Text]
+    port: Optional[Text]
+    standalone: bool
+    total: Optional[int]  # where the launcher names the world size itself (accelerate, deepspeed)
+    visible: Optional[Tuple[bytes, ...]]  # devices its workers see
+    cpu: bool  # the run says that it uses no GPU
+    devices: Optional[Text] = None  # the variable that hides devices, as the agent inherits it
+    empty: Tuple[str, ...] = ()  # options that were given and came out empty
+    rankless: bool = False  # no node rank was given, and the launcher will not start without one
+
+
+class Trail(NamedTuple):
+    """How a command came to be started: launchers from outside in, and where in the script."""
+
+    links: Tuple[Link, ...] = ()
+    span: Optional[Span] = None  # of the outermost launch line
+    key: Tuple[object, ...] = ()  # tells launch lines, and rounds of loops, apart
+    background: bool = False
+    maybe: bool = False
+    phase: int = 0
+    doubts: Tuple[str, ...] = ()
+    vanished: Tuple[bytes, ...] = ()  # unquoted variables of the line that were empty and so left no word
+    around: Around = ()  # what unsettles whose program the command now starting is
+
+
+class Start(NamedTuple):
+    """A program, or an agent of a launcher, that would start in one place."""
+
+    trail: Trail
+    place: Place
+    agent: Optional[Agent]
+    environment: Mapping[bytes, Text]
+    missing: Tuple[bytes, ...]  # rank variables that are surely not set
+    dropped: Tuple[bytes, ...]  # variables that were set in the parent shell and not exported
+    program: Tuple[Text, ...]
+    python: bool
+
+
+class StepShape(NamedTuple):
+    """What the outer launcher of a launch line makes: tasks over nodes. None is unknown."""
+
+    nodes: Optional[int]
+    tasks: Optional[int]
+    layout: Optional[Tuple[int, ...]]  # tasks on each node, where known
+    sampled: bool
+    refused: str  # why the launcher itself would not start this, "" if it would
+
+
+Single = Callable[[List[Text], Shell, "Scene"], Optional[Tuple[Place, List[Text], Link]]]
+Destination = Callable[[List[Text]], Tuple[Optional[int], int]]
+
+
+class Scene:
+    """The mutable side of one playing-through."""
+
+    def __init__(self, allocation: Allocation, site: Site, read: Optional[Read]) -> None:
+        self.allocation = allocation
+        self.site = site
+        self.read_file = read
+        self.files: Dict[bytes, Optional[Text]] = {}
+        self.starts: List[Start] = []
+        self.shapes: Dict[Tuple[object, ...], Tuple[Trail, StepShape]] = {}
+        self.unread: List[Tuple[int, str]] = []
+        self.depends: List[bytes] = []
+        self.commands = 0
+        self.phase = 0
+        self.assigned: Dict[
+            bytes, Dict[Span, None]
+        ] = {}  # where the script assigns a name, as far as that stands in it
+        self.other_jobs = False  # other jobs (of an array) may be part of the same world
+        self.shares_gpus = False  # several processes may share a GPU (MPS)
+        self.login: Mapping[bytes, Variable] = {}  # what a fresh login on a node of the job has
+        self.first: Mapping[bytes, Variable] = {}  # what the batch shell began with
+        self.home: Optional[Text] = None
+        self.login_gpus: Optional[Tuple[bytes, ...]] = None  # devices that a fresh login can use
+        self.single: Optional[Single] = None  # where an srun of one task runs, its program, and itself
+        self.destination: Optional[Destination] = None  # the node that ssh's words name, and where the command begins
+        self.hidden = False  # a command was carried where it cannot be followed
+        self.strangers = False  # programs that cannot be read run beside, or elsewhere, and may start agents of a world
+
+    def note(self, offset: int, why: str) -> None:
+        """Say once that something at a byte offset (-1: not in the script) was not understood."""
+        if (offset, why) not in self.unread and len(self.unread) < 100:
+            self.unread.append((offset, why))
+
+    def content(self, path: Text, cwd: Optional[Text], node: Optional[int] = 0) -> Optional[Text]:
+        """Return a file's text: written earlier in the script, else read from disk within bounds; None unknown.
+
+        PBS writes its node file on the first node alone.
+        """
+        raw = path.raw
+        if raw == b"\0nodefile\0" and node != 0:
+            return None
+        for name in (raw, _beside(raw, cwd)):
+            if name in self.files:
+                return self.files[name]
+        if self.read_file is None or not path.literal or len(raw) > 4096:
+            return None
+        full = _beside(raw, cwd)
+        if b"\0" in full or (cwd is None and full[:1] != b"/"):
+            return None
+        data = self.read_file(full)
+        if data is None or b"\0" in data:
+            return None
+        if full not in self.depends:
+            self.depends.append(full)
+        return _off_script(data)
+
+    def wrote(self, path: Text, cwd: Optional[Text]) -> bool:
+        """Return whether the script wrote that file before."""
+        return _beside(path.raw, cwd) in self.files
+
+    def write(self, path: Text, cwd: Optional[Text], text: Optional[Text], append: bool) -> None:
+        """Remember what the script writes to a file; None: unknown content."""
+        name = _beside(path.raw, cwd)
+        before = self.files.get(name)
+        if append and text is not None and before is not None:
+            text = Text(before.pieces + text.pieces)
+        elif append and name in self.files:
+            text = None
+        self.files[name] = text
+
+
+def _beside(raw: bytes, cwd: Optional[Text]) -> bytes:
+    raw = raw[2:] if raw.startswith(b"./") else raw
+    if raw.startswith(b"/") or cwd is None or not cwd.raw:
+        return raw
+    return cwd.raw.rstrip(b"/") + b"/" + raw
+
+
+def _off_script(data: bytes) -> Text:
+    return plain(data)

@@ -1,0 +1,214 @@
+"""What one shell process knows: variables, functions, where it runs."""
+
+from __future__ import annotations
+
+from typing import Dict, FrozenSet, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
+
+from ..bash.nodes import Command
+from ..types.launch_plan import Around, Noted, Reason
+from ..types.submission import is_watched, travels
+from ..types.text import EMPTY, Piece, Text, join, plain, token, unknown
+from .availability import BATCH, IMAGE, TASK
+from .owners import UNREAD, of_path
+from .shell_variables import (
+    Layer,  # whose home that is
+    Variable,
+)
+
+MOST_ELEMENTS = 4096
+MOST_PIECES = 256  # of which it is remembered where in the script each stands
+MOST_BYTES = 64 * 1024  # of one value; a longer one is taken for unknown, so that no script can fill the memory
+
+
+class Place(NamedTuple):
+    """Where a process runs. *node* counts in the job's nodes, *task* in the step; None is unknown.
+
+    *name* tells this process from every other: b"" is the batch shell. *gpus*: devices of the node that the step
+    gave to it, by their number on the node; None unknown.
+    """
+
+    node: Optional[int] = 0
+    task: Optional[int] = None
+    local_task: Optional[int] = None
+    name: bytes = b""
+    gpus: Optional[Tuple[bytes, ...]] = None
+    cpus: Optional[int] = None
+
+
+class Shell:
+    """A shell process. `fork` gives a subshell or child; what that changes is lost here, as in life."""
+
+    __slots__ = ("variables", "functions", "positional", "place", "lost", "softly", "base", "cwd", "depth",
+                 "mentioned", "shared", "options", "parents", "scopes", "skips", "folders",
+                 "elsewhere", "others", "image", "unsettled", "uses")  # fmt: skip
+
+    def __init__(self, place: Place, base: Text, mentioned: bytes = b"") -> None:
+        self.variables: MutableMapping[bytes, Variable] = {}
+        self.functions: Dict[bytes, Tuple[Command, Text]] = {}
+        self.positional: List[Text] = []
+        self.place = place
+        self.lost = b""  # not empty: something unread may have set any variable
+        self.softly = False  # a module or environment was loaded: PATH and the like may have changed
+        self.base = base
+        self.cwd: Optional[Text] = None
+        self.depth = 0
+        self.mentioned = mentioned  # names in these bytes were looked up in the submit environment
+        self.shared: FrozenSet[bytes] = frozenset()  # functions marked for children (`export -f`)
+        self.options: set[bytes] = set()
+        self.parents: Tuple[Mapping[bytes, Variable], ...] = ()  # what the programs on the way here were started from
+        self.scopes: List[Dict[bytes, Optional[Variable]]] = []  # per running function: what its locals hide
+        self.others: Mapping[bytes, bool] = {}  # what a launcher sets besides; whether it differs from task to task
+        self.elsewhere = b""  # "image" or "prolog": it may have set any name that the script itself does not assign
+        self.image = False  # programs come from an image: those of the host alone are not there
+        self.unsettled: Around = ()  # why a program found along PATH may be none of the site's
+        self.uses: Optional[List[Noted]] = None  # every word that is expanded or run, where that is asked for
+        self.folders: Optional[Tuple[Optional[Text], ...]] = ()  # that `popd` goes back to; None: not known
+        self.skips = b""  # b"continue" or b"break", where it is not known whether that left this round of a loop
+
+    def fork(self, place: Optional[Place] = None) -> "Shell":
+        """Return a copy for a subshell."""
+        other = Shell(place or self.place, self.base, self.mentioned)
+        other.variables = Layer(self.variables)
+        other.functions = dict(self.functions)
+        other.positional = list(self.positional)
+        other.lost, other.softly, other.cwd, other.depth = self.lost, self.softly, self.cwd, self.depth
+        other.shared, other.skips, other.folders = self.shared, self.skips, self.folders
+        other.elsewhere, other.others, other.image = self.elsewhere, self.others, self.image
+        other.unsettled, other.uses = self.unsettled, self.uses
+        other.options = set(self.options)
+        other.parents = self.parents
+        other.scopes = [dict(scope) for scope in self.scopes]
+        return other
+
+    def spawn(self, place: Optional[Place] = None) -> "Shell":
+        """Return what a program started from here would see: exported variables only."""
+        other = self.fork(place)
+        other.variables = Layer(self.variables, spawned=True)
+        other.parents += (self.variables,)
+        other.functions = {name: one for name, one in self.functions.items() if name in self.shared}
+        other.positional, other.folders = [], ()
+        return other
+
+    @property
+    def dropped(self) -> Tuple[bytes, ...]:
+        """What a parent had and did not export."""
+        return tuple(name for seen in self.parents for name, one in seen.items() if one.texts() and not one.exported)
+
+    def get(self, name: bytes) -> Variable:
+        """Return the variable; unset and unknown are told apart by `Variable.texts` being empty or an open text."""
+        found = self.variables.get(name)
+        if name in self.others and not (found is not None and found.texts()):
+            return Variable(self.mix(name) if self.others[name] else unknown(name), None, True)
+        if found is not None and (found.texts() or not self._may_be_brought(name)):
+            return found
+        if self.lost and not name.startswith(b"PET_"):  # torchrun's own defaults, which no other file would set
+            return Variable(open_value(b"lost." + self.lost + b"." + name))
+        if self._may_be_brought(name):
+            return Variable(self.brought(name))
+        if is_watched(name):
+            return Variable()
+        if self.softly or not travels(name, self.mentioned):
+            return Variable(open_value(b"env." + name))
+        return Variable()
+
+    def _may_be_brought(self, name: bytes) -> bool:
+        """Return whether an image, its hooks or a prolog may have set a name that the script has not given to it.
+
+        A name that the script set and did not hand on is its own (`image` says which ones hooks set all the same), and
+        torchrun's defaults, PET_*, nobody sets.
+        """
+        if not self.elsewhere or name.startswith(b"PET_"):
+            return False
+        return not any(seen[name].texts() for seen in self.parents if name in seen)
+
+    def brought(self, name: bytes) -> Text:
+        """Return the unknown value of a name that was brought: one for all tasks, if it is no task's own number."""
+        alike = self.elsewhere == b"image" and name not in (b"RANK", b"LOCAL_RANK", b"NODE_RANK", b"GROUP_RANK")
+        return open_value(b"elsewhere." + name) if alike else Text(self.mix(b"elsewhere." + name).pieces, True)
+
+    def unsettle(self, reason: Optional[Reason]) -> None:
+        """Remember why programs found along PATH may no longer be those of the site."""
+        if reason is not None and reason not in self.unsettled:
+            self.unsettled += (reason,)
+
+    def use(self, text: Text, start: int, name: bytes, is_command: bool, there: bool = True) -> None:
+        """Note that a word was expanded, or run, here: where it stands is told as in `launch.Noted`."""
+        if self.uses is not None:
+            where = IMAGE if self.image else TASK if self.place.name else BATCH
+            self.uses.append((text, start, name, is_command, where, there))
+
+    def value(self, name: bytes) -> Optional[Text]:
+        """Return a scalar's text (an array's first element), or None when surely unset."""
+        texts = self.get(name).texts()
+        return texts[0] if texts else None
+
+    def set(self, name: bytes, value: Text, exported: bool = False) -> None:
+        """Assign a scalar; an export mark once given stays."""
+        before = self.variables.get(name)
+        if name == b"PATH":
+            self.unsettle(of_path(self.value(name), value))
+        if len(value.pieces) > MOST_PIECES:  # one that grows in each of a thousand lines
+            value = Text((Piece(value.raw),), value.open)
+        if sum(len(piece.text) for piece in value.pieces) > MOST_BYTES:
+            value = open_value(b"long." + name)
+        self.variables[name] = Variable(
+            value, None, exported or b"a" in self.options or bool(before and before.exported)
+        )
+
+    def hide(self, name: bytes) -> None:
+        """Make a name local to the running function."""
+        if self.scopes:
+            self.scopes[-1].setdefault(name, self.variables.get(name))
+
+    def leave_function(self) -> None:
+        """Bring back what the locals of the function that ends had hidden."""
+        for name, variable in self.scopes.pop().items():
+            if variable is None:
+                self.variables.pop(name, None)
+            else:
+                self.variables[name] = variable
+
+    def unset(self, name: bytes) -> None:
+        """Forget a variable: it is surely unset afterwards."""
+        self.variables[name] = Variable()
+
+    def export(self, name: bytes) -> None:
+        """Mark a variable for children."""
+        self.variables[name] = self.get(name)._replace(exported=True)  # also of one that has no value yet
+
+    def lose(self, why: bytes) -> None:
+        """Forget everything an unread file may have changed; what the scheduler set stays."""
+        self.lost = why
+        for name in list(self.variables):
+            if not name.startswith((b"SLURM_", b"SLURMD_", b"PBS_")):
+                del self.variables[name]
+        self.functions.clear()
+        self.unsettle(UNREAD)
+
+    def mix(self, name: bytes) -> Text:
+        """Return an unknown value of this process: the same for all in the batch shell, else one per process."""
+        place = self.place.name
+        return plain(token(b"vary", name + b"." + place)) if place else unknown(name)
+
+    def draw(self, name: bytes) -> Text:
+        """Return a random value of this process."""
+        place = self.place.name
+        return plain(token(b"task", name + b"." + place)) if place else unknown(name)
+
+
+def open_value(name: bytes) -> Text:
+    """Return an unknown text that may be any number of words."""
+    return Text(unknown(name).pieces, True)
+
+
+def joined(texts: Tuple[Text, ...], by: bytes = b" ") -> Text:
+    """Return the texts with a separator between them."""
+    out: List[Text] = []
+    for text in texts:
+        out += [plain(by), text] if out else [text]
+    return join(out) if out else EMPTY
+
+
+def bounded(texts: Tuple[Text, ...], name: bytes) -> Tuple[Text, ...]:
+    """Return the elements of an array, one unknown in place of more than any sane script has."""
+    return texts if len(texts) <= MOST_ELEMENTS else (open_value(b"long." + name),)

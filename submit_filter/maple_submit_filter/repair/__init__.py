@@ -1,0 +1,1 @@
+"""The smallest set of edits that cures, and the proof that it does."""

@@ -1,0 +1,110 @@
+"""How sure the site file is, and what that makes of a finding.
+
+A fact that is not held with high confidence proves nothing: a finding counts as proven only if it is found as well
+where each such fact is unknown. So no rule has to know which of the facts that it reads are sure.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, Dict, List, Optional, Set, Tuple
+
+from ..play.batch_shell import granted
+from ..site.facts import GpuRequest, NodeKind, Partition, Site
+from ..types.edits import Span
+from ..types.findings import Finding
+from ..types.job import Job
+
+Place = Tuple[str, Optional[Span]]
+NOT_SURE = "Not certain, because the site file does not confirm "
+UNNAMED = "all facts behind this"
+
+
+def certain(site: Site) -> Site:
+    """Return the site with all that is not held with high confidence made unknown.
+
+    What is named in an unsure table is still a name that exists: only what is said of it is forgotten.
+    """
+    if not site.unsure:
+        return site
+    made = site._replace(
+        unsure=(),
+        kinds=tuple(NodeKind(one.name) if "node." + one.name in site.unsure else one for one in site.kinds),
+        partitions=tuple(_place(one, site) for one in site.partitions),
+        demands=tuple(one for one in site.demands if one.key not in site.unsure),
+        refusals=tuple(one for one in site.refusals if one.key not in site.unsure),
+        launchers=tuple(one for one in site.launchers if one.key not in site.unsure),
+    )
+    if "gpu_request" in site.unsure:
+        made = made._replace(gpu_request=GpuRequest())
+    if "network" in site.unsure:
+        made = made._replace(node_name_suffix="", interface="")
+    return _without_scheduler(made) if "scheduler" in site.unsure else made
+
+
+def _without_scheduler(site: Site) -> Site:
+    return site._replace(
+        version=(), partitions_complete=False, kinds_complete=False, default_partition="", default_qos="",
+        srun_inherits_cpus=None,
+    )  # fmt: skip
+
+
+def _place(one: Partition, site: Site) -> Partition:
+    key = "%s.%s" % (one.selector, one.name)
+    return Partition(one.name, one.selector, sure=False, routed=one.routed) if key in site.unsure else one
+
+
+def plays_alike(job: Job, site: Site, other: Site) -> bool:
+    """Return whether a job is played through alike on both: all that its playing asks of a site is the same."""
+    names = {one.name for one in (*site.launchers, *other.launchers)} | {"mpirun", "mpiexec"}
+    return (
+        (site.scheduler, site.gpu_request, site.srun_inherits_cpus)
+        == (other.scheduler, other.gpu_request, other.srun_inherits_cpus)
+        and all(site.maker(name) == other.maker(name) for name in names if name.encode() in job.source)
+        and granted(job.submission, job.settings, site) == granted(job.submission, job.settings, other)
+    )
+
+
+def weighed(found: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site) -> Tuple[Finding, ...]:
+    """Return what is *found* on the site, proven only where it is proven *surely*, by what is certain of it, too."""
+    held: Dict[Place, List[Finding]] = {}
+    for one in surely:
+        if one.proven:
+            held.setdefault((one.code, one.at), []).append(one)
+    out = []
+    for one in found:
+        same = held.get((one.code, one.at)) if one.proven else None
+        out.append(same.pop(0) if same else doubted(one, site) if one.proven else one)
+    return tuple(out)
+
+
+def doubted(finding: Finding, site: Site) -> Finding:
+    """Return the finding as advice: what it rests on is likely, and no more."""
+    fact = finding.site_fact if finding.site_fact in site.unsure else UNNAMED
+    parts = [finding.fixes[0].says] if finding.fixes else []
+    parts += [finding.help] if finding.help else []
+    parts.append(NOT_SURE + fact)
+    parts[1:] = [one[:1].upper() + one[1:] for one in parts[1:]]
+    return finding._replace(proven=False, fixes=(), help=". ".join(parts))
+
+
+def rests_on(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) -> Tuple[str, ...]:
+    """Return the fewest of the unsure tables that must be so for the finding to hold; *proven*: what holds on a site.
+
+    It plays the script once for each of them, so it is for people who wait, and not for a submission.
+    """
+    place = (finding.code, finding.at)
+    needed = list(site.unsure)
+    for key in site.unsure:
+        fewer = [one for one in needed if one != key]
+        if place in proven(certain(site._replace(unsure=tuple(one for one in site.unsure if one not in fewer)))):
+            needed = fewer
+    return tuple(needed)
+
+
+def named(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) -> Finding:
+    """Return a doubted finding with the tables that it rests on in its help; any other as it is."""
+    said = NOT_SURE + UNNAMED
+    if finding.proven or not finding.help.endswith(said):
+        return finding
+    facts = " and ".join(rests_on(finding, site, proven)[:4])
+    return finding._replace(help=finding.help[: -len(UNNAMED)] + facts) if facts else finding

@@ -1,0 +1,261 @@
+"""The smallest set of edits after which the plan holds; and the proof that it does.
+
+Every candidate is tried: its edits are made, the script is read and played through again, and it counts only if fewer
+contradictions are left. All or nothing: a repair that leaves one standing is no repair. Last of all, what is done
+unasked leaves every world as it was meant (`meant`); anything else is at most offered, and says what it makes of it.
+"""
+
+from __future__ import annotations
+
+from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
+
+from ..launchers.agents import AGENTS
+from ..plan.declared_worlds import Loss, Played, lost, pinned
+from ..plan.program_groups import TOLD
+from ..play.availability import missing
+from ..types.edits import Conflict, Fix, Safety, apply, apply_argv, written
+from ..types.findings import Finding
+from ..types.job import Job
+from ..types.launch_plan import Group, LaunchPlan
+from ..types.script import line_of
+
+MOST_ROUNDS = 6
+AS_NUMBERS = ", with the counts that would change written as numbers"
+
+
+class State(NamedTuple):
+    """A job with its plan and findings, as first submitted or after edits."""
+
+    job: Job
+    plan: LaunchPlan
+    findings: Tuple[Finding, ...]
+
+    def proven(self) -> Tuple[Finding, ...]:
+        """Return the findings that are contradictions."""
+        return tuple(finding for finding in self.findings if finding.proven)
+
+    def played(self) -> Played:
+        """Return the script and what its launch lines would start."""
+        return Played(self.job.source, self.plan.steps, self.plan.allocation)
+
+
+class Repair(NamedTuple):
+    """Where the edits led. *whole*: nothing is contradicted any more. *held_back*: (code, why) of fixes not taken."""
+
+    state: State
+    whole: bool
+    taken: Tuple[Tuple[str, Fix], ...]
+    because: Tuple[Tuple[int, str], ...]
+    held_back: Tuple[Tuple[str, str], ...]
+
+
+Submitted = Tuple[bytes, Tuple[bytes, ...]]
+Again = Callable[[Job, bytes, Tuple[bytes, ...]], Optional[State]]
+
+
+def repair(start: State, safeties: Sequence[str], again: Again) -> Repair:
+    """Return what fixes of the given safeties lead to. *again* makes the state for changed bytes and argv."""
+    state = start
+    taken: List[Tuple[str, Fix]] = []
+    because: List[Tuple[int, str]] = []
+    held: List[Tuple[str, str]] = []
+    seen = {_submitted(start)}
+    for _ in range(MOST_ROUNDS):
+        if not state.proven():
+            break
+        step = _best(state, start, safeties, again, held, seen)
+        if step is None:
+            break
+        code, fix, after = step
+        taken.append((code, fix))
+        because += [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
+        because += [(0, edit.because) for edit in fix.argv_edits]
+        state = after
+        seen.add(_submitted(state))
+    whole = not state.proven() and bool(taken)
+    losses = lost(start.played(), state.played()) if whole else ()
+    if losses and Safety.ASK not in safeties:
+        held += [(taken[-1][0], str(loss)) for loss in losses]
+        whole = False
+    elif losses:
+        taken[-1] = (taken[-1][0], _told(taken[-1][1], losses))
+    cured = {code for code, _ in taken} if whole else set()
+    left = tuple(one for one in dict.fromkeys(held) if one[0] not in cured)
+    return Repair(state, whole, tuple(taken), tuple(dict.fromkeys(because)), left)
+
+
+def _submitted(state: State) -> Submitted:
+    return state.job.source, state.job.submission.argv
+
+
+def _best(
+    state: State, start: State, safeties: Sequence[str], again: Again, held: List[Tuple[str, str]], seen: Set[Submitted]
+) -> Optional[Tuple[str, Fix, State]]:
+    """Return a fix for the first finding that has one: of its ways the one that leaves fewest contradictions.
+
+    Of equals, the one that keeps the world sizes and changes fewest bytes. What may be done unasked is tried first.
+    """
+    for safety in safeties:
+        for finding in state.proven():
+            chosen = _of_finding(finding, safety, state, start, again, held, seen)
+            if chosen is not None:
+                return chosen
+    for finding in state.proven():
+        if not finding.fixes:
+            held.append((finding.code, "no fix is known"))
+        others = (fix for fix in finding.fixes if fix.safety not in safeties)
+        held.extend((finding.code, "needs your decision: " + fix.says) for fix in others)
+    return None
+
+
+def _of_finding(
+    finding: Finding,
+    safety: str,
+    state: State,
+    start: State,
+    again: Again,
+    held: List[Tuple[str, str]],
+    seen: Set[Submitted],
+) -> Optional[Tuple[str, Fix, State]]:
+    """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
+    found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
+    for order, fix in enumerate(finding.fixes):
+        if fix.safety != safety or any(
+            fix.says == other.says and not _its_doing(other, state, one) for _, other, one in found
+        ):
+            continue
+        after = tried(state, fix, again)
+        why = _refused(finding, state, start, after, seen) or _unavailable(state, after, fix)
+        if after is None or why:
+            held.append((finding.code, why + ": " + fix.says))
+            continue
+        fix, after, losses = _keeping_worlds(fix, after, state, start, again)
+        changed = sum(len(edit.new) + edit.span.end - edit.span.start for edit in fix.edits)
+        rank = (len(after.proven()), len(losses) + _asks_otherwise(start, after), order, changed)
+        found.append((rank, fix, after))
+        if rank[:2] == (0, 0):
+            break  # no later one can do better
+    if not found:
+        return None
+    _, fix, after = min(found, key=lambda one: one[0])
+    return finding.code, fix, after
+
+
+def _asks_otherwise(start: State, after: State) -> int:
+    """Return 1 where the job would ask for fewer nodes, which keeps no world as it was meant."""
+    had, has = start.plan.allocation.nodes, after.plan.allocation.nodes
+    return int(had is not None and (has is None or has < had))
+
+
+def _keeping_worlds(
+    fix: Fix, after: State, state: State, start: State, again: Again
+) -> Tuple[Fix, State, Tuple[Loss, ...]]:
+    """Return a fix, what it leads to, and the worlds it loses: with numbers in place of the words that it would change.
+
+    `--num_processes=$SLURM_NTASKS` is another number once srun starts fewer tasks; the one that it was keeps the world.
+    """
+    losses = lost(start.played(), after.played())
+    for edits in pinned(state.played(), after.played(), fix.edits) if losses else ():
+        wider = fix._replace(edits=fix.edits + edits, says=fix.says + AS_NUMBERS)
+        other = tried(state, wider, again)
+        if other is not None and len(other.proven()) <= len(after.proven()):
+            left = lost(start.played(), other.played())
+            if len(left) < len(losses):
+                return wider, other, left
+    return fix, after, losses
+
+
+def _told(fix: Fix, losses: Tuple[Loss, ...]) -> Fix:
+    """Return a fix that says what it makes of the worlds, which is not for Maple to decide."""
+    return fix._replace(safety=Safety.ASK, says=fix.says + " (" + "; ".join(map(str, losses)) + ")")
+
+
+def _its_doing(fix: Fix, before: State, after: State) -> bool:
+    """Return whether a fix brought a contradiction about: a new one stands where it wrote, or nowhere in the script.
+
+    What comes to light elsewhere once this is cured would do so whichever way it is cured.
+    """
+    known = {_key(one, before) for one in before.proven()}
+    places = [finding.at for finding in after.proven() if _key(finding, after) not in known]
+    spans = written(fix.edits)
+    return any(at is None or any(at.start < one.end and one.start < at.end for one in spans) for at in places)
+
+
+def _refused(finding: Finding, state: State, start: State, after: Optional[State], seen: Set[Submitted]) -> str:
+    """Return why a fix is not to be used, "" when it may be."""
+    if after is None or not _better(finding, state, after) or _submitted(after) in seen:
+        return "the launch would still be wrong with it"
+    if not after.proven() and not shown(after, start):
+        return "the repaired launch could not be proven right"
+    return ""
+
+
+def _unavailable(before: State, after: Optional[State], fix: Fix) -> str:
+    if after is None:
+        return ""
+    return missing(before.plan.uses, after.plan.uses, fix.edits, after.job.source)
+
+
+def tried(state: State, fix: Fix, again: Again) -> Optional[State]:
+    """Return the state after a fix, None where it cannot be made or the result cannot be read."""
+    try:
+        source = apply(state.job.source, fix.edits)
+        argv = apply_argv(state.job.submission.argv, fix.argv_edits)
+    except Conflict:
+        return None
+    if source == state.job.source and argv == state.job.submission.argv:
+        return None
+    if source.count(b"\n") != state.job.source.count(b"\n"):
+        return None  # bash's line numbers stay the user's
+    after = again(state.job, source, argv)
+    return after if after is not None and _no_worse(state, after) else None
+
+
+def _better(finding: Finding, before: State, after: State) -> bool:
+    """Return whether fewer contradictions are left, or this one gave way to another that a next round may cure."""
+    left, had = len(after.proven()), len(before.proven())
+    if before.job.script.unreadable and not after.job.script.refused:
+        return True  # only now what the text says can be looked at
+    return left < had or (left == had and _key(finding, before) not in {_key(one, after) for one in after.proven()})
+
+
+def _key(finding: Finding, state: State) -> Tuple[str, int]:
+    return finding.code, line_of(state.job.source, finding.at.start) if finding.at else 0
+
+
+def _no_worse(before: State, after: State) -> bool:
+    """Return whether what was understood still is: the same launch lines, no new doubt."""
+    if before.job.script.refused:
+        return True  # a text that sbatch does not take was not understood to begin with
+    return len(after.plan.steps) == len(before.plan.steps) and len(after.plan.unread) <= len(before.plan.unread)
+
+
+def shown(state: State, before: State) -> bool:
+    """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
+    for old, new in zip(before.plan.steps, state.plan.steps):
+        wrong = [breach for breach in old.breaches if breach.kind != TOLD]
+        if wrong and not all(_is_whole(group) for group in new.groups):
+            return False
+        of_master = any(breach.kind.startswith("master") for breach in old.breaches)
+        if of_master and any(group.master is None and group.nodes != 1 for group in new.groups):
+            return False
+    return True
+
+
+def _is_whole(group: Group) -> bool:
+    if group.world_size is None or group.world_size != (group.declared or group.world_size):
+        return False
+    if group.launcher not in AGENTS and {one.rank for one in group.processes} != set(range(group.world_size)):
+        return False
+    if group.launcher not in AGENTS and not _locals_differ(group):
+        return False
+    apart = group.nodes is None or group.nodes > 1
+    return not apart or group.master is None or group.master.startswith((b"\0host:", b"\0addr:", b"\0name:"))
+
+
+def _locals_differ(group: Group) -> bool:
+    """Return whether no two processes of a node have the same local rank, as far as both are known."""
+    known = [
+        (one.node, one.local_rank) for one in group.processes if one.node is not None and one.local_rank is not None
+    ]
+    return len(set(known)) == len(known)

@@ -1,0 +1,1 @@
+"""What sbatch and qsub would read of a submission: command line, environment, directives, and which of them wins."""

@@ -1,0 +1,1 @@
+"""A submission as qsub reads it."""

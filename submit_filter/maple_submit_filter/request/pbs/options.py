@@ -1,0 +1,145 @@
+"""The options of qsub (OpenPBS 23.06), and the two that hold lists: `-l` and `-W`."""
+
+from __future__ import annotations
+
+from typing import List, NamedTuple, Tuple
+
+from ..directives import BLANK
+from ..options import OptionTable, table
+
+_VALUES = """
+execution-time/a account/A checkpoint/c directive-prefix/C error/e join/j array/J keep/k resource-list/l mail-type/m
+mail-user/M job-name/N output/o priority/p project/P queue/q rerunable/r remove-files/R shell/S user/u variable-list/v
+attributes/W
+"""
+_FLAGS = "foreground/f hold/h interactive/I all-variables/V x11/X quiet/z"
+QSUB = OptionTable({}, table(_VALUES, _FLAGS, "").short)  # one getopt string, no long options
+
+RESOURCES, ATTRIBUTES = "resource-list", "attributes"
+STRIPPED = ("checkpoint", "mail-type", "priority")  # qsub skips the blanks before these values
+TO_THE_END = b"preempt_targets"  # the one resource whose value holds commas
+TRUTHS = (b"block", b"interactive")  # attributes that say true or false and nothing else
+
+
+class Item(NamedTuple):
+    """One `name=value` of a list; *value* is b"" where only a name stands.
+
+    *start* and *end*: the bytes of the option's value that are *value*, -1 where quotes took part or there is no `=`.
+    """
+
+    name: bytes
+    value: bytes
+    start: int
+    end: int
+
+
+class Items(NamedTuple):
+    """What a list says, and why qsub will not take it: "" or a few words."""
+
+    items: Tuple[Item, ...]
+    problem: str
+
+
+def resources(text: bytes) -> Items:
+    """Read the value of `-l`: names with or without a value, split at commas and at blanks outside quotes."""
+    found: List[Item] = []
+    at = 0
+    while at < len(text):
+        at = _past_blanks(text, at)
+        stop = next((pos for pos in range(at, len(text)) if text[pos] in b"=,"), len(text))
+        if stop == at:
+            return Items(tuple(found), "a resource without a name")
+        name = (text[at:stop].split() or [b""])[0]
+        if text[stop : stop + 1] == b"=":
+            item, stop, problem = _resource(name, text, _past_blanks(text, stop + 1))
+            if problem:
+                return Items(tuple(found), problem)
+            found.append(item)
+        else:
+            found.append(Item(name, b"", -1, -1))
+        at = stop
+        if text[at : at + 1] == b",":
+            at += 1
+            if at == len(text):
+                return Items(tuple(found), "a comma at the end")
+    return Items(tuple(found), "")
+
+
+def _resource(name: bytes, text: bytes, start: int) -> Tuple[Item, int, str]:
+    """Read one value from *start*: up to a comma or a blank. One kind of quote per value; quotes are taken away."""
+    if name.startswith(TO_THE_END):
+        return Item(name, text[start:], start, len(text)), len(text), ""
+    value = bytearray()
+    quote, quoting, pos = 0, False, start
+    while pos < len(text):
+        byte = text[pos]
+        if (byte < 32 or byte > 126) and byte not in BLANK:
+            return Item(name, b"", -1, -1), pos, "illegal character"
+        if quoting and byte == quote:
+            quoting = False
+        elif not quoting and byte in b"\"'" and quote in (0, byte):
+            quote, quoting = byte, True
+        elif not quoting and (byte == b","[0] or byte in BLANK):
+            break
+        elif byte == b"&"[0]:
+            return Item(name, b"", -1, -1), pos, "illegal character"
+        else:
+            value.append(byte)
+        pos += 1
+    if quoting:
+        return Item(name, b"", -1, -1), pos, "no closing quote"
+    return Item(name, bytes(value), -1 if quote else start, -1 if quote else pos), pos, ""
+
+
+def attributes(text: bytes) -> Items:
+    """Read the value of `-W`: a value goes up to the last comma before the next `=`, so it may hold commas."""
+    found: List[Item] = []
+    at = _past_blanks(text, 0)
+    if at == len(text):
+        return Items((), "nothing in it")
+    while at < len(text):
+        item, at = _attribute(text, at)
+        if at < 0:
+            return Items(tuple(found), "an attribute without a name or a value")
+        if item.name in TRUTHS and item.value.lower() not in (b"true", b"false"):
+            return Items(tuple(found), "%s is true or false" % item.name.decode())
+        found.append(item)
+        at = _past_blanks(text, at)
+    return Items(tuple(found), "")
+
+
+def _attribute(text: bytes, at: int) -> Tuple[Item, int]:
+    """Read one attribute from *at*; the second is where the next one starts, -1 where qsub would stop."""
+    bad = Item(b"", b"", -1, -1), -1
+    equals = text.find(b"=", at)
+    name = text[at:equals].rstrip(BLANK)
+    if equals < 0 or not name or name[:1] == b"," or len(name.split()) != 1:
+        return bad
+    start = search = _past_blanks(text, equals + 1)
+    quoted = text[start : start + 1] in (b'"', b"'")
+    if quoted:
+        search = text.find(text[start : start + 1], start + 1)
+        if search < 0:
+            return bad
+    following = text.find(b"=", search)
+    if following < 0:
+        value = text[start:].rstrip(BLANK)
+        if value.endswith(b","):
+            return bad
+        return _item(name, value, start, quoted), len(text)
+    comma = text.rfind(b",", start, following)
+    if comma < 0 or comma < search:
+        return bad
+    return _item(name, text[start:comma].rstrip(BLANK), start, quoted), comma + 1
+
+
+def _item(name: bytes, value: bytes, start: int, quoted: bool) -> Item:
+    if quoted:
+        return Item(name, value[1:].replace(value[:1], b" ", 1).rstrip(BLANK), -1, -1)
+    return Item(name, value, start, start + len(value))
+
+
+def _past_blanks(text: bytes, at: int) -> int:
+    while at < len(text) and text[at] in BLANK:
+        at += 1
+    return at

@@ -1,0 +1,227 @@
+"""What qsub, or the server behind it, will say of a request, as far as that follows from the request itself.
+
+Measured on OpenPBS 23.06, text and exit code alike. What a site knows (queues, limits, hooks, resources of its own)
+is not asked here. Where it is not sure that a request is refused, nothing is said.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Mapping, NamedTuple, Optional, Tuple
+
+from ...types.edits import Span
+from ...types.script import JobScript
+from ...types.settings import Setting, Settings
+from ...types.submission import travels
+from . import select
+from .resources import SIZES, TIMES, may_be_size, may_be_time
+from .submission import CRLF, ArgvReading, job_name, settings
+from .values import is_illegal
+
+USAGE = 2  # the exit code of what qsub answers with its usage
+LONGEST_NAME = 230
+WHOLE = ("ncpus", "mpiprocs", "ompthreads", "ngpus")
+JOB_WIDE = ("walltime", "cput", "pcput", "min_walltime", "max_walltime", "nodes", "select", "place")
+# Host-level resources that are built in: with `select` they belong into it.
+BESIDE = ("ncpus", "mem", "mpiprocs", "ompthreads", "host", "vnode", "arch")
+# Attributes of a job that -W may say; a name that is none of a job's attributes is refused.
+_OF_JOBS = """
+account_name accounting_id argument_list array array_indices_submitted array_state_count block checkpoint comment cred
+create_resv_from_job depend eligible_time error_path estimated executable execution_time forward_x11_cookie
+forward_x11_port group_list hold_types interactive job_name job_owner join_path keep_files mail_points mail_users
+max_run_subjobs no_stdio_sockets output_path pcap_accelerator pcap_node pgov priority project pset pwd queue
+release_nodes_on_stageout remove_files rerunable reserve_end reserve_start resource_list run_count sandbox
+security_context session_id shell_path_list show_hidden_attribs stagein stageout submit_arguments
+tolerate_node_failures topjob_ineligible umask user_list variable_list
+"""
+ATTRIBUTES = frozenset(_OF_JOBS.split())
+_LETTERS = {
+    "execution-time": "a", "checkpoint": "c", "error": "e", "join": "j", "array": "J", "keep": "k", "mail-type": "m",
+    "job-name": "N", "output": "o", "priority": "p", "rerunable": "r", "remove-files": "R", "shell": "S",
+}  # fmt: skip
+_INVALID = re.compile(r"(invalid option|option|unrecognized option) -(.)(.*)", re.DOTALL)
+
+
+class Refusal(NamedTuple):
+    """What will be said instead of a job id.
+
+    *text*: the first line on stderr, "" where it is not known word for word. *exit_code*: of qsub. *usage*: whether the
+    usage follows. *says*: what is wrong, in our words, where the text does not tell; *setting*, or else *span* and
+    *line*: where; all are empty where it is the command line as a whole.
+    """
+
+    text: str
+    exit_code: int
+    usage: bool = False
+    setting: Optional[Setting] = None
+    span: Optional[Span] = None
+    line: int = 0
+    says: str = ""
+
+
+def refusals(
+    argv: ArgvReading, environment: Mapping[bytes, bytes], job_script: Optional[JobScript], path: bytes = b""
+) -> Tuple[Refusal, ...]:
+    """Return why this request gets no job, in the order in which it would be said; () where nothing speaks against it.
+
+    *path*: the script as it is named, b"" for one on stdin. *environment* may lack what does not travel in a request.
+    """
+    if argv.problem:
+        return (Refusal(_complaint(argv.problem), USAGE, True, says=argv.problem),)
+    if any(one.name == "version" for one in argv.settings):
+        return ()
+    found = list(_of_script(job_script)) if job_script else []
+    said = settings(argv, environment, job_script)
+    found += _of_options(said)
+    found += _of_name(said, path)
+    found += _of_variables(said, environment, job_script)
+    return (*found, *of_server(said))
+
+
+def _complaint(problem: str) -> str:
+    """Return what qsub says before its usage: getopt's complaint, or one of its own."""
+    if problem.startswith("illegal"):
+        return "qsub: " + problem.split(":")[0]
+    match = _INVALID.match(problem)
+    if not match:
+        return ""
+    if match.group(1) == "option":
+        return "qsub: option requires an argument -- '%s'" % match.group(2)
+    return "qsub: invalid option -- '%s'" % match.group(2)
+
+
+def _of_script(script: JobScript) -> Iterator[Refusal]:
+    if script.refused == CRLF:
+        at = script.source.find(b"\r\n")
+        yield Refusal(CRLF, 1, span=Span(at, at + 1), line=script.source.count(b"\n", 0, at) + 1)
+    for one in script.oddities:
+        if one.kind == "refused":
+            yield Refusal(one.says, 1, span=one.span, line=one.line)
+
+
+def _of_options(said: Settings) -> Iterator[Refusal]:
+    """Yield what qsub itself finds wrong with the values of its options.
+
+    It sends each value it was told, so of two in one place the first must be right too (source).
+    """
+    for name, letter in _LETTERS.items():
+        told = said.all(name)
+        for one in reversed(told):
+            if one.origin.kind == told[0].origin.kind and is_illegal(name, one.value):
+                yield Refusal("qsub: illegal -%s value" % letter, USAGE, True, one)
+    queue = said.get("queue")
+    if queue is not None and is_illegal("queue", queue.value):
+        yield Refusal("qsub: illegally formed destination: " + _shown(queue.value), 2, False, queue)
+    array = said.get("array")
+    if array is not None and said.value("rerunable") == b"n":
+        yield Refusal("", USAGE, True, array, says="an array cannot be `-r n`")
+    if array is not None and (said.value("interactive") or b"true").lower() == b"true" and "interactive" in said:
+        yield Refusal("", USAGE, True, array, says="an array cannot be interactive")
+
+
+def _of_name(said: Settings, path: bytes) -> Iterator[Refusal]:
+    """Yield what is wrong with the job's name: that of -N, else the script's."""
+    one, name = said.get("job-name"), job_name(said, path)
+    if one is None and is_illegal("job-name", name):
+        yield Refusal("qsub: illegal -N value", USAGE, True, says="the script's name would be the job's")
+    if len(name) > LONGEST_NAME:
+        yield Refusal("qsub: Job name is too long ", 2, False, one)
+
+
+def _of_variables(said: Settings, environment: Mapping[bytes, bytes], script: Optional[JobScript]) -> Iterator[Refusal]:
+    """Yield `-v NAME` where NAME is surely not set."""
+    one = said.get("variable-list")
+    if one is None or any(mark in one.value for mark in (b'"', b"'", b"\\")):
+        return
+    for item in one.value.split(b","):
+        known_unset = item not in environment and travels(item, script.source if script else b"")
+        if b"=" not in item and not item.startswith(b"PBS_O_") and known_unset:
+            yield Refusal("qsub: cannot send environment with the job", 1, False, one)
+
+
+def of_server(said: Settings) -> Iterator[Refusal]:
+    """Yield what any server refuses of the resources and attributes, the site's own knowledge aside."""
+    for one in said:
+        if one.origin.spelling == b"-W" and one.name.lower() not in ATTRIBUTES:
+            yield Refusal("qsub: Error (15002) submitting job", 154, False, one, says="-W knows no such attribute")
+        elif one.origin.spelling == b"-l" and not _is_value(one.name, one.value):
+            text = "qsub: Illegal attribute or resource value Resource_List.%s" % one.name
+            yield Refusal(text, 166, False, one)
+    yield from _together(said)
+    chosen = said.get("select")
+    if chosen is not None:
+        yield from _of_select(chosen)
+    nodes = said.get("nodes")
+    if nodes is not None and chosen is None:
+        yield from _of_nodes(nodes)
+
+
+def _is_value(name: str, value: bytes) -> bool:
+    """Return whether a resource may have this value; an empty one is as good as none."""
+    if not value:
+        return True
+    if name in TIMES:
+        return may_be_time(value)
+    return name not in SIZES or may_be_size(value)
+
+
+def _together(said: Settings) -> Iterator[Refusal]:
+    """Yield what does not go together: select and place with the older forms, place alone."""
+    if "select" not in said and "place" not in said:
+        return
+    nodes = said.get("nodes")
+    if nodes is not None:
+        yield Refusal("qsub: Cannot be used with select or place: nodes", 6, False, nodes)
+    for name in BESIDE:
+        one = said.get(name)
+        if one is not None and one.origin.spelling == b"-l":
+            text = 'qsub: "-lresource=" cannot be used with "select" or "place", resource is: %s' % name
+            yield Refusal(text, 5, False, one)
+    if "select" not in said:
+        yield Refusal('qsub: Cannot have "place" without "select"', 7, False, said.get("place"))
+
+
+def _of_select(one: Setting) -> Iterator[Refusal]:
+    if not one.value:
+        return
+    for text in one.value.split(b"+"):
+        wrong = _of_chunk(text)
+        if wrong is not None:
+            yield Refusal(wrong[0], wrong[1], False, one)
+            return
+
+
+def _of_chunk(text: bytes) -> Optional[Tuple[str, int]]:
+    if b"'" in text or b'"' in text:
+        return None
+    parts = text.split(b":")
+    count = select.count(parts[0])
+    if count is not None:
+        del parts[0]
+    seen: List[bytes] = []
+    for part in parts:
+        name, equals, value = part.partition(b"=")
+        shown = _shown(name)
+        if not equals or not name:
+            return "qsub: Illegal attribute or resource value Resource_List.select", 166
+        if shown in JOB_WIDE:
+            return 'qsub: Resource invalid in "select" specification: ' + shown, 4
+        if name in seen:
+            text_twice = "qsub: duplicated resource within a section of a select specification, resource is: "
+            return text_twice + shown, 12
+        if (shown in WHOLE and not re.match(rb"-?\d+\Z", value)) or (shown in SIZES and not may_be_size(value)):
+            return "qsub: Illegal attribute or resource value select." + shown, 166
+        seen.append(name)
+    return ("qsub: Illegal attribute or resource value", 166) if count == 0 else None
+
+
+def _of_nodes(one: Setting) -> Iterator[Refusal]:
+    """Yield Torque's `gpus=` and the like, which PBS does not know in `nodes`."""
+    for part in re.split(rb"[+:]", one.value.split(b"#")[0]):
+        if part.startswith(b"gpus="):
+            yield Refusal("qsub: node(s) specification error", 241, False, one)
+            return
+
+
+def _shown(value: bytes) -> str:
+    return value.decode("utf-8", "backslashreplace")

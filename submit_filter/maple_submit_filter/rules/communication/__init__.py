@@ -1,0 +1,1 @@
+"""MPL5: how ranks find each other."""

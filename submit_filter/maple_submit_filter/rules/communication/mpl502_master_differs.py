@@ -1,0 +1,40 @@
+"""One master that all nodes agree on."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.launch_edits import first_node_fixes, pointed_at
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+
+@rule("MPL502", "each node names another master")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """All ranks of a run meet at one address; a host name that each task asks for itself differs by node.
+
+    Wrong: srun bash -c 'torchrun --rdzv-endpoint=$(hostname):29500 ...'
+    Right: MASTER=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1), in the batch script, before srun
+    Why:   each node waits at its own door, in silence, until a time limit of ten to fifteen minutes.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "master-differs":
+                yield _finding(step, breach, site, job)
+
+
+def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
+    master = breach.texts.get("master")
+    fixes = first_node_fixes(master, site, "MPL502", job.source)
+    at = pointed_at(master, step)
+    return Finding(
+        "MPL502",
+        "each node uses its own name as the master address",
+        at,
+        True,
+        fixes=fixes,
+        help="use the name of the job's first node",
+    )

@@ -1,0 +1,40 @@
+"""The master is where rank 0 is."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.launch_edits import first_node_fixes, pointed_at
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+SAID = {
+    "master-elsewhere": "the master address is not the node where rank 0 runs",
+    "master-list": "the master address is the whole node list, which is not the name of a node",
+}
+
+
+@rule("MPL504", "the master's address is not the node that listens there")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Rank 0 opens the meeting place, on its own node; the address that all are told must be that node's.
+
+    Wrong: MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | tail -n 1)
+    Right: MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+    Why:   rank 0 runs on the first node of the list; at the last one nobody listens. The list itself, n[01-02], is the
+           name of no node.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind in SAID:
+                yield _finding(step, breach, site, job)
+
+
+def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
+    master = breach.texts.get("master")
+    fixes = first_node_fixes(master, site, "MPL504", job.source)
+    at = pointed_at(master, step)
+    return Finding("MPL504", SAID[breach.kind], at, True, fixes=fixes,
+                   help="use the name of the job's first node")  # fmt: skip

@@ -1,0 +1,43 @@
+"""The backend and the hardware."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import judged
+from ..program_words import value_of
+
+
+@rule("MPL507", "nccl where there is no NVIDIA or AMD GPU")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """NCCL (RCCL) moves data between NVIDIA (AMD) GPUs only.
+
+    Wrong: python train.py --backend nccl, on the Intel GPUs of Stampede3
+    Right: python train.py --backend xccl, or ccl with Intel's own extension
+    Why:   init_process_group says that the distributed package has no NCCL built in. xccl is offered, not taken: which
+           backend is right depends on the PyTorch that you load.
+    """
+    kinds = plan.allocation.node_kinds
+    if not judged(job) or not kinds or any(kind.gpu_vendor != "intel" or not kind.gpus for kind in kinds):
+        return
+    for step in plan.steps:
+        index, value = value_of(step.program, "backend")
+        if value == b"nccl" and not step.maybe:
+            where = step.program_spans[index]
+            fix = _xccl(job.source, where) if where is not None else None
+            yield Finding("MPL507", "backend nccl, but the nodes it may run on have Intel GPUs", where or step.span,
+                          True, fixes=(fix,) if fix is not None else (),
+                          help="use xccl (PyTorch), or ccl with Intel's extension")  # fmt: skip
+
+
+def _xccl(source: bytes, where: Span) -> Optional[Fix]:
+    at = source.find(b"nccl", where.start, where.end)
+    if at < 0 or source.count(b"nccl", where.start, where.end) != 1:
+        return None
+    return Fix((Edit(Span(at, at + 4), b"xccl", "MPL507"),), Safety.ASK, "--backend xccl, PyTorch's own for these GPUs")

@@ -1,0 +1,59 @@
+"""Ports that there are not."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Tuple
+
+from ...cures.launch_edits import pointed_at, replacements
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+CODE = "MPL508"
+USUAL = b"29500"
+_BY_JOB = (rb"=[\"']?(?:\$\(\(\s*(?:\d+\s*\+\s*)?\$?\{?SLURM_JOB_?ID\}?\s*(?:\+\s*\d+\s*)?\)\)"
+                     rb"|\$\{?SLURM_JOB_?ID\}?)[\"']?\Z")  # fmt: skip
+
+
+@rule("MPL508", "the master's port is not a valid port")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A port is a number up to 65535.
+
+    Wrong: --rdzv-endpoint=$HEAD:$MASTER_PORT, where nothing sets MASTER_PORT
+    Wrong: MASTER_PORT=295000, or MASTER_PORT=$((10000 + SLURM_JOB_ID)) once job ids are beyond 55535
+    Wrong: --nnodes=2 ... --rdzv-endpoint=$HEAD:0, where each agent would take a port of its own
+    Right: MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
+    Why:   torchrun ends with: The port number of the rendezvous endpoint must be an integer between 0 and 65536 (torch
+           2.13.0). Where there is none, torch's usual one is written; of a sum with the job id it is only said.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "no-port":
+                yield _finding(step, breach, job)
+    for name, spans in plan.assigned.items():
+        for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():
+            if re.search(_BY_JOB, job.source[span.start : span.end]):
+                yield Finding(CODE, "the port is too large once job ids exceed 65535", span,
+                              help="keep it in range: $((20000 + SLURM_JOB_ID % 20000))")  # fmt: skip
+
+
+def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+    port = breach.texts["port"]
+    ways = replacements(port, (USUAL,), CODE, job.source)
+    safety = Safety.ASK if port.raw else Safety.SAFE
+    fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "use 29500, the default port of torch") for edits in ways)
+    return Finding(
+        CODE, _says(port.raw), pointed_at(port, step), True, fixes=fixes, help="set a number from 1024 to 65535"
+    )
+
+
+def _says(port: bytes) -> str:
+    if not port:
+        return "the master's port is empty"
+    if not port.strip(b"0"):
+        return "port 0 is a random port, which other nodes cannot find"
+    return "%s is not a valid port" % port.decode("utf-8", "replace")

@@ -1,0 +1,1 @@
+"""MPL7: images and what reaches into them."""

@@ -1,0 +1,1 @@
+"""MPL4: the environment that processes see."""

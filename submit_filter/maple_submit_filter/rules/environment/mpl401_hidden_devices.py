@@ -1,0 +1,48 @@
+"""A rank cannot use a GPU that it is not shown."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.launch_edits import pointed_at, replacements
+from ...launchers.devices import mask_of
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+
+@rule("MPL401", "CUDA_VISIBLE_DEVICES shows fewer GPUs than there are ranks")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """The launcher gives each rank of a node a device of its own, out of those that CUDA_VISIBLE_DEVICES lists.
+
+    Wrong: export CUDA_VISIBLE_DEVICES=0 ... torchrun --nproc-per-node=4 train.py
+    Wrong: export ZE_AFFINITY_MASK=0 ... torchrun --nproc-per-node=12 train.py, on Intel's GPUs
+    Right: torchrun --nproc-per-node=4 train.py (Slurm lists the job's devices)
+    Why:   local rank 1 asks for the second device of a list of one. More entries than devices do no harm.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "gpus-visible" and mask_of(plan.allocation.node_kinds) in plan.assigned:
+                yield _finding(step, breach, plan, job)
+
+
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+    workers, visible = breach.numbers["workers"] or 0, breach.numbers["visible"]
+    says = "%d ranks per node, but %s shows %s GPU%s" % (
+        workers,
+        mask_of(plan.allocation.node_kinds).decode(),
+        visible,
+        "s" if visible != 1 else "",
+    )
+    text = breach.texts.get("devices")
+    has = plan.allocation.gpus_per_node
+    every = b",".join(b"%d" % index for index in range(workers))
+    ways = replacements(text, (every,), "MPL401", job.source) if has is not None and has >= workers else []
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "list one GPU for each rank") for edits in ways)
+    at = pointed_at(text, step)
+    return Finding(
+        "MPL401", says, at, True, fixes=fixes, help="remove the line, so that the scheduler sets it, or list every GPU"
+    )

@@ -1,0 +1,112 @@
+"""What a task reads must have been exported."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Tuple
+
+from ...cures.launch_edits import exported, first_node_fixes
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+NOT_EXPORTED = "not exported"
+
+
+@rule("MPL402", "a variable is empty in the tasks because it was never exported")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Tasks are new processes: of the batch script's variables they see those that were exported.
+
+    Wrong: HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
+    Right: export HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
+    Wrong: export HEAD=... ; ssh $node 'torchrun --master-addr=$HEAD ...' (ssh, pbs_tmrsh and pbsdsh pass nothing on)
+    Why:   inside the single quotes the task's own shell looks HEAD up, finds nothing, and the option is empty. One that
+           nothing reads, such as --rdzv-endpoint beside --standalone, may be empty.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "master-empty":
+                yield _finding(step, breach, plan, job, site)
+            if breach.kind == "option-empty":
+                yield _empty(step, breach, plan, job)
+
+
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
+    names = _read_by(step, breach.names, job)
+    shown = _listed(names)
+    why = _why(step)
+    says = "%s is empty in the tasks: it is set, but %s" % (shown, why) if names else "the master's address is empty"
+    fixes = (
+        _handed_on(names, step, plan, job)
+        if names
+        else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source)
+    )
+    at = fixes[0].edits[0].span if names and fixes else step.span
+    helps = (
+        ("export it" if why == NOT_EXPORTED else "write it into the command itself") if names else "name the first node"
+    )
+    return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
+
+
+def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Return what gives the tasks the variables: an export, or this shell's own expansion where none would follow."""
+    if _why(step) == NOT_EXPORTED:
+        edits = exported(plan, names, "MPL402")
+        return (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
+    line = job.source[step.span.start : step.span.end]
+    pattern = rb"\\(?=\$\{?(?:%s)\b)" % b"|".join(map(re.escape, names))
+    starts = [step.span.start + found.start() for found in re.finditer(pattern, line)]
+    drops = tuple(Edit(Span(start, start + 1), b"", "MPL402") for start in starts)
+    return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),) if drops else ()
+
+
+def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+    """An option other than the master's address came out empty."""
+    name = breach.texts["option"].raw.decode()
+    option = step.links[-1].option(name) if step.links else None
+    span = option.span if option is not None else None
+    names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
+    fixes = _handed_on(names, step, plan, job) if names else ()
+    foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
+    says = (
+        "--%s is empty in the tasks" % name
+        + foreign
+        + (": %s is set but %s" % (_listed(names), _why(step)) if names else "")
+    )
+    return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="check where its value is set")
+
+
+def _of_other(written: bytes, job: Job) -> str:
+    """Return what to say of the other scheduler's variables."""
+    other, here = (b"PBS_", "Slurm") if job.submission.scheduler == "slurm" else (b"SLURM_", "PBS")
+    found = re.search(rb"\$\{?(%s\w+)" % other, written)
+    return ": %s sets no %s" % (here, found.group(1).decode()) if found else ""
+
+
+def _why(step: Step) -> str:
+    """Return what keeps a variable from the tasks."""
+    carrier = next((link.name for link in step.links if link.name in ("ssh", "pbs_tmrsh", "pbsdsh")), "")
+    if carrier:
+        return "%s does not pass variables on" % carrier
+    kept = any(link.option("envnone", "genvnone", "envlist", "genvlist") for link in step.links)
+    return "the launcher is told not to pass it" if kept else NOT_EXPORTED
+
+
+def _listed(names: Tuple[bytes, ...]) -> str:
+    return ", ".join(name.decode("ascii", "replace") for name in names)
+
+
+def _names_in(written: bytes, names: Tuple[bytes, ...]) -> Tuple[bytes, ...]:
+    used = set(re.findall(rb"\$\{?([A-Za-z_]\w*)", written))
+    return tuple(dict.fromkeys(name for name in names if name in used))
+
+
+def _read_by(step: Step, names: Tuple[bytes, ...], job: Job) -> Tuple[bytes, ...]:
+    """Return those of the names that the launch line itself reads, or that programs read by convention."""
+    line = job.source[step.span.start : step.span.end]
+    later = set(re.findall(rb"\\\$\{?([A-Za-z_]\w*)", line))  # what only the task's shell expands
+    used = later or set(re.findall(rb"\$\{?([A-Za-z_]\w*)", line)) | {b"MASTER_ADDR", b"MASTER_PORT"}
+    return tuple(dict.fromkeys(name for name in names if name in used))

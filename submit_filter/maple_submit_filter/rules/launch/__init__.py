@@ -1,0 +1,1 @@
+"""MPL3: launch lines."""

@@ -1,0 +1,75 @@
+"""One launcher a node, not one a task."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Tuple
+
+from ...cures.launch_edits import by_directive, once_a_node, put
+from ...launchers.rank_words import takers
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Link, Step
+from ...types.text import number
+from .. import rule
+
+
+@rule("MPL301", "a launcher that starts all ranks of a node is started several times on it")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """torchrun, accelerate and deepspeed start the ranks of a node themselves, so one of them belongs on each node.
+
+    Wrong: #SBATCH --ntasks-per-node=4 ... srun torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Right: srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Why:   4 tasks with 4 workers each make 16 ranks for 4 GPUs; the rendezvous takes the agents that come first, all
+           on one node, and the others fail. srun must be told --ntasks too: it inherits SLURM_NTASKS, which beats
+           --ntasks-per-node on its line (measured, Slurm 22.05). The one task gets the CPUs of all four.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            most, twice = breach.numbers.get("most on a node"), breach.numbers.get("together")
+            together = twice if breach.kind == "gpu-twice" else most if breach.kind == "agents" else None
+            if together and together > 1 and step.links:
+                yield _finding(step, breach, together, plan, job, site)
+                break
+
+
+def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job, site: Site) -> Finding:
+    inner = step.links[-1]
+    says = "%s starts all ranks of a node, but %d of them would start on each node" % (inner.name, together)
+    outer = next((link for link in step.links if link.name in ("srun", "ibrun", "mpiexec")), step.links[0])
+    return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job, site)),
+                   help="start one task per node")  # fmt: skip
+
+
+def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Fix]:
+    why = "MPL301"
+    line = once_a_node(step, outer, plan, why) if outer.name == "srun" else None
+    if outer.name == "mpiexec" and step.nodes:
+        line = _mpiexec(outer, step, site)
+    if line:
+        yield Fix(tuple(line), Safety.SAFE, "one %s per node" % step.links[-1].name)
+    asked = by_directive(job, plan, step, why)
+    if asked:
+        yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, per node" % step.links[-1].name)
+
+
+def _mpiexec(outer: Link, step: Step, site: Site) -> List:  # type: ignore[type-arg]
+    """Give each node one rank: the options of the maker that the line already speaks to."""
+    total = outer.option("np", "n")
+    if total is None or total.value_span is None or step.nodes is None:
+        return []
+    cpus = _cpus_of_all(outer, step) if takers(outer, site) == ("pals",) else []
+    for name, value in (("map-by", b"ppr:1:node"), ("npernode", b"1"), ("ppn", b"1"), ("N", b"1")):
+        if outer.option(name) is not None:
+            return put(outer, [(total.name, b"%d" % step.nodes), (name, value), *cpus], "MPL301") or []
+    return []
+
+
+def _cpus_of_all(outer: Link, step: Step) -> List[Tuple[str, bytes]]:
+    """Return what gives the one rank of a node the CPUs that all had there: PALS binds each rank to few."""
+    depth, bind = outer.option("depth"), outer.option("cpu-bind")
+    each = number(depth.value) if depth is not None else None
+    if each and step.tasks_per_node and (bind is None or bind.value is None or bind.value.raw.endswith(b"depth")):
+        return [("depth", b"%d" % (each * step.tasks_per_node))]
+    return [("cpu-bind", b"none")]

@@ -1,0 +1,93 @@
+"""The launcher must wait for as many nodes as there are."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional, Tuple
+
+from ...cures.launch_edits import change_setting, put
+from ...launchers.agents import RECORDS
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Link, Step
+from .. import rule
+
+_OPTION = {one.name: one.nodes for one in RECORDS if one.name != "deepspeed"}  # its runner counts a hostfile
+
+
+@rule("MPL303", "the launcher waits for a different number of nodes than start")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Each node's agent is told how many there will be; that has to be the number that the job starts.
+
+    Wrong: #SBATCH --nodes=2 ... srun torchrun --nnodes=4 ... train.py
+    Right: #SBATCH --nodes=2 ... srun torchrun --nnodes=$SLURM_NNODES ... train.py
+    Why:   with too few the agents wait for the rest until a time limit of ten minutes; with too many, those who come
+           late are turned away. A number that you typed is yours to decide, because it makes the global batch size.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "agents" and not _is_other_rule(breach, step, plan):
+                yield _finding(step, breach, plan, job)
+
+
+def _is_other_rule(breach: Breach, step: Step, plan: LaunchPlan) -> bool:
+    """MPL301 speaks of several on a node, MPL302 of a line that only the first node runs."""
+    first_only = not breach.numbers.get("fanned") and breach.numbers["agents"] == 1 and not step.background
+    several = (plan.allocation.nodes or 0) > 1
+    return (breach.numbers.get("most on a node") or 1) > 1 or (first_only and several)
+
+
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+    link = step.links[-1]
+    started, wanted = breach.numbers["agents"], breach.numbers["nnodes"]
+    says = "%s waits for %s node%s, but starts on %s" % (link.name, wanted, "s" if wanted != 1 else "", started)
+    option = link.option(_OPTION.get(link.name, "nnodes"))
+    at = (option.value_span or option.span if option is not None else None) or link.name_span
+    if step.links[0].name in ("ssh", "pbs_tmrsh"):
+        return Finding(
+            "MPL303", says, at, True, help="start it on every node, each in the background (&), and end with: wait"
+        )
+    fixes = tuple(_fixes(step, link, started, wanted, plan, job))
+    return Finding("MPL303", says, at, True, fixes=fixes, help="set the node count of the launcher to that of the job")
+
+
+def _fixes(
+    step: Step, link: Link, started: Optional[int], wanted: Optional[int], plan: LaunchPlan, job: Job
+) -> Iterator[Fix]:
+    name = _OPTION.get(link.name)
+    if name is None or started is None or wanted is None:
+        return
+    option = link.option(name)
+    typed = option is not None and option.value is not None and option.value.span() is not None
+    if link is not step.links[0] and step.links[0].name == "srun" and wanted == plan.allocation.nodes:
+        all_nodes = [("ntasks", b"%d" % wanted), ("ntasks-per-node", b"1")]
+        if step.links[0].option("nodes") is not None:
+            all_nodes.append(("nodes", b"%d" % wanted))
+        edits = put(step.links[0], all_nodes, "MPL303")
+        if edits:
+            yield Fix(tuple(edits), Safety.SAFE, "one task on each of the %d nodes of the job" % wanted)
+    edits = put(link, [(name.replace("-", "_") if link.name == "accelerate" else name, b"%d" % started)], "MPL303")
+    if edits and started <= (plan.allocation.nodes or started):
+        # Nobody typed the number, and each GPU that was asked for gets its rank: no other world would fit the job.
+        # Where there is no number at all, each node may have been meant to train for itself.
+        fits = option is not None and not typed and step.workers_per_task in (None, plan.allocation.gpus_per_node)
+        yield Fix(
+            tuple(edits),
+            Safety.SAFE if fits else Safety.ASK,
+            "set --%s=%d" % (name.replace("-", "_") if link.name == "accelerate" else name, started),
+        )
+    for edits, says in _more_nodes(step, wanted, plan, job):
+        yield Fix(tuple(edits), Safety.ASK, says)
+
+
+def _more_nodes(step: Step, wanted: int, plan: LaunchPlan, job: Job) -> List[Tuple[list, str]]:  # type: ignore[type-arg]
+    """The other way round: the job gets the nodes that the launcher waits for."""
+    if len(plan.steps) != 1 or not step.links or step.links[0].option("nodes", "ntasks"):
+        return []
+    edits = change_setting(job.settings.get("nodes"), b"%d" % wanted, "MPL303")
+    tasks = job.settings.get("ntasks")
+    if edits and tasks is not None:
+        more = change_setting(tasks, b"%d" % wanted, "MPL303")
+        edits = edits + more if more else None
+    return [(edits, "request %d nodes for the job" % wanted)] if edits else []

@@ -1,0 +1,116 @@
+"""Every node must know which one it is."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional
+
+from ...cures.launch_edits import Edits, in_task, put, task_value
+from ...launchers.agents import BY_NAME
+from ...launchers.rank_words import rank_words
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Link, Option, Step
+from .. import rule
+
+
+@rule("MPL304", "every node is told the same node rank")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """With a static rendezvous each node's launcher must be given a node rank of its own, 0 up to N-1.
+
+    Wrong: srun torchrun --nnodes=2 --node-rank=$SLURM_NODEID --master-addr=... train.py
+    Right: srun bash -c 'exec torchrun --node-rank="$SLURM_NODEID" "$@"' bash --nnodes=2 --master-addr=... train.py
+    Why:   outside single quotes the batch shell writes its own value, 0, into the line before srun sees it, and every
+           node takes itself for the first. With c10d (--rdzv-backend) node ranks are given out by the rendezvous.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "node-rank" and step.links:
+                yield _finding(step, breach, job, site)
+
+
+def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
+    link = step.links[-1]
+    option = link.option(BY_NAME[link.name].node_rank)
+    rank = breach.numbers.get("node rank")
+    if option is None:
+        says = "%s is given no node rank, so every node believes it is node 0" % link.name
+    else:
+        says = (
+            "every node gets the same node rank, %s" % rank
+            if rank is not None
+            else "several nodes get the same node rank"
+        )
+        value = option.value.raw if option.value is not None else b""
+        where = option.span
+        own = where is not None and b"LOCALID" in job.source[where.start : where.end]
+        if value == b"0" and option.value is not None and option.value.span() is None and not own:
+            says += ": the batch shell expands the variable before the tasks start"
+    at = (option.span if option is not None else None) or link.name_span
+    return Finding(
+        "MPL304",
+        says,
+        at,
+        True,
+        fixes=tuple(_fixes(step, link, job, site)),
+        help="let each task expand the variable itself",
+    )
+
+
+def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:
+    words = rank_words(step.links, site, job.source)
+    for edits in _ways(step, link, words.node, job) if words is not None else ():
+        if edits:
+            yield Fix(tuple(edits), Safety.SAFE, "each node gets its own node rank")
+    met = _by_meeting(link, job.source)
+    if met:
+        yield Fix(tuple(met), Safety.SAFE, "use the c10d rendezvous, which assigns the node ranks")
+
+
+def _ways(step: Step, link: Link, variable: bytes, job: Job) -> List[Edits]:
+    """Return the likeliest way first, for each costs a play of the script.
+
+    Where the batch shell reads the option itself, only a shell of the task's own can expand it later. In a text for
+    another shell the value alone is changed.
+    """
+    name, option = link.name, link.option(BY_NAME[link.name].node_rank)
+    ways: List[Edits] = list(_by_value(link, option, variable))
+    if option is not None and option.span is None:
+        return ways
+    own_shell = in_task(
+        job.source, link, BY_NAME[name].node_rank, BY_NAME[name].spelled_node_rank, b"$" + variable, "MPL304"
+    )
+    at = option.span if option is not None else link.name_span
+    return [*ways, own_shell] if _in_a_text(step, at, job.source) else [own_shell, *ways]
+
+
+def _in_a_text(step: Step, at: Optional[Span], source: bytes) -> bool:
+    """Return whether a place may be in quotes, or outside the launch line (a here-document, a variable)."""
+    if at is None or at.start < step.span.start:
+        return True
+    before = source[step.span.start : at.start]
+    return at.start > step.span.end or b"'" in before or b'"' in before
+
+
+def _by_value(link: Link, option: Optional[Option], variable: bytes) -> Iterator[List[Edit]]:
+    """Yield ways that change nothing but the option's value, or put the option behind the launcher's name."""
+    if option is not None and option.value_span is not None:
+        yield from task_value(option.value_span, variable, "MPL304")
+    if option is None and link.options_at is not None:
+        for value in (b"$" + variable, b"\\$" + variable):
+            said = b" " + BY_NAME[link.name].spelled_node_rank + b"=" + value
+            yield [Edit(Span(link.options_at, link.options_at), said, "MPL304")]
+
+
+def _by_meeting(link: Link, source: bytes) -> Optional[List[Edit]]:
+    """Where no task's shell can be put in between: torchrun's other rendezvous, at the same master and port."""
+    master, port = link.option("master-addr"), link.option("master-port")
+    if link.name != "torchrun" or master is None or master.value_span is None:
+        return None
+    where = source[master.value_span.start : master.value_span.end]
+    at = port.value_span if port is not None else None
+    number = source[at.start : at.end] if at is not None else b"29500"
+    if any(byte in where + number for byte in b"'\" \t\n") or (port is not None and at is None):
+        return None
+    return put(link, [("rdzv-backend", b"c10d"), ("rdzv-endpoint", where + b":" + number)], "MPL304")

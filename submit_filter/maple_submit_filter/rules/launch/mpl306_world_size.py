@@ -1,0 +1,62 @@
+"""As many processes must start as the world is said to have."""
+
+from __future__ import annotations
+
+from typing import Iterator, List
+
+from ...cures.launch_edits import pointed_at, put, replacements
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+
+@rule("MPL306", "the world size is not the number of processes that start")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A world of N ranks needs N processes: with fewer all wait, with more the rest is refused.
+
+    Wrong: export WORLD_SIZE=8 ... srun --ntasks=4 python train.py
+    Wrong: accelerate launch --num_machines=2 --num_processes=3 (the total; each machine starts one)
+    Right: export WORLD_SIZE=$SLURM_NTASKS
+    Why:   ranks 0 to 3 wait for 4 to 7 until the time limit. Asks first: the world size makes the global batch size.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "world-size":
+                yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job, site)
+
+
+def _shared_out(step: Step, breach: Breach) -> Finding:
+    total, machines = breach.numbers["total"] or 0, breach.numbers["machines"] or 1
+    says = "%d processes cannot be shared by %d machines: %s start" % (total, machines, breach.numbers["starts"])
+    link = step.links[-1]
+    option = link.option("num-processes")
+    fixes: List[Fix] = []
+    for count in (-(-total // machines) * machines, total // machines * machines):
+        edits = put(link, [("num-processes", b"%d" % count)], "MPL306") if count else None
+        if edits:
+            fixes.append(Fix(tuple(edits), Safety.ASK, "start %d processes" % count))
+    at = (option.value_span if option is not None else None) or link.name_span
+    return Finding(
+        "MPL306",
+        says,
+        at,
+        True,
+        fixes=tuple(fixes),
+        help="--num_processes counts the processes of all machines together",
+    )
+
+
+def _exported(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
+    tasks, world = breach.numbers["tasks"], breach.numbers["world size"]
+    text = breach.texts.get("world-text")
+    news = (b"$SLURM_NTASKS", b"%d" % (tasks or 0)) if site.scheduler == "slurm" else (b"%d" % (tasks or 0),)
+    ways = replacements(text, news, "MPL306", job.source)
+    fixes = tuple(Fix(tuple(edits), Safety.ASK, "the world size is the number of tasks") for edits in ways)
+    at = pointed_at(text, step)
+    says = "WORLD_SIZE is %s, but %s processes start" % (world, tasks)
+    return Finding(
+        "MPL306", says, at, True, fixes=fixes, help="set it to the number of processes that the launcher starts"
+    )

@@ -1,0 +1,100 @@
+"""A launcher that the site does not have."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional, Tuple
+
+from ...launchers.agents import AGENTS
+from ...launchers.rank_words import of_site
+from ...play.owners import foreign
+from ...site.facts import LauncherFact, LaunchTemplate, Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Link, Step
+from .. import rule
+from ..limits import judged
+
+
+@rule("MPL307", "the site has no such launcher")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A launch line can only begin with a launcher that is there.
+
+    Wrong: ibrun torchrun --nnodes=2 --nproc-per-node=4 train.py, on Delta
+    Right: srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 train.py
+    Why:   ibrun is TACC's own: elsewhere the shell says command not found. The words that take its place come from the
+           launch templates; they are taken without asking where the template was verified for this site.
+    """
+    for step in plan.steps:
+        for index, link in enumerate(step.links):
+            fact = said_of(link, site)
+            if fact is not None and fact.state == "absent":
+                yield _finding(step, index, link, fact, plan, job, site)
+
+
+def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
+    """Return what the site file says of the launcher as it is written; None for one named by a path of its own."""
+    word = link.argv[0].raw if link.argv else b""
+    return next((one for one in site.launchers if one.name.encode() == word), None)
+
+
+def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
+    brought = foreign(fact.name.encode(), link.around) or b"PATH" in plan.assigned
+    proven = judged(job) and not step.maybe and not brought
+    fix = _replaced(step, index, link, job.source, site) if proven else None
+    there = [one.name for one in site.launchers if one.state == "preferred"]
+    return Finding("MPL307", "%s is not available at this site" % fact.name, link.name_span or step.span, proven,
+                   fixes=(fix,) if fix is not None else (),
+                   help="use %s, the launcher here" % there[0] if there else "", site_fact=fact.key)  # fmt: skip
+
+
+def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> Optional[Fix]:
+    """Return the fix by the template whose slots are those of this line, the site's preferred launcher first."""
+    inner = step.links[index + 1].name if index + 1 < len(step.links) else "python"
+    span = _own_words(link)
+    if index > 0 or link.open or link.option("o") is not None or span is None:
+        return None
+    order = {"preferred": 0, "present": 1}
+    for one in sorted(site.launch_templates, key=lambda made: order.get(site.launcher(made.over), 2)):
+        words = _filled(one, step) if one.launcher == inner else None
+        if words is not None:
+            because = "%s revision %d" % (one.name, one.revision)
+            own = _own_numbers(source, Span(span.end, step.span.end), because, site, link)
+            safety = Safety.SAFE if one.verified and not own else Safety.ASK
+            return Fix((Edit(span, words, because), *own), safety, "start it with: %s" % words.decode())
+    return None
+
+
+def _own_numbers(source: bytes, where: Span, because: str, site: Site, link: Link) -> Tuple[Edit, ...]:
+    """Return edits by which the rest of the line asks the site's mpiexec, and not Slurm, for a task's own numbers."""
+    words = of_site(site, link) if site.scheduler == "pbs" else None
+    if words is None:
+        return ()
+    names = {b"PROCID": words.rank, b"LOCALID": words.local, b"NODEID": words.node, b"NTASKS": words.tasks}
+    found = re.finditer(rb"(?<=[$\{])SLURM_(PROCID|LOCALID|NODEID|NTASKS)\b", source[where.start : where.end])
+    return tuple(
+        Edit(Span(where.start + one.start(), where.start + one.end()), names[one.group(1)], because)
+        for one in found
+        if names[one.group(1)]
+    )
+
+
+def _own_words(link: Link) -> Optional[Span]:
+    """Return where the launcher and its options stand, None where they do not stand in the script one for one."""
+    spans = [text.span() for text in link.argv]
+    first, last = (spans[0], spans[-1]) if spans else (None, None)
+    return Span(first.start, last.end) if first is not None and last is not None and None not in spans else None
+
+
+def _filled(one: LaunchTemplate, step: Step) -> Optional[bytes]:
+    """Return the template's words with the numbers of the step; None where one is not known, or the layout differs."""
+    if one.launcher in AGENTS and step.tasks != step.nodes:
+        return None  # it starts one task a node; whether that was meant is not for this rule to say
+    numbers = {"{job.nodes}": step.nodes, "{job.tasks}": step.tasks, "{job.tasks_per_node}": step.tasks_per_node}
+    words = one.words
+    for slot, number in numbers.items():
+        if slot in words and number is None:
+            return None
+        words = words.replace(slot, str(number))
+    return None if "{" in words else words.encode()

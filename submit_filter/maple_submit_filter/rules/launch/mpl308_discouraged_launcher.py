@@ -1,0 +1,39 @@
+"""A launcher that the site advises against."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...play.owners import foreign
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from .mpl307_absent_launcher import said_of
+
+
+@rule("MPL308", "the site advises against this launcher")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A launcher may be there and still be the wrong one.
+
+    Wrong: mpirun -np 8 python train.py, on Lonestar6
+    Right: ibrun python train.py
+    Why:   the site's pages say which launcher its fabric and scheduler were set up for. It is only said.
+    """
+    told = set()
+    for step in plan.steps:
+        for link in step.links:
+            fact = said_of(link, site)
+            if (
+                fact is None
+                or fact.state != "discouraged"
+                or fact.name in told
+                or foreign(link.argv[0].raw, link.around)
+            ):
+                continue
+            told.add(fact.name)
+            there = [one.name for one in site.launchers if one.state == "preferred"]
+            better = "use %s, the launcher of this site" % there[0] if there else ""
+            yield Finding("MPL308", "the site advises against %s" % fact.name, link.name_span or step.span,
+                          help=fact.says or better, site_fact=fact.key)  # fmt: skip

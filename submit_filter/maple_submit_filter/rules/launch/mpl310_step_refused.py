@@ -1,0 +1,86 @@
+"""A step cannot have more than the job."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional, Tuple
+
+from ...cures.launch_edits import change, drop
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+
+@rule("MPL310", "the launcher would refuse to start this step")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """srun shares out what sbatch was given, and reads numbers.
+
+    Wrong: #SBATCH --nodes=2 ... srun --nodes=4 python train.py
+    Wrong: srun -np 4 python train.py (mpirun's way: srun reads -n p)
+    Wrong: mpirun --ntasks=4 python train.py (srun's way: no mpirun has that option)
+    Wrong: mpiexec -n 8 --ppn 4 -bind-to core python train.py (Hydra's way, where the mpiexec is that of PALS)
+    Right: srun --nodes=2 python train.py
+    Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first, and only where the number of
+           tasks is said elsewhere: then as many ranks run on the job's nodes. Else either number may be meant, and each
+           gives another number of ranks. Nothing is said of an mpirun that a module, conda, spack, an environment, a
+           PATH or an image of your own may have brought.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "refused" and step.links:
+                yield _finding(step, breach, plan, job)
+
+
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+    option = step.links[0].option("nodes")
+    wanted = breach.numbers.get("nodes")
+    nodes = plan.allocation.nodes if wanted and _tasks_are_said(step, job) else None
+    nodes = nodes if nodes and _has_room(step, nodes, plan) else None
+    edits = change(option, b"%d" % nodes, "MPL310") if nodes else None
+    fixes = (
+        (Fix(tuple(edits), Safety.ASK, "run the step on all nodes of the job"),)
+        if edits
+        else _without(step, breach, job)
+    )
+    at = (option.value_span if option is not None else None) or step.span
+    return Finding("MPL310", breach.names[0].decode(), at, True, fixes=fixes, help=_help(wanted, plan))
+
+
+def _help(wanted: Optional[int], plan: LaunchPlan) -> str:
+    if not wanted or not plan.allocation.nodes:
+        return "see what the launcher accepts: its --help"
+    return "request %d nodes for the job, or %d for the step; the number of ranks follows" % (
+        wanted, plan.allocation.nodes,
+    )  # fmt: skip
+
+
+def _tasks_are_said(step: Step, job: Job) -> bool:
+    """Return whether the step has as many tasks on any number of nodes: its line or the job says how many."""
+    said = step.links[0].option("ntasks") is not None
+    return said or any(name in job.settings for name in ("ntasks", "ntasks-per-node"))
+
+
+def _has_room(step: Step, nodes: int, plan: LaunchPlan) -> bool:
+    """Return whether so few nodes have the CPUs and GPUs that the step's tasks ask for, as far as that is known."""
+    kinds, each = plan.allocation.node_kinds, -(-(step.tasks or 0) // nodes)
+    cpus, gpus = (_count(step, name) for name in ("cpus-per-task", "gpus-per-task"))
+    cores = max(((one.cores or 0) * (one.threads_per_core or 1) for one in kinds), default=0)
+    devices = plan.allocation.gpus_per_node or max((one.gpus or 0 for one in kinds), default=0)
+    return (not cores or each * max(cpus, 1) <= cores) and (not devices or each * gpus <= devices)
+
+
+def _count(step: Step, name: str) -> int:
+    option = step.links[0].option(name)
+    raw = option.value.raw if option is not None and option.value is not None else b""
+    return int(raw) if raw.isdigit() else 0
+
+
+def _without(step: Step, breach: Breach, job: Job) -> Tuple[Fix, ...]:
+    """Leave out the option that this launcher does not take; what it was there for may need another."""
+    named = [one for one in step.links[-1].options if b" %s, which is" % one.spelling in breach.names[0]]
+    edits = drop(job.source, named[0], "MPL310") if named else None
+    if not edits:
+        return ()
+    return (Fix(tuple(edits), Safety.ASK, "leave out %s" % named[0].spelling.decode("ascii", "replace")),)

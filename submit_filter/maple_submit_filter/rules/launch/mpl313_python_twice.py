@@ -1,0 +1,62 @@
+"""Launchers that start Python themselves, and are given `python` as the program."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional, Tuple
+
+from ...launchers.agents import AGENTS
+from ...play.owners import foreign
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+
+CODE = "MPL313"
+_PYTHON = rb"(?s:.*/bin/)?python(?:[23](?:\.\d{1,2})?)?"
+_FLAGS = rb"-[bBdEiIOqsSuvx]+"  # of Python, those without a value
+
+
+@rule("MPL313", "the launcher is given python as the script to run")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """torchrun, accelerate launch and deepspeed start Python themselves, with the next word as the script.
+
+    Wrong: torchrun --nproc-per-node=4 python train.py
+    Right: torchrun --nproc-per-node=4 train.py
+    Why:   Python looks for a script named "python" and ends at once: can't open file '.../python': [Errno 2]. With -m,
+           which these launchers know too, a module is started; with --no-python the word would be right. Measured on
+           torch 2.13.0 and accelerate 1.15.0.
+    """
+    for step in plan.steps:
+        link = step.links[-1] if step.links else None
+        if link is None or link.name not in AGENTS or link.open or step.maybe:
+            continue
+        if link.option("no-python", "no_python", "module") is not None:
+            continue
+        if foreign(link.argv[0].raw, link.around):
+            continue  # a program of that name may be anything
+        if step.program and b"python" in step.program[0] and re.fullmatch(_PYTHON, step.program[0]):
+            at = step.program_spans[0] if step.program_spans else None
+            fix = _without(step, job.source)
+            yield Finding(CODE, "%s starts Python itself, so it would look for a script named python" % link.name,
+                          at or step.span, True, fixes=(fix,) if fix is not None else (),
+                          help="remove the word python; a module needs -m")  # fmt: skip
+
+
+def _without(step: Step, source: bytes) -> Optional[Fix]:
+    """Return the fix that takes `python` and its flags away, where they stand in one line before the script or -m."""
+    spans: Tuple[Optional[Span], ...] = step.program_spans
+    behind = next((n for n, word in enumerate(step.program) if n and not re.fullmatch(_FLAGS, word)), 0)
+    first, last = (spans[0], spans[behind]) if 0 < behind < len(spans) else (None, None)
+    word = step.program[behind] if behind else b"-"
+    if first is None or last is None or (word[:1] == b"-" and word != b"-m"):
+        return None
+    if word == b"-m" and step.links[-1].name == "deepspeed":
+        return None
+    written = source[first.start : last.start]
+    if b"\n" in written or tuple(written.split()) != step.program[:behind]:
+        return None
+    edit = Edit(Span(first.start, last.start), b"", CODE)
+    return Fix((edit,), Safety.SAFE, "remove the word python")

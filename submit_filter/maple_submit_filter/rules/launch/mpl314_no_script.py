@@ -1,0 +1,71 @@
+"""Launchers that are given no script."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...launchers.grammar import place
+from ...plan.missing_script import dash
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+CODE = "MPL314"
+SAYS = {
+    b"none": ("%s gets no script to start", "name the script after the options"),
+    b"blank": ("%s gets a blank instead of a script", "name the script after the options"),
+    b"node": (
+        "%s takes the name of a node for the script",
+        "the address has several words: name one node, for example with head -n 1",
+    ),
+    b"dash": ("%s takes an option for the script, because its dash is not a plain hyphen", ""),
+}
+
+
+@rule("MPL314", "the launcher is given no script to start")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A launcher takes the first word that is none of its options for the script, and all behind it for its arguments.
+
+    Wrong: srun torchrun –nproc-per-node=4 train.py, with a dash that came from a web page
+    Wrong: torchrun --rdzv-endpoint=$MASTER_ADDR:29500 train.py, where MASTER_ADDR holds the names of all nodes
+    Right: srun torchrun --nproc-per-node=4 train.py
+    Why:   it ends at once: "the following arguments are required: training_script", or "can't open file". A dash is
+           mended; a script that is not named is nobody's to guess.
+    """
+    found = [(step, breach) for step in plan.steps for breach in step.breaches if breach.kind == "no-script"]
+    if not found:
+        return
+    from ..script.continuation import cut_lines
+
+    cut = [one.step for one in cut_lines(plan, job, CODE)]
+    for step, breach in found:
+        if step not in cut:  # which MPL108 speaks of
+            yield _finding(step, breach)
+
+
+def _finding(step: Step, breach: Breach) -> Finding:
+    says, help = SAYS[breach.names[0]]
+    start, end = breach.numbers.get("start"), breach.numbers.get("end")
+    command = Span(start, end) if start is not None and end is not None else step.span
+    fix = _hyphens(step) if breach.names == (b"dash",) else None
+    return Finding(CODE, says % (step.links[-1].name if step.links else "the shell"),
+                   place(breach.texts["word"]) or command, True, fixes=(fix,) if fix is not None else (),
+                   help=help)  # fmt: skip
+
+
+def _hyphens(step: Step) -> Optional[Fix]:
+    """Return the fix that writes plain hyphens in front of each word of the step that begins with another dash."""
+    edits = []
+    for word, span in zip(step.program, step.program_spans):
+        size = dash(word)
+        if not size:
+            continue
+        if span is None or span.end - span.start != len(word):
+            return None
+        letters = word[size:].partition(b"=")[0]
+        plain = b"--" if len(letters) > 1 else b"-"
+        edits.append(Edit(Span(span.start, span.start + size), plain, CODE))
+    return Fix(tuple(edits), Safety.SAFE, "type the option again with plain hyphens (-)") if edits else None

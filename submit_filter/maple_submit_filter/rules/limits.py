@@ -1,0 +1,150 @@
+"""What the site's tables say of one request: the rows that hold for it, and the most that it may have.
+
+A limit is returned only where it surely holds: the rows are sure, every partition (or queue) named is known, and
+nothing is said that may lift it (a QOS that the tables do not know, a reservation).
+"""
+
+from __future__ import annotations
+
+from typing import FrozenSet, List, NamedTuple, Optional, Tuple
+
+from ..request.slurm import values
+from ..request.wording import is_pbs
+from ..site.facts import NodeKind, Partition, Site
+from ..site.features import kinds_with
+from ..types.job import Job
+from ..types.settings import Settings
+
+
+class Limit(NamedTuple):
+    """The most of something, the table row that says so, and the row's key in the site file."""
+
+    most: int
+    row: Partition
+
+    @property
+    def key(self) -> str:
+        """Return the key of the row in the site file."""
+        return "%s.%s" % (self.row.selector, self.row.name)
+
+
+def text(settings: Settings, name: str) -> str:
+    """Return the value in force as text, "" where nobody said it."""
+    return (settings.value(name) or b"").decode("utf-8", "replace")
+
+
+def judged(job: Job) -> bool:
+    """Return whether the request may be held against the site: it is for this cluster, and every setting was read.
+
+    Behind a word that sbatch does not take, or that only a plug-in of the site knows, nothing is read. Under PBS
+    `-q queue@server` may name another cluster.
+    """
+    if job.script.refused:
+        return False
+    return "@" not in text(job.settings, "queue") if is_pbs(job) else "clusters" not in job.settings
+
+
+def surely_openpbs(job: Job, site: Site) -> bool:
+    """Return whether the job does not go to Torque, which is called PBS as well and whose qsub takes more.
+
+    A site that is described has none, and Torque knows no chunks.
+    """
+    return bool(site.version) or "select" in job.settings or "place" in job.settings
+
+
+def asked(job: Job, name: str) -> bool:
+    """Return whether a setting is said; under PBS a chunk may say it, and what makes a chunk is as good as `select`."""
+    if name in job.settings or not is_pbs(job):
+        return name in job.settings
+    from ..play.pbs_allocation import chunks_of  # not on the way of a Slurm job
+
+    if name == "select":
+        return any(one in job.settings for one in ("nodes", "ncpus"))
+    return any(chunk.value(name.encode()) is not None for chunk in chunks_of(job.settings))
+
+
+def limit(job: Job, site: Site, field: str) -> Optional[Limit]:
+    """Return the least of what partition (or queue) and QOS allow in *field* ("max_nodes" ...), None unknown."""
+    if is_pbs(job):
+        rows = _rows(job.settings, site, "queue", text(job.settings, "queue") or site.default_partition)
+        return _least(rows, field)
+    found = [one for one in (_of_partition(job.settings, site, field), _of_qos(job.settings, site, field)) if one]
+    return min(found, key=lambda one: one.most) if found else None
+
+
+def _of_partition(settings: Settings, site: Site, field: str) -> Optional[Limit]:
+    if "qos" in settings or "reservation" in settings:
+        return None  # either may lift what the partition says
+    found: List[Limit] = []
+    for name in filter(None, (text(settings, "partition") or site.default_partition).split(",")):
+        one = _least(_rows(settings, site, "partition", name), field)
+        if one is None:
+            return None
+        found.append(one)
+    return max(found, key=lambda one: one.most) if found else None  # the job goes where it fits
+
+
+def _of_qos(settings: Settings, site: Site, field: str) -> Optional[Limit]:
+    name = text(settings, "qos") or site.default_qos
+    return _least(_rows(settings, site, "qos", name), field) if name and "reservation" not in settings else None
+
+
+def _least(rows: List[Partition], field: str) -> Optional[Limit]:
+    found = [Limit(getattr(row, field), row) for row in rows if getattr(row, field) is not None]
+    return min(found, key=lambda one: one.most) if found else None
+
+
+def _rows(settings: Settings, site: Site, selector: str, name: str) -> List[Partition]:
+    featured = _featured(site, text(settings, "constraint"))
+    rows = [row for row in site.partitions if row.sure and row.selector == selector and row.name == name]
+    return [row for row in rows if not row.constraint or _within(site, featured, row.constraint)]
+
+
+def _featured(site: Site, constraint: str) -> Optional[FrozenSet[str]]:
+    return kinds_with(constraint, {kind.name: kind.features for kind in site.kinds})
+
+
+def _within(site: Site, featured: Optional[FrozenSet[str]], constraint: str) -> bool:
+    meant = _featured(site, constraint)
+    return featured is not None and meant is not None and featured <= meant
+
+
+def most_of(kinds: Tuple[NodeKind, ...], field: str) -> Optional[int]:
+    """Return the most of "memory_gib" (or another count) that any of *kinds* has, None where one is not known."""
+    counts = [getattr(kind, field) for kind in kinds]
+    return max(counts) if counts and None not in counts else None
+
+
+def gpu_items(settings: Settings, name: str) -> Tuple[values.Gres, ...]:
+    """Return the GPUs that one option asks for, by type; () where it asks for none or cannot be read."""
+    value = settings.value(name)
+    if value is None:
+        return ()
+    items = values.gres(value) if name == "gres" else values.gpus(value)
+    return tuple(one for one in items or () if one.name == b"gpu")
+
+
+def gpu_count(settings: Settings, name: str) -> Optional[int]:
+    """Return how many GPUs one option asks for, None where it asks for none."""
+    items = gpu_items(settings, name)
+    return sum(item.amount for item in items) if items else None
+
+
+GPU_OPTIONS = ("gpus-per-node", "gres", "gpus", "gpus-per-task", "gpus-per-socket")
+
+
+def asks_for_gpus(settings: Settings) -> bool:
+    """Return whether the request says a number of GPUs in any of the ways there are."""
+    return (
+        any(gpu_items(settings, name) for name in GPU_OPTIONS)
+        or any(b"gpu" in (settings.value(name) or b"") for name in ("tres-per-task", "gres", "licenses"))
+        or _chunks_with_gpus(settings)
+    )
+
+
+def _chunks_with_gpus(settings: Settings) -> bool:
+    """Return whether a chunk of PBS, or the whole job, asks for ngpus; a site may call them otherwise."""
+    said = [settings.value(name) or b"" for name in ("select", "nodes")]
+    return any(b"gpu" in one.replace(b"ngpus=0", b"") for one in said) or bool(
+        (settings.value("ngpus") or b"").strip(b"0")
+    )

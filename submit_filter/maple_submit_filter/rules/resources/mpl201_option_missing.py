@@ -1,0 +1,86 @@
+"""What the site wants to be told."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...cures.option_edits import say
+from ...request.wording import is_pbs, option
+from ...site.facts import Demand, Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import asked, asks_for_gpus, judged, text
+
+
+@rule("MPL201", "an option that the site demands is missing")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Some sites refuse a job that leaves something unsaid, or give it a default that does not fit.
+
+    Wrong: #SBATCH --partition=gpu-a100, and no --time, on Lonestar6; no -A, or no -l filesystems, on Aurora
+    Right: #SBATCH --time=02:00:00; #PBS -A project -l filesystems=home:flare
+    Why:   the submit filter refuses it; qsub says: Account_Name is required to be set, or: Resource: filesystems is
+           required to be set. The value is yours to give: none is invented. One is offered only where the site itself
+           names it for jobs of this kind, or where the script says it on a line that is not read.
+    """
+    if not judged(job):
+        return
+    for demand in site.demands:
+        if not _breached(demand, job) or demand.effect not in ("refused", "bad-default"):
+            continue
+        if demand.effect == "bad-default" and "mem" in demand.options:
+            continue  # MPL209 speaks of memory
+        yield _finding(demand, job, site)
+
+
+def _breached(demand: Demand, job: Job) -> bool:
+    if demand.applies == "gpu":
+        return not any(asked(job, name) for name in demand.options) and asks_for_gpus(job.settings)
+    if demand.applies != "always" and demand.applies != text(job.settings, "queue" if is_pbs(job) else "partition"):
+        return False
+    return not any(asked(job, name) for name in demand.options)
+
+
+def _finding(demand: Demand, job: Job, site: Site) -> Finding:
+    names = " or ".join(option(job, name) for name in demand.options)
+    proven = demand.effect == "refused"
+    says = "%s is missing; the site refuses the job without it" if proven else "%s is missing"
+    if proven and is_pbs(job) and demand.text:
+        says += ": " + demand.text.removeprefix("qsub: ").replace("%", "%%")
+    fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
+    return Finding(
+        "MPL201",
+        says % names,
+        proven=proven,
+        asks_for=demand.slot,
+        fixes=(fix,) if fix is not None else (),
+        help=demand.says,
+        site_fact=demand.key,
+    )
+
+
+def _said_unread(demand: Demand, job: Job) -> Optional[Fix]:
+    """Return the fix that has sbatch read what stands on a line that it takes for a comment."""
+    from ...request.unread_directives import said_on
+
+    for oddity in job.script.oddities:
+        if oddity.kind not in ("late", "near-miss"):
+            continue
+        for name, value, words in said_on(job, job.source[oddity.span.start : oddity.span.end]):
+            if name in demand.options and (value or not is_pbs(job)):
+                says = "add %s, which line %d sets but is not read" % (words.decode("utf-8", "replace"), oddity.line)
+                return say(job, words, "MPL201").fix(Safety.ASK, says)
+    return None
+
+
+def _named_by_site(demand: Demand, job: Job, site: Site) -> Optional[Fix]:
+    """Return the fix that says what the site's own form of a GPU request says."""
+    if not asks_for_gpus(job.settings):
+        return None
+    for word in site.gpu_request.form.split():
+        name, equals, value = word[2:].partition("=")
+        if name in demand.options and equals and "{" not in value:
+            return say(job, word.encode(), "MPL201").fix(Safety.ASK, "add %s" % word)
+    return None

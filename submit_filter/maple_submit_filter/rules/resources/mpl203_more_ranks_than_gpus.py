@@ -1,0 +1,65 @@
+"""Every rank that takes a GPU needs one."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...cures.launch_edits import change
+from ...launchers.agents import RECORDS
+from ...launchers.devices import mask_of
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Option, Step
+from .. import rule
+
+_OPTION = {one.name: one.ranks for one in RECORDS}
+
+
+@rule("MPL203", "more ranks than GPUs on a node")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Every rank of a training step wants a GPU of its own.
+
+    Wrong: torchrun --nproc-per-node=8, on nodes with 4 GPUs
+    Right: torchrun --nproc-per-node=4
+    Why:   local rank 4 asks for a device that is not there. Asks first: fewer ranks change the global batch size.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "gpus-node" or (breach.kind == "gpus-visible" and not _hidden(plan)):
+                yield _finding(step, breach, plan)
+            if breach.kind == "local-rank-beyond":
+                yield _told(step, breach)
+
+
+def _told(step: Step, breach: Breach) -> Finding:
+    """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
+    says = "local ranks up to %d, but the nodes it may run on have %s GPUs" % (
+        (breach.numbers["workers"] or 1) - 1, breach.numbers["node"])  # fmt: skip
+    return Finding("MPL203", says, step.span, help="start at most one rank per GPU")
+
+
+def _hidden(plan: LaunchPlan) -> bool:
+    """MPL401 speaks of devices that the script itself hides."""
+    return mask_of(plan.allocation.node_kinds) in plan.assigned
+
+
+def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
+    workers = breach.numbers["workers"]
+    most = breach.numbers["node"] if breach.kind == "gpus-node" else breach.numbers["visible"]
+    where = "the nodes it may run on have" if breach.kind == "gpus-node" else "the job has requested"
+    says = "%s ranks per node, but %s %s GPU%s" % (workers, where, most, "s" if most != 1 else "")
+    link = step.links[-1]
+    option = link.option(_OPTION[link.name]) if link.name in _OPTION else None
+    at = (option.value_span or option.span if option is not None else None) or link.name_span
+    fix = _fewer(step, option, most or 0)
+    return Finding("MPL203", says, at, True, fixes=(fix,) if fix else (),
+                   help="set --%s=%s if you want fewer ranks" % (_OPTION.get(link.name, ""), most))  # fmt: skip
+
+
+def _fewer(step: Step, option: Optional[Option], most: int) -> Optional[Fix]:
+    nodes = step.nodes or 1
+    count = most * nodes if option is not None and option.name == "num-processes" else most
+    edits = change(option, b"%d" % count, "MPL203") if count else None
+    return Fix(tuple(edits), Safety.ASK, "start %d ranks per node" % most) if edits else None

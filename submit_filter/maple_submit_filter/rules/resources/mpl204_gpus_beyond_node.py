@@ -1,0 +1,107 @@
+"""GPUs that no node has."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...cures.option_edits import at, restate
+from ...request.slurm import values
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.settings import Setting
+from .. import rule
+from ..limits import gpu_count, gpu_items, judged, most_of
+
+
+@rule("MPL204", "more GPUs than a node has, or of a type it has not", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A request for GPUs must fit the nodes that it may land on.
+
+    Wrong: #SBATCH --gpus-per-node=8, in a partition whose nodes have 4
+    Right: #SBATCH --gpus-per-node=4
+    Why:   Slurm 22.05 says: Requested node configuration is not available. Asks first: fewer GPUs mean fewer ranks, or
+           more nodes, and only you know which was meant.
+    """
+    if not judged(job):
+        return
+    most = most_of(plan.allocation.node_kinds, "gpus")
+    if most is not None:
+        for found in (_per_node(job, most), _per_task(job, most), _total(job, most)):
+            if found is not None:
+                yield found
+                return
+    yield from _types(plan, job)
+
+
+def _per_node(job: Job, most: int) -> Optional[Finding]:
+    counts = {name: count for name in ("gpus-per-node", "gres") if (count := gpu_count(job.settings, name)) is not None}
+    if not counts or min(counts.values()) <= most:
+        return None  # of two that differ one wins
+    name = next(iter(counts))
+    return _finding(job.settings.get(name), "%d GPUs per node" % counts[name], most, most, job)
+
+
+def _per_task(job: Job, most: int) -> Optional[Finding]:
+    each, tasks = gpu_count(job.settings, "gpus-per-task"), values.whole(job.settings.value("ntasks-per-node") or b"")
+    if each is None or tasks is None or each * tasks <= most:
+        return None
+    says = "%d tasks per node with %d GPUs each" % (tasks, each)
+    fewer = most // tasks
+    return _finding(job.settings.get("gpus-per-task"), says, most, fewer, job)
+
+
+def _total(job: Job, most: int) -> Optional[Finding]:
+    total = gpu_count(job.settings, "gpus")
+    if total is None:
+        return None
+    nodes = values.nodes(job.settings.value("nodes") or b"")
+    if nodes is not None and total > nodes[1] * most:
+        says = "%d GPUs on %d node%s" % (total, nodes[1], "s" if nodes[1] > 1 else "")
+        return _finding(job.settings.get("gpus"), says, most, nodes[1] * most, job)
+    return None
+
+
+def _finding(setting: Optional[Setting], says: str, most: int, better: int, job: Job) -> Finding:
+    sentence = "%s, but the nodes it may run on have %s" % (says, most if most else "no GPU")
+    fix = _fewer(setting, better, job) if better else None
+    told = "request no more GPUs per node than a node has" if most else "choose a partition with GPUs"
+    return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (), help=told)
+
+
+def _fewer(setting: Optional[Setting], count: int, job: Job) -> Optional[Fix]:
+    if setting is None or b"," in setting.value or b"(" in setting.value:
+        return None
+    head, colon, last = setting.value.rpartition(b":")
+    if not last.isdigit():
+        return None
+    value = head + colon + b"%d" % count
+    made = restate(job, setting, value, "MPL204")
+    says = "--%s=%s" % (setting.name, value.decode("utf-8", "replace"))
+    return made.fix(Safety.ASK, says) if made is not None else None
+
+
+def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """Where the types of all nodes are known, one that none of them has is refused."""
+    kinds = [kind for kind in plan.allocation.node_kinds if kind.gpus != 0]
+    there = sorted({kind.gpu_type for kind in kinds})
+    if not there or "" in there:
+        return
+    for name in ("gpus-per-node", "gres", "gpus", "gpus-per-task"):
+        for item in gpu_items(job.settings, name):
+            said = item.type.decode("utf-8", "replace")
+            if said and said.lower() not in [one.lower() for one in there]:
+                yield _wrong_type(job, job.settings.get(name), said, there)
+                return
+
+
+def _wrong_type(job: Job, setting: Optional[Setting], said: str, there: "list[str]") -> Finding:
+    near = [one for one in there if one.startswith(said) or said.startswith(one)]
+    fix = None
+    if len(near) == 1 and setting is not None and setting.value.count(said.encode()) == 1:
+        made = restate(job, setting, setting.value.replace(said.encode(), near[0].encode()), "MPL204")
+        fix = made.fix(Safety.ASK, "use the type %s" % near[0]) if made is not None else None
+    return Finding("MPL204", "no node that it may run on has GPUs of type %s" % said, at(setting), True,
+                   fixes=(fix,) if fix is not None else (), help="available: %s" % ", ".join(there))  # fmt: skip

@@ -1,0 +1,39 @@
+"""Options that the site advises against, or for."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.option_edits import at
+from ...request.wording import option
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import asked, asks_for_gpus, judged
+from .mpl202_option_refused import refuses
+
+
+@rule("MPL205", "an option that the site advises against")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A scheduler takes some requests that a site's own pages say may run wrongly there.
+
+    Wrong: #SBATCH --gres=gpu:4, on Anvil
+    Right: #SBATCH --gpus-per-node=4
+    Why:   Anvil's pages say that a job may not run properly otherwise. It is only said, never changed.
+    """
+    if not judged(job):
+        return
+    for refusal in site.refusals:
+        for name in refusal.options if refusal.effect == "may-run-wrongly" else ():
+            setting = job.settings.get(name)
+            if setting is not None and refuses(refusal, setting, job):
+                says = "the site advises against %s" % option(job, name)
+                yield Finding("MPL205", says, at(setting), help=refusal.says, site_fact=refusal.key)
+    for demand in site.demands:
+        gpu = demand.effect == "may-run-wrongly" and demand.applies == "gpu" and asks_for_gpus(job.settings)
+        if gpu and not any(asked(job, name) for name in demand.options):
+            other = next((one for one in ("gres", "gpus", "gpus-per-task") if one in job.settings), "")
+            says = "GPUs are requested without " + " or ".join(option(job, name) for name in demand.options)
+            yield Finding("MPL205", says, at(job.settings.get(other)), help=demand.says, site_fact=demand.key)

@@ -1,0 +1,171 @@
+"""More than the partition, QOS or queue gives."""
+
+from __future__ import annotations
+
+from typing import Iterator, List, Optional
+
+from ...cures.option_edits import at, restate
+from ...request.slurm import values
+from ...request.wording import is_pbs, option
+from ...site.facts import Partition, Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.settings import Setting
+from .. import rule
+from ..limits import Limit, judged, limit, text
+
+
+@rule("MPL206", "more nodes or time than the partition or queue gives")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A job beyond the limits of its partition, QOS or queue is refused, or waits for ever.
+
+    Wrong: #SBATCH --partition=gpuA100x4-interactive --time=04:00:00, where one hour is the most
+    Right: #SBATCH --time=01:00:00, or another partition
+    Wrong: #PBS -q debug -l select=4, on Polaris, where two nodes are the most
+    Right: #PBS -q debug-scaling -l select=4
+    Why:   Slurm says: Requested time limit is invalid; where the site does not enforce limits at submission the job
+           stays pending with PartitionTimeLimit or PartitionNodeLimit. qsub says: Job violates queue and/or server
+           resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an id,
+           and the job vanishes. Asks first: for the only other partition, QOS or queue with such nodes that takes the
+           request, and for less where that is the one change to be made. Of several that take it, their names are said.
+    """
+    if not judged(job):
+        return
+    found = [one for one in (_nodes(job, site), _too_few(job, site), _time(job, site)) if one is not None]
+    yield from found
+    if is_pbs(job) and not found:
+        yield from _nowhere(job, site)
+
+
+def _wanted(job: Job, site: Site) -> Optional[int]:
+    """Return the fewest nodes that would do."""
+    if is_pbs(job):
+        from .pbs_request import chunk_count
+
+        return chunk_count(job, site)
+    said = values.nodes(job.settings.value("nodes") or b"")
+    tasks = values.whole(job.settings.value("ntasks") or b"")
+    return None if said is None else min(said[0], tasks) if tasks else said[0]
+
+
+def _nodes(job: Job, site: Site) -> Optional[Finding]:
+    most, wanted = limit(job, site, "max_nodes"), _wanted(job, site)
+    if most is None or wanted is None or wanted <= most.most:
+        return None
+    says = "%d nodes, but %s allows at most %d" % (wanted, most.row.name, most.most)
+    return _finding(job, site, _nodes_say(job), says, most, _fewer(job, most.most))
+
+
+def _nodes_say(job: Job) -> str:
+    return "select" if is_pbs(job) and "select" in job.settings else "nodes"
+
+
+def _fewer(job: Job, most: int) -> bytes:
+    """Return what asks for so many nodes; nothing where several kinds of chunks are asked for."""
+    if not is_pbs(job):
+        return b"%d" % most
+    said = job.settings.value(_nodes_say(job)) or b""
+    count, colon, rest = said.partition(b":")
+    return b"%d" % most + colon + rest if count.isdigit() and b"+" not in said else b""
+
+
+def _most(job: Job, site: Site) -> Optional[int]:
+    """Return the most nodes that would do."""
+    said = None if is_pbs(job) else values.nodes(job.settings.value("nodes") or b"")
+    return _wanted(job, site) if is_pbs(job) else said[1] if said is not None else None
+
+
+def _too_few(job: Job, site: Site) -> Optional[Finding]:
+    said, least = _most(job, site), limit(job, site, "min_nodes")
+    if said is None or least is None or said >= least.most:
+        return None
+    says = "%d node%s, but %s requires at least %d" % (said, "s" if said != 1 else "", least.row.name, least.most)
+    return _finding(job, site, _nodes_say(job), says, least, b"")
+
+
+def _time(job: Job, site: Site) -> Optional[Finding]:
+    most, wanted = limit(job, site, "max_walltime"), _seconds(job)
+    if most is None or not wanted or wanted <= most.most:
+        return None
+    shown = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
+    name = "walltime" if is_pbs(job) else "time"
+    says = "a time limit of %s, but %s allows at most %s" % (text(job.settings, name), most.row.name, shown)
+    return _finding(job, site, name, says, most, shown.encode())
+
+
+def _seconds(job: Job) -> Optional[int]:
+    if is_pbs(job):
+        from ...request.pbs.resources import seconds
+
+        return seconds(job.settings.value("walltime") or b"")
+    return values.seconds(job.settings.value("time") or b"")
+
+
+def _nowhere(job: Job, site: Site) -> Iterator[Finding]:
+    """Of what a routing queue leads to the site file may not know all, so this is proven only where it does."""
+    from ...cures.queues import open_to, route
+
+    leads, nodes, time = route(site), _wanted(job, site), _seconds(job)
+    if leads is None or leads.name != (text(job.settings, "queue") or site.default_partition):
+        return
+    if not open_to(site, nodes, time):
+        says = "no known queue behind %s takes %s nodes for this time: the job may be deleted without a message"
+        yield Finding("MPL206", says % (leads.name, nodes if nodes is not None else "so many"), at(_said(job)),
+                      site.partitions_complete, help="request less time, or a different number of nodes",
+                      site_fact="queue.%s" % leads.name)  # fmt: skip
+
+
+def _said(job: Job) -> Optional[Setting]:
+    return job.settings.get("walltime") or job.settings.get(_nodes_say(job))
+
+
+def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: bytes) -> Finding:
+    setting, others = job.settings.get(name), _roomier(job, site, row.row)
+    fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
+    fixes.append(_with(job, setting, value))
+    takes = "%s %s it" % (", ".join(others[:4]), "takes" if len(others) == 1 else "take") if others else ""
+    helps = takes or "stay within the limit, or choose another %s" % _kind_of(row)
+    return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
+                   help=helps, site_fact=row.key)  # fmt: skip
+
+
+def _roomier(job: Job, site: Site, row: Partition) -> List[str]:
+    """Return the names that could stand in place of the row's: the same nodes, given in the same way, and enough."""
+    alike = [
+        one
+        for one in site.partitions
+        if one.sure and one.name != row.name and not one.routed and not one.constraint
+        and (one.selector, one.node_kinds, one.shared) == (row.selector, row.node_kinds, row.shared)
+    ]  # fmt: skip
+    least, most = _wanted(job, site), _most(job, site)
+    return [one.name for one in alike if _takes(one, least, most, _seconds(job))]
+
+
+def _takes(row: Partition, least: Optional[int], most: Optional[int], time: Optional[int]) -> bool:
+    """Return whether the row surely takes a job of that size and time: what it does not say, it may refuse."""
+    if time and (row.max_walltime is None or time > row.max_walltime):
+        return False
+    if least is not None and row.max_nodes is not None and least > row.max_nodes:
+        return False
+    return most is None or row.min_nodes is None or most >= row.min_nodes
+
+
+def _moved(job: Job, row: Partition, name: str) -> Optional[Fix]:
+    setting = job.settings.get(row.selector)
+    if setting is None or text(job.settings, row.selector) != row.name:
+        return None
+    made = restate(job, setting, name.encode(), "MPL206")
+    return made.fix(Safety.ASK, option(job, row.selector, name)) if made is not None else None
+
+
+def _kind_of(row: Limit) -> str:
+    return {"queue": "queue", "qos": "QOS"}.get(row.row.selector, "partition")
+
+
+def _with(job: Job, setting: Optional[Setting], value: bytes) -> Optional[Fix]:
+    made = restate(job, setting, value, "MPL206") if setting is not None and value else None
+    if made is None or setting is None:
+        return None
+    return made.fix(Safety.ASK, option(job, setting.name, value.decode("utf-8", "replace")))

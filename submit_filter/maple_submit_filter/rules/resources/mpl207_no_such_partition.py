@@ -1,0 +1,92 @@
+"""A partition or queue that the cluster has not."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Sequence
+
+from ...cures.option_edits import at, restate
+from ...cures.queues import queues, through_route
+from ...request.wording import is_pbs, option
+from ...site.facts import Site
+from ...types.edits import Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import judged, text
+
+_RESERVATION = r"[RSM]\d+(?:\.|\Z)"  # the queue of an advance reservation is called as it is
+
+
+@rule("MPL207", "no such partition or queue")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A partition or queue must exist, letter for letter, and a queue must be one that jobs may name.
+
+    Wrong: #SBATCH --partition=gpu-A100, where the queue is called gpu-a100; #PBS -q debugging
+    Right: #SBATCH --partition=gpu-a100; #PBS -q debug
+    Why:   Slurm says: invalid partition specified; qsub: Unknown queue, or: Access to queue is denied, where only a
+           routing queue leads to it. It is proven only where the site file lists every one; else a name that is one
+           letter off is pointed out, for there may be others that the file does not know.
+    """
+    selector = "queue" if is_pbs(job) else "partition"
+    known = [one.name for one in site.partitions if one.selector == selector and not one.routed]
+    said = [name for name in text(job.settings, selector).split(",") if name and "$" not in name]
+    if not judged(job) or not known:
+        return
+    if is_pbs(job):
+        yield from _routed(job, site)
+    for name in said:
+        if is_pbs(job) and (re.match(_RESERVATION, name) or any(one.name == name for one in queues(site))):
+            continue
+        near = [one for one in known if alike(name, one)]
+        if name not in known and (site.partitions_complete or len(near) == 1):
+            yield _finding(job, name, near, known, site.partitions_complete)
+
+
+def _routed(job: Job, site: Site) -> Iterator[Finding]:
+    """A queue behind a route; where the site file has a word of its own for it, MPL202 says that."""
+    setting = job.settings.get("queue")
+    row = next((one for one in queues(site) if setting is not None and one.name == text(job.settings, "queue")), None)
+    if setting is None or row is None or not row.routed or _spoken_of(job, site):
+        return
+    fix = through_route(setting, job, site, "MPL207")
+    yield Finding("MPL207", "%s accepts jobs from its routing queue only: qsub denies access to it" % row.name,
+                  at(setting), True, "queue", (fix,) if fix is not None else (), "submit to the routing queue",
+                  "queue.%s" % row.name)  # fmt: skip
+
+
+def _spoken_of(job: Job, site: Site) -> bool:
+    from .mpl202_option_refused import refuses
+
+    setting = job.settings.get("queue")
+    about = [one for one in site.refusals if one.effect == "refused" and "queue" in one.options]
+    return setting is not None and any(refuses(one, setting, job) for one in about)
+
+
+def _finding(job: Job, name: str, near: List[str], known: Sequence[str], proven: bool) -> Finding:
+    selector = "queue" if is_pbs(job) else "partition"
+    setting = job.settings.get(selector)
+    fixes = []
+    if proven and setting is not None and len(near) == 1:
+        words = [near[0] if one == name else one for one in text(job.settings, selector).split(",")]
+        made = restate(job, setting, ",".join(words).encode(), "MPL207")
+        fixes = [made.fix(Safety.ASK, option(job, selector, ",".join(words)))] if made is not None else []
+    says = "there is no %s %s" if proven else "the site file lists no %s %s"
+    helps = "did you mean %s?" % near[0] if len(near) == 1 else "available: %s" % ", ".join(known)
+    return Finding("MPL207", says % (selector, name), at(setting), proven, selector, tuple(fixes), helps, selector)
+
+
+def alike(one: str, other: str) -> bool:
+    """Return whether two names differ in case only, or in one letter, one left out, or two exchanged."""
+    one, other = one.lower(), other.lower()
+    if one == other:
+        return True
+    if len(one) == len(other):
+        apart = [index for index in range(len(one)) if one[index] != other[index]]
+        swapped = len(apart) == 2 and one[apart[0]] == other[apart[1]] and one[apart[1]] == other[apart[0]]
+        return swapped or (len(apart) == 1 and not (one[apart[0]] + other[apart[0]]).isdigit())
+    longer, shorter = (one, other) if len(one) > len(other) else (other, one)
+    return len(longer) - len(shorter) == 1 and any(
+        longer[:at] + longer[at + 1 :] == shorter for at in range(len(longer))
+    )

@@ -1,0 +1,44 @@
+"""Ranks that want GPUs, and a job that asked for none."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+from ..limits import asks_for_gpus, judged
+
+
+@rule("MPL208", "no GPU is asked for")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Where GPUs are given on request only, a partition with GPUs alone gives none.
+
+    Wrong: #SBATCH --partition=gpuA100x4, and torchrun --nproc-per-node=4, on Delta
+    Right: #SBATCH --gpus-per-node=4
+    Why:   the ranks would see no GPU. It is only said: they may be meant for CPUs.
+    """
+    wanted = site.gpu_request
+    if not judged(job) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
+        return
+    kinds = plan.allocation.node_kinds
+    if not kinds or not all(kind.gpus for kind in kinds):
+        return
+    for step in plan.steps:
+        if _takes_gpus(step) and not step.maybe:
+            workers = step.workers_per_task
+            form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
+            told = "request them: %s" % form if "{" not in form else "request them the way this site expects: %s" % form
+            yield Finding("MPL208", "the ranks use one GPU each, but the job requests no GPU",
+                          step.links[-1].name_span or step.span, help=told, site_fact="gpu_request")  # fmt: skip
+            return
+
+
+def _whole_nodes(job: Job) -> bool:
+    return "exclusive" in job.settings or b"excl" in (job.settings.value("place") or b"")
+
+
+def _takes_gpus(step: Step) -> bool:
+    return bool(step.links) and any(one.binds_gpu for group in step.groups for one in group.processes)

@@ -1,0 +1,37 @@
+"""Memory that no node has."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.option_edits import at, restate
+from ...request.slurm import values
+from ...site.facts import Site
+from ...types.edits import Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import judged, most_of
+
+
+@rule("MPL211", "more memory than a node has", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """The memory asked for must fit one of the nodes that the request may land on.
+
+    Wrong: #SBATCH --mem=600G, on nodes with 256 GB
+    Right: #SBATCH --mem=0, which is all that the node has
+    Why:   Slurm 22.05 says: Memory specification can not be satisfied. Asks first.
+    """
+    setting = job.settings.get("mem")
+    wanted = values.mebibytes(setting.value) if setting is not None else None
+    most = most_of(plan.allocation.node_kinds, "memory_gib")
+    if not judged(job) or setting is None or wanted is None or not most or wanted <= most * 1024:
+        return
+    made = restate(job, setting, b"0", "MPL211")
+    fixes = (made.fix(Safety.ASK, "use --mem=0, all memory of the node"),) if made is not None else ()
+    said = setting.value.decode("utf-8", "replace")
+    says = "%s of memory per node, but the nodes it may run on have %d GiB" % (said, most)
+    yield Finding(
+        "MPL211", says, at(setting), True, fixes=fixes, help="request no more memory per node than a node has"
+    )

@@ -1,0 +1,29 @@
+"""Nodes that no task would run on."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.option_edits import at
+from ...request.slurm import values
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import judged
+
+
+@rule("MPL213", "fewer tasks than nodes", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """sbatch lowers the number of nodes to the number of tasks.
+
+    Wrong: #SBATCH --nodes=4 --ntasks=1
+    Right: #SBATCH --nodes=4 --ntasks-per-node=1
+    Why:   Slurm 22.05 warns: can't run 1 processes on 4 nodes, setting nnodes to 1. It is only said.
+    """
+    nodes = values.nodes(job.settings.value("nodes") or b"")
+    tasks = values.whole(job.settings.value("ntasks") or b"")
+    if judged(job) and nodes is not None and tasks and tasks < nodes[0]:
+        yield Finding("MPL213", "%d tasks for %d nodes: sbatch gives the job %d" % (tasks, nodes[0], tasks),
+                      at(job.settings.get("ntasks")), help="request at least one task per node")  # fmt: skip

@@ -1,0 +1,60 @@
+"""More GPUs than the partition gives."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...cures.option_edits import at
+from ...request.slurm import values
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.settings import Setting
+from .. import rule
+from ..limits import Limit, gpu_count, judged, limit, most_of
+
+
+@rule("MPL214", "more GPUs than the partition gives", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A partition may give a job fewer GPUs than its nodes have.
+
+    Wrong: #SBATCH --partition=gpu-debug --gpus-per-node=4, on Anvil, where two are the most
+    Right: #SBATCH --partition=gpu-debug --gpus-per-node=2
+    Why:   such a limit belongs to a QOS, which refuses the job or lets it wait for ever. It is only said, for the
+           pages do not tell which.
+    """
+    if not judged(job):
+        return
+    for found in (_per_node(plan, job, site), _total(plan, job, site)):
+        if found is not None:
+            yield found
+            return
+
+
+def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
+    most, there = limit(job, site, "gpus_per_node"), most_of(plan.allocation.node_kinds, "gpus")
+    for name in ("gpus-per-node", "gres"):
+        count = gpu_count(job.settings, name)
+        if most is not None and there and count is not None and most.most < count <= there:
+            return _finding(job.settings.get(name), count, most, most.most)
+    return None
+
+
+def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
+    """More in all than is given on so many nodes, or to one job; what no nodes have is for MPL204."""
+    total, nodes = gpu_count(job.settings, "gpus"), values.nodes(job.settings.value("nodes") or b"")
+    there = most_of(plan.allocation.node_kinds, "gpus")
+    if total is None or (nodes is not None and there is not None and total > nodes[1] * there):
+        return None
+    on_node, in_all = limit(job, site, "gpus_per_node"), limit(job, site, "max_gpus")
+    if in_all is not None and total > in_all.most:
+        return _finding(job.settings.get("gpus"), total, in_all, in_all.most)
+    if on_node is not None and nodes is not None and total > on_node.most * nodes[1]:
+        return _finding(job.settings.get("gpus"), total, on_node, on_node.most * nodes[1])
+    return None
+
+
+def _finding(setting: Optional[Setting], count: int, by: Limit, most: int) -> Finding:
+    says = "%d GPUs, but %s allows at most %d" % (count, by.row.name, most)
+    return Finding("MPL214", says, at(setting), help="request fewer, or choose another partition", site_fact=by.key)

@@ -1,0 +1,69 @@
+"""Requests that PBS itself refuses, whatever the site."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Iterator
+
+from ...cures.option_edits import at
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import judged, surely_openpbs
+
+if TYPE_CHECKING:
+    from ...request.pbs.refusals import Refusal  # not on the way of a Slurm job
+
+_OF_MPL103 = ("select", "walltime")  # a variable in a directive, which that rule speaks of
+
+
+@rule("MPL216", "qsub refuses the request", "pbs")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Some requests no PBS takes: forms that do not go together, values that are none, options with wrong values.
+
+    Wrong: #PBS -l select=1, and #PBS -l ncpus=32
+    Right: #PBS -l select=1:ncpus=32
+    Wrong: #PBS -l nodes=2:ppn=4:gpus=1, which is Torque's
+    Right: #PBS -l select=2:ncpus=4:mpiprocs=4:ngpus=1,place=scatter
+    Wrong: #PBS -l select=2:walltime=01:00:00
+    Right: #PBS -l select=2 -l walltime=01:00:00
+    Why:   OpenPBS 23.06 says: "-lresource=" cannot be used with "select" or "place"; node(s) specification error;
+           Resource invalid in "select" specification. What is said twice is taken back by itself, and what can stand
+           in one place only moves there; else it asks. It is proven where the site is known to have no Torque, which
+           takes more, or the job speaks of chunks, which Torque does not know. A place without a select is only said,
+           for the server may have a select of its own to add.
+    """
+    from ...cures.request_edits import misplaced
+    from ...request.pbs.refusals import Refusal, refusals
+    from ...request.pbs.submission import read_argv
+
+    if not judged(job):
+        return
+    said = job.submission
+    found = refusals(read_argv(said.argv), said.environment, job.script, said.path if said.came == "file" else b"")
+    for one in found:
+        if (one.setting is not None or one.says) and not _of_another(one):
+            yield _finding(one, job, site)
+    chosen = misplaced(job, site)
+    if chosen is not None and not any(one.setting is chosen for one in found):
+        text = 'qsub: Resource invalid in "select" specification'
+        yield _finding(Refusal(text, 4, setting=chosen), job, site)
+
+
+def _of_another(one: Refusal) -> bool:
+    setting = one.setting
+    in_script = setting is not None and setting.origin.kind == "directive"
+    return setting is not None and in_script and setting.name in _OF_MPL103 and b"$" in setting.value
+
+
+def _finding(one: Refusal, job: Job, site: Site) -> Finding:
+    text = one.text[6:] if one.text.startswith("qsub: ") else one.text
+    told = ": ".join(filter(None, (text.strip(), one.says)))
+    sure = surely_openpbs(job, site) and not (one.setting is not None and one.setting.name == "place")
+    from ...cures.request_edits import cure
+
+    fix = cure(one, job, site) if sure else None
+    fixes = (fix,) if fix is not None else ()
+    wanted = "write the request in a form that PBS accepts"
+    return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure, fixes=fixes, help=wanted)

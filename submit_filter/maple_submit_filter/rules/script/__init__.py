@@ -1,0 +1,1 @@
+"""MPL1: the script and its directives."""

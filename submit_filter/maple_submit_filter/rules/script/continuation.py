@@ -1,0 +1,98 @@
+"""Launch lines that should go on in the next line: a blank stands behind the backslash, or a comment in between."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, NamedTuple, Optional, Set, Tuple
+
+from ...bash import nodes
+from ...bash.parsing import parse
+from ...types.edits import Edit, Span
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+
+_OPTION = rb"(?=[ \t]*(?:--?[A-Za-z]|[\w./${}-]{1,200}\.py\b))"
+_BLANKS = re.compile(rb"(?<!\\)(?:\\\\)*\\([ \t]+)\n" + _OPTION)
+_COMMENTS = re.compile(rb"(?<!\\)(?:\\\\)*\\\n((?:[ \t]*#[^\n]*\n)+)" + _OPTION)
+
+
+class Cut(NamedTuple):
+    """A launch line that is cut off by *what*, *at* that place; *edits* join it again with the options behind it."""
+
+    step: Step
+    what: str
+    at: Span
+    edits: Tuple[Edit, ...]
+
+
+class _Break(NamedTuple):
+    what: str
+    at: Span
+    rest: int  # where the options behind it begin
+    edits: Tuple[Edit, ...]
+
+
+def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
+    """Return the launch lines of the script that end before options that were meant for them."""
+    source = job.source
+    found = [*_blanks(source, code), *_comments(source, code)] if plan.steps and job.script.is_shell else []
+    if not found:
+        return []
+    options = _commands_like_options(parse(source))
+    out = ((_begun(one, plan, source), one) for one in found if one.rest in options)
+    return [
+        Cut(step, one.what, one.at, one.edits) for step, one in out if step is not None and _wanted(one, step, source)
+    ]
+
+
+def _wanted(one: _Break, step: Step, source: bytes) -> bool:
+    """Return whether what stands behind can only be meant for the line: an option, or a script where there is none."""
+    return source[one.rest : one.rest + 1] == b"-" or any(breach.kind == "no-script" for breach in step.breaches)
+
+
+def _blanks(source: bytes, code: str) -> Iterator[_Break]:
+    for found in _BLANKS.finditer(source):
+        start, end = found.span(1)
+        edit = Edit(Span(start, end), b"", code)
+        yield _Break("a blank behind the backslash", Span(start - 1, end), _rest(source, found.end()), (edit,))
+
+
+def _comments(source: bytes, code: str) -> Iterator[_Break]:
+    for found in _COMMENTS.finditer(source):
+        edits, at = [], found.start(1)
+        for line in found.group(1).splitlines(keepends=True):
+            start = at + len(line) - len(line.lstrip())
+            edits.append(Edit(Span(start, at + len(line) - 1), b"\\", code))
+            at += len(line)
+        yield _Break("a comment between its lines", edits[0].span, _rest(source, found.end()), tuple(edits))
+
+
+def _rest(source: bytes, at: int) -> int:
+    while source[at : at + 1] in (b" ", b"\t"):
+        at += 1
+    return at
+
+
+def _begun(one: _Break, plan: LaunchPlan, source: bytes) -> Optional[Step]:
+    """Return the step that the line begins; None where it begins something else."""
+    before = [step for step in plan.steps if step.span.start < one.at.start]
+    step = max(before, key=lambda each: each.span.start, default=None)
+    between = source[step.span.start : one.at.start].replace(b"\\\n", b"") if step is not None else b"\n"
+    return step if b"\n" not in between else None
+
+
+def _commands_like_options(program: nodes.Program) -> Set[int]:
+    """Return where the commands begin whose name begins as an option does, or ends as a script's."""
+    out: Set[int] = set()
+    stack: List[object] = [program]
+    while stack:
+        one = stack.pop()
+        if isinstance(one, nodes.Simple) and one.words:
+            first = one.words[0].parts[0] if one.words[0].parts else None
+            last = one.words[0].parts[-1] if first is not None else None
+            option = isinstance(first, nodes.Literal) and first.text[:1] == b"-"
+            if option or (isinstance(last, nodes.Literal) and last.text.endswith(b".py")):
+                out.add(one.words[0].span.start)
+        if isinstance(one, tuple):
+            stack.extend(part for part in one if isinstance(part, tuple))
+    return out

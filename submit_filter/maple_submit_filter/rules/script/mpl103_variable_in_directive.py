@@ -1,0 +1,73 @@
+"""Variables where nobody expands them."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, Optional
+
+from ...request.wording import command, is_pbs, option
+from ...site.facts import Site
+from ...types.edits import Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.script import Oddity
+from ...types.settings import Setting
+from .. import rule
+
+# What sbatch 22.05.8 refuses when it is no number, time or amount; asked of the program.
+_REFUSED = {
+    "nodes": "nodes", "ntasks": "", "ntasks-per-node": "ranks_per_node", "cpus-per-task": "", "time": "walltime",
+    "mem": "", "gpus-per-node": "gpus_per_node",
+}  # fmt: skip
+# What OpenPBS 23.06 refuses: Illegal attribute or resource value. The resources of a chunk are numbers as well.
+_REFUSED_BY_QSUB = {"select": "nodes", "walltime": "walltime"}
+
+
+@rule("MPL103", "a variable in a directive is not expanded")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Directives are comments to the shell, and neither sbatch nor qsub expands a variable in them.
+
+    Wrong: #SBATCH --nodes=$NODES, or #PBS -l select=$NODES
+    Right: #SBATCH --nodes=4, or sbatch --nodes=$NODES job.sh
+    Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a name
+           with a variable is taken letter for letter: an output folder called $HOME is not there, and the job fails
+           without a word, or its output is not delivered.
+    """
+    for oddity in job.script.oddities:
+        if oddity.kind == "variable":
+            setting = _at(job, oddity.span)
+            if setting is not None:
+                yield _finding(oddity, setting, job)
+
+
+def _at(job: Job, span: Span) -> Optional[Setting]:
+    """Return the setting that stands there, if it is in force."""
+    for setting in job.settings:
+        if setting.origin.kind == "directive" and span in (setting.origin.value_span, setting.origin.span):
+            return setting
+    return None
+
+
+def _finding(oddity: Oddity, setting: Setting, job: Job) -> Finding:
+    refused = _refused_by_qsub(setting) if is_pbs(job) else _REFUSED
+    if setting.name in refused:
+        says = "%s, so %s refuses the value of %s" % (oddity.says, command(job), option(job, setting.name))
+        slot = refused[setting.name]
+        return Finding(
+            "MPL103",
+            says,
+            oddity.span,
+            True,
+            slot,
+            help="write the value itself, or pass the option on the command line",
+        )
+    return Finding(
+        "MPL103", oddity.says, oddity.span, help="write the value itself, or pass the option on the command line"
+    )
+
+
+def _refused_by_qsub(setting: Setting) -> Dict[str, str]:
+    """A name in a chunk, of a host say, may hold a dollar; its count and its CPUs may not."""
+    counts = [part for chunk in setting.value.split(b"+") for index, part in enumerate(chunk.split(b":"))
+              if (index == 0 and b"=" not in part) or part.startswith(b"ncpus=")]  # fmt: skip
+    return _REFUSED_BY_QSUB if setting.name != "select" or any(b"$" in part for part in counts) else {}

@@ -1,0 +1,108 @@
+"""Scripts that sbatch or qsub itself will not take."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, List, Optional, Tuple
+
+from ...request.unread_directives import unknown_option
+from ...request.wording import is_pbs
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import surely_openpbs
+
+_BOM = b"\xef\xbb\xbf"
+_SHEBANG = rb"(?:\xef\xbb\xbf|[ \t]+)(?=#!)"  # compiled only when wanted, for every submission reads this module
+_NEARLY = rb"#(?=[ \t]*/(?:usr/)?bin/)|!#(?=[ \t]*/)"
+_COMMENTED = rb"""([ \t]*#PBS[ \t]*-[^#"'\\\n]*[^#"'\\\n \t])[ \t]+#(?!PBS)[^\n]*\Z"""
+WHY = "MPL105"
+
+
+@rule("MPL105", "the text of the script is refused")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """sbatch looks at the text before anything else, and refuses what does not look like a batch script.
+
+    Wrong: a script with DOS line breaks; for sbatch with a byte order mark, or without #!/bin/bash in its first line
+    Right: Unix line breaks, and #!/bin/bash as the first bytes
+    Wrong: #PBS -N train   # the name
+    Right: #PBS -N train
+    Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub: script
+           contains cr, lf, or: directive error, for there are no comments in a directive. A byte order mark, or a
+           comment behind a directive of PBS, is left out by itself, for nothing else changes; everything else asks.
+    """
+    said = job.script.refused
+    place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
+    if said and is_pbs(job):
+        yield _by_qsub(job, site, said, place)
+        return
+    if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
+        return
+    fix = _fix(job.source) if place is None else None
+    yield Finding(WHY, "sbatch refuses the script: " + said, place or _first_line(job.source), True,
+                  fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
+
+
+def _by_qsub(job: Job, site: Site, said: str, place: Optional[Span]) -> Finding:
+    fix = _unix(job.source) if _returns(job.source) else _bare(job)
+    sure = fix is not None or surely_openpbs(job, site)  # Torque has options of its own
+    says = "qsub refuses the script: " + (said[6:] if said.startswith("qsub: ") else said)
+    return Finding(WHY, says, place or _first_line(job.source), sure,
+                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
+
+
+def _help(job: Job) -> str:
+    """Return what to do about the text."""
+    if _returns(job.source):
+        name = job.submission.path.rpartition(b"/")[2].decode("utf-8", "backslashreplace")
+        return "convert the line ends: dos2unix " + (name or "FILE")
+    return "begin the script with #!/bin/bash" if job.script.unreadable else "correct this line"
+
+
+def _unix(source: bytes) -> Optional[Fix]:
+    breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)]
+    return Fix(tuple(breaks), Safety.ASK, "convert to Unix line breaks") if b"\0" not in source else None
+
+
+def _bare(job: Job) -> Optional[Fix]:
+    """Leave out the comments behind directives, where no quote, backslash or second `#PBS` makes them doubtful."""
+    edits: List[Edit] = []
+    for one in job.script.oddities:
+        match = re.match(_COMMENTED, job.source[one.span.start : one.span.end]) if one.kind == "refused" else None
+        if match is not None:
+            edits.append(Edit(Span(one.span.start + match.end(1), one.span.end), b"", WHY))
+    return Fix(tuple(edits), Safety.SAFE, "remove the comment, which qsub refuses") if edits else None
+
+
+def _first_line(source: bytes) -> Optional[Span]:
+    return Span(0, (source + b"\n").index(b"\n")) if source else None
+
+
+def _fix(source: bytes) -> Optional[Fix]:
+    begin = _begin(source)
+    breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)] if b"\0" not in source else []
+    if begin is None:
+        return Fix(tuple(breaks), Safety.ASK, "convert to Unix line breaks") if breaks and source[:2] == b"#!" else None
+    edit, safety, says = begin
+    return Fix((edit,), safety, says) if not breaks else None
+
+
+def _returns(source: bytes) -> List[int]:
+    return [match.start() for match in re.finditer(rb"\r(?=\n)", source)]
+
+
+def _begin(source: bytes) -> Optional[Tuple[Edit, str, str]]:
+    """Return what gives the script its first line, no line added."""
+    blank = re.match(_SHEBANG, source)
+    if blank is not None:
+        says = "remove the byte order mark" if blank.group() == _BOM else "start the script with #!"
+        return Edit(Span(0, blank.end()), b"", WHY), Safety.SAFE if blank.group() == _BOM else Safety.ASK, says
+    nearly = re.match(_NEARLY, source)
+    if nearly is not None:
+        return Edit(Span(0, nearly.end()), b"#!", WHY), Safety.ASK, "start the script with #!"
+    if source[:1] == b"\n" and source.strip():
+        return Edit(Span(0, 0), b"#!/bin/bash", WHY), Safety.ASK, "write #!/bin/bash into the empty first line"
+    return None

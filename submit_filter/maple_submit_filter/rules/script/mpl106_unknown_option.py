@@ -1,0 +1,36 @@
+"""Options that sbatch does not know."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...request.slurm.options import SBATCH
+from ...request.unread_directives import unknown_option
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..resources.mpl207_no_such_partition import alike
+
+
+@rule("MPL106", "sbatch knows no such option", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A directive with an option that sbatch does not know is refused, unless a plug-in of the site knows it.
+
+    Wrong: #SBATCH --gpu-per-node=4
+    Right: #SBATCH --gpus-per-node=4
+    Why:   sbatch says: unrecognized option. It is only said, where one letter makes it an option that there is, for
+           plug-ins bring options of their own, such as --image or --container-image.
+    """
+    if not unknown_option(job.script.refused):
+        return
+    for oddity in job.script.oddities:
+        if oddity.kind != "refused" or not unknown_option(oddity.says):
+            continue
+        said = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-").decode("utf-8", "replace")
+        near = [name.decode() for name in SBATCH.long if alike(said, name.decode())]
+        if near and len(said) > 3:
+            yield Finding(
+                "MPL106", "sbatch knows no option --%s" % said, oddity.span, help="did you mean --%s?" % near[0]
+            )

@@ -1,0 +1,41 @@
+"""Values that count for nothing, because another one beats them."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.script import Oddity
+from ...types.settings import Setting
+from .. import rule
+
+
+@rule("MPL107", "a value that another one beats", "pbs")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Of two -l lines of a script that say the same resource, qsub takes the first.
+
+    Wrong: #PBS -l walltime=01:00:00, and #PBS -l walltime=12:00:00 below it
+    Right: one of them, or qsub -l walltime=12:00:00 job.sh
+    Why:   the job gets one hour, and qsub says nothing of it. On the command line the last one counts, and of every
+           other option also in a script. -C in a script has no effect at all. It is only said: the script runs.
+    """
+    for oddity in job.script.oddities:
+        if oddity.kind == "ignored" and _misleads(job, oddity):
+            yield Finding("MPL107", oddity.says, oddity.span, help="remove the line that is not meant")
+
+
+def _misleads(job: Job, oddity: Oddity) -> bool:
+    """Return whether the script would get something else for that line, and the command line does not decide."""
+    setting = _at(job, oddity)
+    if setting is None:
+        return True
+    holds = job.settings.get(setting.name)
+    return holds is None or (holds.origin.kind == "directive" and holds.value != setting.value)
+
+
+def _at(job: Job, oddity: Oddity) -> Optional[Setting]:
+    said = (one for line in job.script.directives for one in line.settings)
+    return next((one for one in said if oddity.span in (one.origin.value_span, one.origin.span)), None)

@@ -1,0 +1,1 @@
+"""MPL6: paths and folders."""

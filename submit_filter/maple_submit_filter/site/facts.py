@@ -1,0 +1,189 @@
+"""Checked facts about the cluster, as the JSON snapshot holds them.
+
+The TOML files in `site_configs/` are what people write; `maple site apply` checks them and writes the snapshot, so that
+the submit path reads one JSON file and nothing else. Unknown is None (or absent), never a guess.
+"""
+
+from __future__ import annotations
+
+from typing import FrozenSet, NamedTuple, Optional, Tuple
+
+from .features import kinds_with
+
+
+class NodeKind(NamedTuple):
+    """One kind of node. Memory in GiB.
+
+    *gpus*: how many devices the ranks of a job can have for their own there, None not known. Where a card counts as
+    several devices (the tiles of an Intel Max, the dies of an MI250X) these are counted, and `gpu_request` may not.
+    """
+
+    name: str
+    gpus: Optional[int] = None
+    gpu_vendor: str = ""  # "nvidia", "amd", "intel", "" unknown or none
+    gpu_type: str = ""  # the site's own name in GRES, "" unknown
+    gpu_model: str = ""
+    cores: Optional[int] = None
+    threads_per_core: Optional[int] = None
+    memory_gib: Optional[int] = None
+    features: Tuple[str, ...] = ()  # what `--constraint` selects; () unknown
+
+
+class Partition(NamedTuple):
+    """A partition, QOS or queue, by *selector* "partition", "qos" or "queue". Times in seconds."""
+
+    name: str
+    selector: str
+    node_kinds: Tuple[str, ...] = ()  # names of NodeKind; () unknown
+    gpus_per_node: Optional[int] = None  # the most a job may use on one node here
+    min_nodes: Optional[int] = None
+    max_nodes: Optional[int] = None
+    max_walltime: Optional[int] = None
+    shared: Optional[bool] = None  # several jobs on one node
+    constraint: str = ""  # holds for jobs with this constraint only
+    sure: bool = True  # False: the fact is low confidence, proves nothing
+    gpu_request: str = ""  # the form that holds here, where it is not the site's
+    max_gpus: Optional[int] = None  # of one job, over all its nodes
+    default_walltime: Optional[int] = None
+    routed: bool = False  # True: reached through a routing queue only, never named
+
+
+class Demand(NamedTuple):
+    """What the site wants, or refuses, of a request.
+
+    *options*: long names without dashes ("account", "ntasks-per-node"), any of which satisfies (or breaches) it.
+    *effect*: "refused" (the submission fails: proof), "bad-default", "may-run-wrongly", "unknown".
+    *slot*: what to ask the user for. *applies*: "always", "gpu" (jobs that want GPUs) or a partition name.
+    *values*: refused only with one of these (`*` at the end stands for any ending). *except_values*: not with these.
+    A refusal of effect "may-run-wrongly" is what the site advises against.
+    """
+
+    options: Tuple[str, ...]
+    effect: str
+    says: str
+    slot: str = ""
+    applies: str = "always"
+    text: str = ""  # the refusal's own words, as far as known
+    key: str = ""  # where in the site file
+    values: Tuple[str, ...] = ()
+    except_values: Tuple[str, ...] = ()
+
+
+class LauncherFact(NamedTuple):
+    """*state*: "preferred", "present", "discouraged", "absent" or "unknown"; only "absent" proves anything.
+
+    *maker*: whose program an mpiexec is ("pals", "hydra", "openmpi", "intelmpi"), "" unknown.
+    """
+
+    name: str
+    state: str
+    says: str = ""
+    key: str = ""
+    maker: str = ""
+
+
+class GpuRequest(NamedTuple):
+    """How GPUs are asked for.
+
+    *style*: "whole-node" (no option; the partition decides), "gpus-per-node", "gpus-typed-total", "gpus-total",
+    "constraint-and-gpus", "any" or "unknown". *form* is a template with {n} per node, {total}, {type}, {nodes}.
+    """
+
+    style: str = "unknown"
+    required: bool = False
+    form: str = ""
+
+
+class LaunchTemplate(NamedTuple):
+    """What starts *launcher* (or "python") on the nodes: the *words* of *over*, with {job.nodes} and other slots.
+
+    *verified*: a mini-app passed with this revision of the template on this revision of the site.
+    """
+
+    name: str
+    revision: int
+    launcher: str
+    over: str
+    words: str
+    verified: bool = False
+
+
+class Site(NamedTuple):
+    """A cluster. `generic-slurm` and `generic-pbs` have empty tables: nothing about the site is known there."""
+
+    id: str
+    revision: str  # hash of the facts: a change of any fact changes it
+    scheduler: str
+    version: Tuple[int, ...] = ()  # of the scheduler, () unknown
+    kinds: Tuple[NodeKind, ...] = ()
+    partitions: Tuple[Partition, ...] = ()
+    partitions_complete: bool = False  # True: a name not listed does not exist
+    default_partition: str = ""
+    default_qos: str = ""
+    gpu_request: GpuRequest = GpuRequest()
+    demands: Tuple[Demand, ...] = ()  # mandatory
+    refusals: Tuple[Demand, ...] = ()  # forbidden
+    launchers: Tuple[LauncherFact, ...] = ()
+    node_name_suffix: str = ""  # appended to a host name for the high-speed network, "" none known
+    interface: str = ""  # for GLOO/NCCL_SOCKET_IFNAME, "" unknown
+    srun_inherits_cpus: Optional[bool] = None
+    mode: str = ""  # "" = repair
+    kinds_complete: bool = False  # True: there is no kind of node but *kinds*
+    launch_templates: Tuple[LaunchTemplate, ...] = ()  # by which an absent launcher is replaced
+    unsure: Tuple[str, ...] = ()  # keys of the tables ("node.a100", "network") not held with high confidence
+
+    def kind(self, name: str) -> Optional[NodeKind]:
+        """Return the node kind of that name."""
+        return next((one for one in self.kinds if one.name == name), None)
+
+    def launcher(self, name: str) -> str:
+        """Return the state of a launcher: "unknown" where the file does not speak of it."""
+        return next((one.state for one in self.launchers if one.name == name), "unknown")
+
+    def maker(self, name: str) -> str:
+        """Return whose program the launcher of that name is, "" where the file does not say."""
+        told = {one.name: one.maker for one in self.launchers}
+        if name == "mpirun" and name not in told and told.get("mpiexec") == "pals":
+            return "pals"  # its client is installed by both names
+        return told.get(name, "")
+
+    def node_kinds(self, partition: str = "", qos: str = "", constraint: str = "") -> Tuple[NodeKind, ...]:
+        """Return every kind of node the request may land on; () when nothing is known, or nothing fits.
+
+        *partition* may be a comma-separated list (of queues, under PBS). An unknown selector gives all kinds; nothing
+        said gives those of the default where the site names one, else all. Where the file may not know every kind,
+        "all" ends with `ELSEWHERE`, about which nothing is known, so that nothing is proven of such a request.
+        """
+        if not self.kinds:
+            return ()
+        featured = kinds_with(constraint, {kind.name: kind.features for kind in self.kinds})
+        placed = self._behind(partition or self.default_partition, ("partition", "queue"), featured)
+        admitted = self._behind(qos or self.default_qos, ("qos",), featured)
+        limits = [limit for limit in (featured, placed, admitted) if limit is not None]
+        found = tuple(kind for kind in self.kinds if all(kind.name in limit for limit in limits))
+        return found if limits or self.kinds_complete else (*found, ELSEWHERE)
+
+    def _behind(
+        self, names: str, selectors: Tuple[str, ...], featured: Optional[FrozenSet[str]]
+    ) -> Optional[FrozenSet[str]]:
+        """Return the names of the kinds behind a list of partitions, QOS or queues; None where it may be any kind."""
+        behind: FrozenSet[str] = frozenset()
+        for name in filter(None, (word.strip() for word in names.split(","))):
+            rows = [row for row in self.partitions if row.name == name and row.selector in selectors]
+            known = [row for row in rows if row.sure and row.node_kinds and self._holds(row.constraint, featured)]
+            if not known:
+                return None
+            behind = behind.union(*(row.node_kinds for row in known))
+        return behind or None
+
+    def _holds(self, constraint: str, featured: Optional[FrozenSet[str]]) -> bool:
+        """Tell whether a fact that holds for *constraint* only holds for a request that gets the *featured* kinds."""
+        if not constraint:
+            return True
+        meant = kinds_with(constraint, {kind.name: kind.features for kind in self.kinds})
+        return featured is not None and meant is not None and featured <= meant
+
+
+ELSEWHERE = NodeKind("elsewhere")  # a kind of node that the site file does not describe
+GENERIC_SLURM = Site("generic-slurm", "0", "slurm")
+GENERIC_PBS = Site("generic-pbs", "0", "pbs")

@@ -1,0 +1,133 @@
+"""Each folder of a package imports only those that stand before it in its README, and no modules in a circle."""
+
+from __future__ import annotations
+
+import ast
+import importlib.util
+import re
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+_spec = importlib.util.spec_from_file_location("lists", ROOT / "packaging" / "docs" / "modules.py")
+assert _spec is not None and _spec.loader is not None
+lists = importlib.util.module_from_spec(_spec)
+_spec.loader.exec_module(lists)
+PACKAGES = ("submit_filter/maple_submit_filter", "agents/maple_agents", "daemon/maple_daemon")
+PLUGINS = {"maple_submit_filter.launchers", "maple_agents.diagnose.fix.kinds"}  # one file each, as many as there are
+MOST = 20  # modules of a folder that one can walk through
+EXAMPLES = {"train.py", "pretrain.py", "main.py", "run.py", "NAME.py", "NAME_options.py", "mplNNN_what_is_wrong.py"}
+TOP = ""  # beside the folders: what is started
+
+
+class Arrow(NamedTuple):
+    """One module imports another. *typing*: only where types are checked. *line*: of the import."""
+
+    source: str
+    target: str
+    typing: bool
+    line: int
+
+
+def order(package: str) -> tuple[str, ...]:
+    """Return the folders of a package as its README lists them: each may import those before it."""
+    folder, name = package.split("/")
+    text = (ROOT / folder / "README.md").read_text()
+    block = re.search(rf"```text\n{name}/\n(.*?)```", text, re.DOTALL)
+    assert block, f"{folder}/README.md has no list of the folders of {name}"
+    return tuple(re.findall(r"^  (\w+)/ ", block[1], re.MULTILINE))
+
+
+def modules(package: str) -> dict[str, Path]:
+    """Return the modules of a package by their dotted names."""
+    top = ROOT / package
+    found = {}
+    for path in sorted(top.rglob("*.py")):
+        parts = path.relative_to(top.parent).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def arrows(name: str, path: Path, known: dict[str, Path]) -> Iterator[Arrow]:
+    """Yield what a module imports of its package, in functions too."""
+    package = name if path.name == "__init__.py" else name.rpartition(".")[0]
+    waiting: list[tuple[ast.AST, bool]] = [(ast.parse(path.read_bytes()), False)]
+    while waiting:
+        node, typing = waiting.pop()
+        if isinstance(node, ast.ImportFrom):
+            base = package.split(".")[: len(package.split(".")) - node.level + 1] if node.level else []
+            target = ".".join([*base, *([node.module] if node.module else [])])
+            for one in node.names:
+                whole = f"{target}.{one.name}"
+                if whole in known or target in known:
+                    yield Arrow(name, whole if whole in known else target, typing, node.lineno)
+        typing = typing or isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+        waiting.extend((child, typing) for child in ast.iter_child_nodes(node))
+
+
+def room(module: str, package: str) -> str:
+    """Return the folder of a package that a module stands in; TOP for those beside the folders."""
+    parts = module.split(".")
+    return parts[1] if len(parts) > 2 or (ROOT / package / parts[-1]).is_dir() and len(parts) == 2 else TOP
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_the_readme_lists_every_folder(package: str) -> None:
+    """Once, and none that is not there."""
+    there = {path.parent.name for path in (ROOT / package).glob("*/__init__.py")}
+    assert Counter(order(package)) == Counter(there)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_folders_import_only_those_before_them(package: str) -> None:
+    """Types count too, and imports in functions."""
+    known, listed = modules(package), order(package)
+    place = {TOP: len(listed), **{name: at for at, name in enumerate(listed)}}
+    up = []
+    for name, path in known.items():
+        for one in arrows(name, path, known):
+            if place[room(one.target, package)] > place[room(name, package)] and one.target.count("."):
+                up.append(f"{path.relative_to(ROOT)}:{one.line} imports {one.target}")
+    assert not up, "\n".join(up)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_modules_import_each_other_in_a_circle(package: str) -> None:
+    """Those in functions count; those for type checkers do not."""
+    known = modules(package)
+    waiting = {name: {one.target for one in arrows(name, path, known) if not one.typing} - {name}
+               for name, path in known.items()}  # fmt: skip
+    waiting = {name: {one for one in targets if not name.startswith(one + ".")} for name, targets in waiting.items()}
+    while free := {name for name, targets in waiting.items() if not targets}:
+        waiting = {name: targets - free for name, targets in waiting.items() if name not in free}
+    assert not waiting
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_folder_is_a_warehouse(package: str) -> None:
+    """A folder of plug-ins aside."""
+    top = ROOT / package
+    counted = Counter(".".join(path.parent.relative_to(top.parent).parts) for path in top.rglob("*.py"))
+    assert not {name: count for name, count in counted.items() if count > MOST and name not in PLUGINS}
+
+
+@pytest.mark.parametrize("path", [pytest.param(one, id=str(one.relative_to(ROOT))) for one in lists.readmes(ROOT)])
+def test_lists_of_modules_are_as_they_are_written(path: Path) -> None:
+    """By `make docs`."""
+    assert path.read_text("utf-8") == lists.written(path)
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_no_page_names_a_module_that_is_gone(package: str) -> None:
+    """READMEs beside the code, and the words between backquotes in docstrings and comments."""
+    there = {path.name for path in ROOT.rglob("*.py") if not {".venv", "build"} & set(path.parts)}
+    gone = []
+    for path in sorted((ROOT / package).parent.rglob("*")):
+        if path.name == "README.md" or path.suffix == ".py":
+            named = re.findall(r"`(?:[\w.]+/)*(\w+\.py)`", path.read_text("utf-8"))
+            gone += [f"{path.relative_to(ROOT)}: {one}" for one in named if one not in there | EXAMPLES]
+    assert not gone, "\n".join(gone)
