@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
-from ..play.scene import Agent, Scene, Trail
+from ..play.scene import Agent, Scene, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..play.starter import Starter
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
+REFUSED = "deepspeed refuses its hostfile: it has a line without slots=N"
 
 
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
@@ -33,6 +34,9 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     one = link("deepspeed", argv, reading, words)
     trail = followed(trail, one, reading)
     program = argv[reading.program :]
+    if _is_refused(programs, one, shell):
+        programs.scene.shapes[trail.key] = (trail, StepShape(None, None, None, False, REFUSED))
+        return
     hosts = _hosts(programs, one, shell)
     doubt = _doubt(one, hosts)
     if doubt:
@@ -41,6 +45,18 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     told = _agent(one, shell, programs.scene, hosts, program)
     told = told._replace(empty=told.empty + lost_value(reading, trail))
     programs.agent(told, program, shell, trail)
+
+
+def _is_refused(programs: Starter, one: Link, shell: Shell) -> bool:
+    """Return whether a line of the hostfile is no `NAME slots=N`: then the runner ends (0.19.8, "bad entry")."""
+    named = one.option("hostfile")
+    if one.open or named is None or named.value is None:
+        return False
+    content = programs.scene.content(named.value, shell.cwd)
+    if content is None or content.open:
+        return False
+    lines = [line.strip() for line in content.raw.split(b"\n")]
+    return any(line and not line.startswith(b"#") and not _SLOTS.match(line) for line in lines)
 
 
 def _hosts(programs: Starter, one: Link, shell: Shell) -> Optional[List[Tuple[bytes, int]]]:

@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change, drop
+from ...launchers.deepspeed import REFUSED
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
+
+HOSTFILE = "write a line for each node: its name, a blank, and slots=N with the number of its GPUs"
 
 
 @rule("MPL310", "the launcher would refuse to start this step")
@@ -20,6 +23,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --nodes=2 ... srun --nodes=4 python train.py
     Wrong: srun -np 4 python train.py (mpirun's way: srun reads -n p)
     Wrong: mpirun --ntasks=4 python train.py (srun's way: no mpirun has that option)
+    Wrong: scontrol show hostnames > hosts; srun deepspeed --hostfile=hosts --no_ssh ... (without slots=N on each line)
     Wrong: mpiexec -n 8 --ppn 4 -bind-to core python train.py (Hydra's way, where the mpiexec is that of PALS)
     Right: srun --nodes=2 python train.py
     Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first, and only where the number of
@@ -45,7 +49,8 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
         else _without(step, breach, job)
     )
     at = (option.value_span if option is not None else None) or step.span
-    return Finding("MPL310", breach.names[0].decode(), at, True, fixes=fixes, help=_help(wanted, plan))
+    says = breach.names[0].decode()
+    return Finding("MPL310", says, at, True, fixes=fixes, help=HOSTFILE if says == REFUSED else _help(wanted, plan))
 
 
 def _help(wanted: Optional[int], plan: LaunchPlan) -> str:
