@@ -13,6 +13,7 @@ from typing import Iterator
 
 import click
 import pytest
+import tomllib
 from maple_agents.cli.main import maple
 from maple_agents.cli.rule_pages import pages
 
@@ -282,3 +283,21 @@ def test_every_console_script_and_plugin_names_something_that_exists():
     for one in named:
         module, _, attribute = one.partition(":")
         assert importlib.util.find_spec(module) and hasattr(importlib.import_module(module), attribute), one
+
+
+EXTRAS_OF = {
+    "README.md": {"daemon", "postgresql", "search", "models", "pyslurm", "dl", "zero"},
+    "agents/README.md": {"search", "models", "pyslurm"},
+    "daemon/README.md": {"daemon", "postgresql"},
+    "miniapps/README.md": {"dl", "zero"},
+    "packaging/README.md": {"daemon", "postgresql"},
+}
+
+
+def test_readmes_name_the_extras():
+    """The first one all that there are; each of the others those of its folder, and none that is not there."""
+    extras = set(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]) - {"dev"}
+    assert EXTRAS_OF["README.md"] == extras
+    for name, wanted in EXTRAS_OF.items():
+        named = set(re.findall(r"maple-hpc\[([a-z]+)\]", (ROOT / name).read_text(encoding="utf-8")))
+        assert named == wanted, name
