@@ -231,6 +231,9 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
         out.append(Breach("gpus-visible", numbers, texts))
     on_nodes = per_node(starts)
     together = max(on_nodes.values()) if None not in on_nodes else 1
+    of_job = scene.allocation.gpus or 0
+    if not out and of_job and together == 1 and workers * len(starts) > of_job and _one_line(starts):
+        out.append(Breach("gpus-job", {**numbers, "all": of_job, "agents": len(starts)}, {}))
     alike = {agent.visible for agent in map(agent_of, starts)}
     share = len(alike) == 1 and None not in alike
     limit = min([count for count in (most, max(seen) if share and seen else 0) if count], default=0)

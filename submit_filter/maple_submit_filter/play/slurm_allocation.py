@@ -132,6 +132,14 @@ def _asked_gpus(settings: Settings, site: Site, nodes: Optional[int], per_node: 
     return None
 
 
+def _gpus_of_job(settings: Settings, site: Site) -> Optional[int]:
+    """Return the GPUs of all nodes together, where `--gpus` alone says how many; a whole node may bring more."""
+    others = ("gpus-per-node", "gres", "gpus-per-task", "exclusive", "gpus-per-socket", "tres-per-task")
+    if any(settings.value(name) is not None for name in others) or shared(settings, site) is False:
+        return None
+    return None if site.gpu_request.style == WHOLE_NODE else gpus_in(settings.value("gpus"))
+
+
 def shared(settings: Settings, site: Site) -> Optional[bool]:
     """Return whether other jobs may run on the same nodes, None when that is unknown."""
     if settings.value("exclusive") is not None:
@@ -155,6 +163,7 @@ def allocate(settings: Settings, site: Site) -> Allocation:
         where(settings, site),
         (settings.value("partition") or b"").decode("utf-8", "replace") or site.default_partition,
         shared(settings, site),
+        gpus=_gpus_of_job(settings, site),
     )
 
 

@@ -101,7 +101,8 @@ class Breach(NamedTuple):
     """A proven contradiction the plan ran into; rules turn it into findings.
 
     *kind* (see `breaches`): "agents", "node-rank", "master-local", "master-differs", "run-id-differs",
-    "master-elsewhere", "master-list", "no-port", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpu-twice",
+    "master-elsewhere", "master-list", "no-port", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpus-job",
+    "gpu-twice",
     "world-size", "env-rank", "refused"; "local-rank-beyond" is told, not proven.
     *texts* are the values in question, with their origins; *numbers* what they come to.
     """
@@ -145,6 +146,7 @@ class Allocation(NamedTuple):
     partition: str
     shared: Optional[bool]
     node_file: Optional[Tuple[int, ...]] = None  # lines of each node in PBS_NODEFILE; None unknown, or no PBS
+    gpus: Optional[int] = None  # of the whole job, where that is all that was asked for and nothing gives it more
 
 
 class LaunchPlan(NamedTuple):

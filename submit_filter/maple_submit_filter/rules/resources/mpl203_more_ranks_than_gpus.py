@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ...cures.launch_edits import change
+from ...cures.option_edits import at
 from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
 from ...site.facts import Site
@@ -22,6 +23,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Every rank of a training step wants a GPU of its own.
 
     Wrong: torchrun --nproc-per-node=8, on nodes with 4 GPUs
+    Wrong: #SBATCH --nodes=2 --gpus=4 ... srun torchrun --nnodes=2 --nproc-per-node=4 (--gpus is the job's total)
     Right: torchrun --nproc-per-node=4
     Why:   local rank 4 asks for a device that is not there. Asks first: fewer ranks change the global batch size.
     """
@@ -29,8 +31,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind == "gpus-node" or (breach.kind == "gpus-visible" and not _hidden(plan)):
                 yield _finding(step, breach, plan)
+            if breach.kind == "gpus-job":
+                yield _of_job(step, breach, job)
             if breach.kind == "local-rank-beyond":
                 yield _told(step, breach)
+
+
+def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
+    """`--gpus` is the total of the job (sbatch(1)), and is often read as that of a node."""
+    workers, agents, total = (breach.numbers[name] or 0 for name in ("workers", "agents", "all"))
+    says = "%d ranks start, but the job has requested %d GPU%s in all" % (workers * agents, total, "s"[: total != 1])
+    need = "--gpus counts the whole job: request --gpus=%d, or --gpus-per-node=%d, or start fewer ranks"
+    return Finding("MPL203", says, at(job.settings.get("gpus")), True, help=need % (workers * agents, workers))
 
 
 def _told(step: Step, breach: Breach) -> Finding:
