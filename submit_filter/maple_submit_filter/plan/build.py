@@ -147,6 +147,7 @@ def _step(
         first.trail.maybe,
         doubts,
         tuple(place(text) for text in first.program),
+        first.trail.phase,
     )
 
 

@@ -131,6 +131,7 @@ class Step(NamedTuple):
     maybe: bool  # stands behind a condition whose outcome is unknown: nothing about it is proven
     unknown: Tuple[str, ...]
     program_spans: Tuple[Optional[Span], ...] = ()  # of each word of *program*, None where it is not written as such
+    phase: int = 0  # how often the script waited for its background before
 
 
 class Allocation(NamedTuple):

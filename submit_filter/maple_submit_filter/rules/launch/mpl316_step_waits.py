@@ -1,0 +1,55 @@
+"""Steps do not share what they have."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+
+# With one of these a step has only what it names, or shares.
+_NARROWER = (
+    "overlap", "exact", "exclusive", "cpus-per-task", "mem", "mem-per-cpu", "mem-per-gpu", "gpus", "gpus-per-node",
+    "gpus-per-task", "gres", "het-group", "whole",
+)  # fmt: skip
+
+
+@rule("MPL316", "a step waits until one in the background ends", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A step has all CPUs and GPUs of its nodes for itself until it ends (srun(1), since Slurm 20.11).
+
+    Wrong: srun --ntasks-per-node=1 nvidia-smi -l 30 > gpus.log &
+           srun torchrun ... train.py
+    Right: srun --overlap --ntasks-per-node=1 nvidia-smi -l 30 > gpus.log &
+           srun torchrun ... train.py
+    Why:   srun says: Job step creation temporarily disabled, retrying (Requested nodes are busy). A step that watches
+           the job never ends, so the training never begins. It is only said: one that ends soon is waited for.
+    """
+    if b"OVERLAP" in job.source:
+        return
+    for at, held in enumerate(plan.steps):
+        if not held.background or not _is_whole(held, plan):
+            continue
+        for step in plan.steps[at + 1 :]:
+            if step.phase == held.phase and _wants_it(step):
+                says = (
+                    "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
+                )
+                yield Finding(
+                    "MPL316", says, step.span, help="if that one goes on for long, start it by srun --overlap"
+                )
+                break
+
+
+def _is_whole(step: Step, plan: LaunchPlan) -> bool:
+    """Return whether a step surely holds all nodes of the job, and all of each."""
+    nodes = plan.allocation.nodes
+    return nodes is not None and step.nodes == nodes and not step.maybe and _wants_it(step)
+
+
+def _wants_it(step: Step) -> bool:
+    first = step.links[0] if step.links else None
+    return first is not None and first.name == "srun" and not first.open and first.option(*_NARROWER) is None
