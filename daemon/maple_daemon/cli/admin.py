@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -29,6 +30,13 @@ prefix_option = click.option(
     "--prefix", required=True, envvar=PREFIX, show_envvar=True, metavar="P", help="Folder of the installation."
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+
+MODES = {
+    "off": "scripts are not looked at",
+    "observe": "scripts go as they are, and what would be changed is written down",
+    "warn": "scripts go as they are, and what is wrong is said on terminals",
+    "repair": "scripts that are provably wrong go mended",
+}
 
 
 @click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -121,6 +129,7 @@ def install(folder: str, **options: Any) -> None:
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
     done = installation.install(made)
     click.echo(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
+    click.echo(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
     for one in done.placed:
         _tell_of_command(one, made.real)
     for name, why in left_out(made.folder, done.placed).items():
@@ -176,9 +185,12 @@ def uninstall(prefix: str) -> None:
     told = receipt.read(layout.layout(absolute(prefix, "--prefix")))
     if told is not None and any(one.kind == "unit" for one in told.written):
         click.echo("if the service is running: systemctl stop maple-daemon.socket maple-daemon.service")
-    for one in retreat.uninstall(absolute(prefix, "--prefix")):
+    left = retreat.uninstall(absolute(prefix, "--prefix"))
+    for one in left:
         click.echo(f"left: {one.path} {one.why}", err=True)
-    click.echo(f"nothing of Maple is left below {prefix}")
+    click.echo(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
+    if told is not None and told.written:
+        click.echo("yours to take away: the memory (store= in daemon.toml), and the hooks' lines in slurm.conf or qmgr")
 
 
 @admin.command()
@@ -258,9 +270,13 @@ def mode(
 
     It holds from the next submission on; nothing has to be restarted.
     """
+    from maple_submit_filter.rules import by_code
+
     from ..install import mode as modes
 
     home = absolute(prefix, "--prefix")
+    if rule is not None and re.fullmatch(r"(?i)MPL\d{3}", rule) and by_code(rule) is None:
+        raise Refused(f"--rule: there is no rule {rule}", "maple explain lists them")
     if mode is not None:
         modes.change(home, mode, partition=partition, group=group, rule=rule)
     elif partition or group or rule:

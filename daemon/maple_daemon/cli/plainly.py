@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -22,6 +23,9 @@ def plainly(command: Command) -> Command:
             return command(*words, **options)
         except Refused as refused:
             raise Complaint(refused.says, refused.help) from None
+        except BrokenPipeError:  # whoever reads has read enough
+            os.dup2(os.open(os.devnull, os.O_WRONLY), 1)
+            raise SystemExit(1) from None
         except OSError as error:
             what = error.strerror or str(error)
             raise Complaint(f"{error.filename or 'the system'}: {what}", "nothing was changed") from None

@@ -168,7 +168,10 @@ def snapshot(where: Layout, release: Release) -> Iterator[Check]:
     except Refused as refused:
         yield Check("site", "note", f"{held.id}: {refused.says}", refused.help)
         return
-    if fresh.revision != held.revision:
+    if fresh.revision != held.revision and str(applied) == path:
+        says = f"{held.id}, revision {held.revision[:12]}, as applied; the site file found here says otherwise"
+        yield Check("site", "note", says, again)
+    elif fresh.revision != held.revision:
         yield Check("site", "wrong", f"{held.id} was changed since it was installed", again)
     else:
         yield Check("site", "ok", f"{held.id}, revision {held.revision[:12]}, of {path}")

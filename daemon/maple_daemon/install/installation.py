@@ -44,12 +44,13 @@ class Wish(NamedTuple):
 
 
 class Outcome(NamedTuple):
-    """What was done: the release in force, whether it is a new one, the commands, and the one in force before."""
+    """What was done: the release in force, whether it is a new one, the commands, the one before, and the mode."""
 
     release: str
     new: bool
     placed: tuple[Placed, ...]
     before: str
+    mode: str = "repair"
 
 
 def install(wish: Wish) -> Outcome:
@@ -100,7 +101,7 @@ class Steps:
         for old in releases.names(self.where):
             if old not in kept:
                 releases.discard(self.where, old)
-        return Outcome(name, new, placed, before)
+        return Outcome(name, new, placed, before, self.mode(before))
 
     def folder(self, path: Path) -> list[str]:
         """Make a folder that is not there; return those that were made."""

@@ -10,7 +10,7 @@ import unicodedata
 from typing import Callable, Iterator, List, Sequence, Tuple, Union
 
 from ..types.edits import Safety
-from ..types.findings import Finding
+from ..types.findings import Finding, sentence
 from ..types.script import line_of
 
 Raw = Union[bytes, str]
@@ -82,7 +82,7 @@ def advice(finding: Finding, fate: str = "") -> str:
     if not parts and finding.asks_for:
         parts.append("only you know the %s" % finding.asks_for)
     parts = [printable(part) for part in parts]
-    parts[1:] = [part[:1].upper() + part[1:] for part in parts[1:]]
+    parts[1:] = [sentence(part) for part in parts[1:]]
     said = "".join(part.rstrip(".") + ". " for part in parts)
     return "help: %sMore: maple explain %s" % (said, finding.code)
 

@@ -11,7 +11,7 @@ from typing import Callable, Dict, List, Optional, Set, Tuple
 from ..play.batch_shell import granted
 from ..site.facts import GpuRequest, NodeKind, Partition, Site
 from ..types.edits import Span
-from ..types.findings import Finding
+from ..types.findings import Finding, sentence
 from ..types.job import Job
 
 Place = Tuple[str, Optional[Span]]
@@ -83,7 +83,7 @@ def doubted(finding: Finding, site: Site) -> Finding:
     parts = [finding.fixes[0].says] if finding.fixes else []
     parts += [finding.help] if finding.help else []
     parts.append(NOT_SURE + fact)
-    parts[1:] = [one[:1].upper() + one[1:] for one in parts[1:]]
+    parts[1:] = [sentence(one) for one in parts[1:]]
     return finding._replace(proven=False, fixes=(), help=". ".join(parts))
 
 

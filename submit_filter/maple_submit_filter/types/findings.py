@@ -25,3 +25,9 @@ class Finding(NamedTuple):
     fixes: Tuple[Fix, ...] = ()
     help: str = ""
     site_fact: str = ""
+
+
+def sentence(text: str) -> str:
+    """Return a text with a capital at its beginning, unless that is a name or an option (gpuA40x4, --nodes)."""
+    first = text.split(" ", 1)[0].rstrip(",;:")
+    return text[:1].upper() + text[1:] if first.isalpha() and first.islower() else text

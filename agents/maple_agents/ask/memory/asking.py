@@ -9,6 +9,8 @@ import socket
 import struct
 import sys
 import time
+from contextlib import contextmanager
+from contextvars import ContextVar
 from typing import Any, Iterator, Mapping
 
 from maple_submit_filter.host import settled
@@ -18,6 +20,19 @@ SECONDS = 5.0
 MOST_ANSWER = 16 << 20
 USUAL = "/run/maple/daemon.sock"
 COMMANDS = ("sbatch", "qsub")
+
+
+_AT: ContextVar[tuple[str, int] | None] = ContextVar("the one service that is asked", default=None)
+
+
+@contextmanager
+def at(path: str, uid: int) -> Iterator[None]:
+    """Ask the service at one socket alone; *uid*: whom it runs as, -1 where only root and oneself are believed."""
+    before = _AT.set((path, uid))
+    try:
+        yield
+    finally:
+        _AT.reset(before)
 
 
 class NoService(Exception):
@@ -43,6 +58,10 @@ def ask(question: Mapping[str, object], kind: bytes = ASK, seconds: float = SECO
 
 def places(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
     """Yield sockets to try and the service's uid there: MAPLE_SOCKET alone where it is set, else what is installed."""
+    settled_place = _AT.get()
+    if settled_place is not None:
+        yield settled_place
+        return
     if environ.get("MAPLE_SOCKET"):
         yield environ["MAPLE_SOCKET"], -1
         return

@@ -85,6 +85,11 @@ def _version(record: "Record") -> "Optional[Version]":
 def _printed(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> int:
     from .show_told import submitted
 
+    if version is not None and not record.verdict:
+        how = "qstat -f" if version.scheduler == "pbs" else "scontrol write batch_script"
+        wrong = "maple: a helper answered for %s, so what was submitted is not known here; %s tells of the job itself"
+        click.echo(wrong % (record.id, how), err=True)
+        return 1
     source, _ = submitted(record, version, decided)
     if not source:
         click.echo("maple: the script of %s is no longer kept" % record.id, err=True)

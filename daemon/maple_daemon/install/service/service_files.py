@@ -71,8 +71,8 @@ def wished(where: Layout, asked: Asked, before: Service, environ: Mapping[str, s
     config = where.prefix / "daemon.toml"
     told = {"conf": str(Release(where.current).config), "socket": socket, "store": _usual_store(environ)}
     folder = _folder(asked.units, before, environ)
-    units = _units(folder, config, socket, uid) if folder else ()
     spool, hooks = _hooks(where, asked, before, environ)
+    units = _units(folder, config, socket, uid, spool) if folder else ()
     told |= {"spool": spool} if spool else {}
     files = (File(config, _toml(told), kept=True), *units, *hooks)
     return Service(socket, uid, files, start_line(folder, config, uid), spool)
@@ -167,13 +167,15 @@ def _folder(asked: str, before: Service, environ: Mapping[str, str]) -> Path | N
     return Path(environ.get("XDG_CONFIG_HOME") or os.path.join(environ.get("HOME") or "/", ".config"), "systemd/user")
 
 
-def _units(folder: Path, config: Path, socket: str, uid: str) -> tuple[File, ...]:
+def _units(folder: Path, config: Path, socket: str, uid: str, spool: str) -> tuple[File, ...]:
     """Return the units as they come with Maple, with what is so here in place of what is usual."""
     start = " ".join(_quoted(word) for word in (str(program()), "--config", str(config)))
     here = {
         "ExecStartPre": start + " --check", "ExecStart": start, "User": _user(uid) if uid else "", "Group": "",
         "ListenStream": socket.replace("%", "%%"),
     }  # fmt: skip
+    if spool:
+        here["ReadWritePaths"] = "-" + _quoted(spool)
     return tuple(File(folder / name, _changed(_template(name), here)) for name in UNITS)
 
 

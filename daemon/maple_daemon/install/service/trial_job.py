@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import re
 import subprocess
 import tempfile
@@ -34,7 +32,8 @@ _TODO = "packaging/slurm/README.md and packaging/pbs/README.md say how; install 
 def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = PATIENCE) -> Iterator[Check]:
     """Yield what became of a job submitted with these *words*: is it known, and is its end?"""
     front = next((Path(one.path) for one in told.placed if Path(one.path).name in _OWN), None)
-    socket = settings.values(Release(where.current)).get("socket", "")
+    values = settings.values(Release(where.current))
+    socket = values.get("socket", "")
     if front is None or not socket:
         yield Check(NAME, "note", "there is no service that could hear of jobs", "maple admin install --daemon --hooks")
         return
@@ -42,7 +41,8 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
     if not job:
         yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
         return
-    with _socket(socket):
+    uid = values.get("service_uid", "")
+    with asking.at(socket, int(uid) if uid.isdigit() else -1):
         yield from _followed(job, patience)
 
 
@@ -81,16 +81,3 @@ def _known(job: str) -> Record | None:
         return submission(job)
     except (asking.NoService, asking.Refused):
         return None
-
-
-@contextlib.contextmanager
-def _socket(path: str) -> Iterator[None]:
-    """Ask the service of this installation, and no other."""
-    before = os.environ.get("MAPLE_SOCKET")
-    os.environ["MAPLE_SOCKET"] = path
-    try:
-        yield
-    finally:
-        os.environ.pop("MAPLE_SOCKET")
-        if before is not None:
-            os.environ["MAPLE_SOCKET"] = before
