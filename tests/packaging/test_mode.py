@@ -51,6 +51,7 @@ def test_exceptions_outlive_an_update(installed):
         (["loud"], "choose one of off, observe, warn, repair"),
         (["warn", "--group", "no-such-group"], "there is no group no-such-group"),
         (["warn", "--rule", "301"], "is no code of a rule"),
+        (["off", "--rule", "MPL999"], "there is no rule MPL999"),
         (["warn", "--rule", "MPL301", "--partition", "gpu"], "one at a time"),
         (["--partition", "gpu"], "no mode is named"),
         (["default"], "the site always has a mode"),

@@ -63,6 +63,20 @@ def test_front_settings_and_units_name_one_another(served, units):
         assert "ProtectSystem=strict" in service
 
 
+@pytest.mark.skipif(os.geteuid() != 0, reason="a user's own unit is not kept from any folder")
+def test_the_unit_may_write_the_spool_that_was_named(cluster, units):
+    """The service takes events away once they are read."""
+    spool = cluster.root / "spool" / "events"
+    assert cluster.install(*OWN, "--units", str(units), "--hooks", "--spool", str(spool)).exit_code == 0
+    assert f"\nReadWritePaths=-{spool}\n" in (units / "maple-daemon.service").read_text()
+
+
+def test_an_installation_says_in_which_mode_it_is(cluster):
+    """Also where it stays as it was."""
+    assert "\nmode observe: scripts go as they are" in cluster.install("--mode", "observe").output
+    assert "\nmode observe: " in cluster.install(version="0.2.0").output
+
+
 def test_nothing_is_started_but_the_line_is_said(cluster, units):
     """With units it is systemctl's, without systemd the program's own, which works as it stands."""
     said = cluster.install(*OWN, "--units", str(units)).output

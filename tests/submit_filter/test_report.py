@@ -17,7 +17,7 @@ from maple_submit_filter.answer.report import (
     summary,
 )
 from maple_submit_filter.types.edits import Fix, Safety, Span
-from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.findings import Finding, sentence
 
 SCRIPT = b"#!/bin/bash\n#SBATCH -N 2\n\n\n\n\n#SBATCH --ntasks-per-node=8\n"
 AT = SCRIPT.index(b"--ntasks")
@@ -39,6 +39,19 @@ def test_a_finding_shows_its_line_and_ends_with_what_to_do():
     assert WANTED.split("\n") == list(
         report([EIGHT], SCRIPT, "job.sh", lambda one: "not applied: it changes the global batch size")
     )
+
+
+@pytest.mark.parametrize(
+    ("text", "made"),
+    [
+        ("gpuA40x4-preempt takes it", "gpuA40x4-preempt takes it"),
+        ("--time=00:30:00 is within it", "--time=00:30:00 is within it"),
+        ("stay within the limit, or choose another QOS", "Stay within the limit, or choose another QOS"),
+        ("", ""),
+    ],
+)
+def test_a_sentence_begins_with_a_capital_unless_a_name_or_option_does(text, made):
+    assert sentence(text) == made
 
 
 def test_what_becomes_of_a_fix_takes_the_place_of_its_words():

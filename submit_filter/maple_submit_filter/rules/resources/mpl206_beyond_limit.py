@@ -125,8 +125,10 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     setting, others = job.settings.get(name), _roomier(job, site, row.row)
     fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
     fixes.append(_with(job, setting, value))
-    takes = "%s %s it" % (", ".join(others[:4]), "takes" if len(others) == 1 else "take") if others else ""
-    helps = takes or "stay within the limit, or choose another %s" % _kind_of(row)
+    helps = "stay within the limit, or choose another %s" % _kind_of(row)
+    if others:
+        form = "the %s %s takes it" if len(others) == 1 else "a %s that takes it is one of %s"
+        helps = form % (_kind_of(row), ", ".join(others[:4]))
     return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
                    help=helps, site_fact=row.key)  # fmt: skip
 
