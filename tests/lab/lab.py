@@ -213,12 +213,18 @@ class Lab(Client):
 
 
 def _free_ports(nodes: int) -> int:
-    """Return a base port: it, and one more for each node, are free now; srun takes base+100 to base+199."""
-    for _ in range(200):
-        base = 10000 + secrets.randbelow(70) * 250  # below 29500, which every other script takes for its master
-        if all(_is_free(port) for port in range(base, base + nodes + 1)) and _is_free(base + 100):
+    """Return a base port: it, and one more for each node, are free now.
+
+    They lie above what a kernel hands out by itself (32768 to 60999) and above what scripts take for their master: a
+    slurmd at 20001 took the port from a job that had counted 20000 + its id. Each process begins at another place, so
+    that labs that start side by side don't choose the same.
+    """
+    places = range(61000, 63000, 50)
+    for place in range(len(places)):
+        base = places[(os.getpid() + place) % len(places)]
+        if all(_is_free(port) for port in range(base, base + nodes + 1)):
             return base
-    raise LabError("no free ports between 10000 and 27500")
+    raise LabError("no free ports between 61000 and 63000: end what other labs have left")
 
 
 def _answers(address: str, port: int) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import pathlib
+import re
 import signal
 import subprocess
 import sys
@@ -46,6 +47,13 @@ def test_each_node_has_a_host_name_of_its_own(small_lab, tmp_path):
     ended, text = output(small_lab, tmp_path, "-N2", "-n2", script="#!/bin/bash\nsrun hostname\n")
     assert ended.state == "COMPLETED"
     assert sorted(text.split()) == ["gpu-node-1", "gpu-node-2"]
+
+
+def test_no_port_of_the_lab_is_one_that_a_script_counts_up_to(small_lab):
+    conf = pathlib.Path(f"{small_lab.directory}/etc/slurm.conf").read_text(encoding="utf-8")
+    ports = [int(port) for pair in re.findall(r"Port(?:Range)?=(\d+)(?:-(\d+))?", conf) for port in pair if port]
+    assert len(ports) == 5  # the controller's, two nodes', srun's first and last
+    assert min(ports) >= 61000  # scripts: 29500, 10000 + id, 49152 + id % 16384; kernels: 32768 to 60999
 
 
 def test_nodes_find_each_other_by_name(small_lab, tmp_path):

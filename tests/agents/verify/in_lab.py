@@ -49,7 +49,7 @@ class Ran(NamedTuple):
 
 
 def script(case: Case, port: int) -> bytes:
-    """Return the whole script; every case has a port of its own, above those of the lab (27500)."""
+    """Return the whole script; every case has a port of its own."""
     return (_HEAD.format(nodes=case.nodes, tasks=case.tasks, port=port) + case.text).encode()
 
 
