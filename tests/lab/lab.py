@@ -47,6 +47,7 @@ class Lab(Client):
         self.own_names = True
         self.directory = ""
         self._lock: Optional[int] = None
+        self._ports: Optional[socket.socket] = None  # the claim to a block of ports
         self._keeper: Optional[subprocess.Popen[bytes]] = None
         self._children: list[subprocess.Popen[bytes]] = []
 
@@ -87,6 +88,9 @@ class Lab(Client):
         if self._lock is not None:
             os.close(self._lock)
             self._lock = None
+        if self._ports is not None:
+            self._ports.close()
+            self._ports = None
         if self._keeper is not None and self._keeper.stdin is not None:
             self._keeper.stdin.close()
             with contextlib.suppress(subprocess.TimeoutExpired):
@@ -142,7 +146,8 @@ class Lab(Client):
         else:
             addresses = tuple(f"127.0.0.{index + 11}" for index in range(count))
         controller = self.network.gateway if self.network else "127.0.0.1"
-        self.layout = Layout(self.directory, getpass.getuser(), _free_ports(count), controller, addresses,
+        self._ports, base = _claim_ports(count)
+        self.layout = Layout(self.directory, getpass.getuser(), base, controller, addresses,
                              bool(self.own_networks), processes.plugins())  # fmt: skip
 
     def _spawn(self, programs: Mapping[str, str]) -> None:
@@ -212,18 +217,20 @@ class Lab(Client):
         os.chmod(path, mode)
 
 
-def _free_ports(nodes: int) -> int:
-    """Return a base port: it, and one more for each node, are free now.
+def _claim_ports(nodes: int) -> tuple[socket.socket, int]:
+    """Return a claim to hold as long as the lab lives, and its base port: it, and one more for each node, are free now.
 
     They lie above what a kernel hands out by itself (32768 to 60999) and above what scripts take for their master: a
-    slurmd at 20001 took the port from a job that had counted 20000 + its id. Each process begins at another place, so
-    that labs that start side by side don't choose the same.
+    slurmd at 20001 took the port from a job that had counted 20000 + its id. The claim is an abstract socket's name, so
+    labs that start side by side, in this process too, never choose the same, and it goes with its owner.
     """
-    places = range(61000, 63000, 50)
-    for place in range(len(places)):
-        base = places[(os.getpid() + place) % len(places)]
-        if all(_is_free(port) for port in range(base, base + nodes + 1)):
-            return base
+    for base in range(61000, 63000, 50):
+        claim = socket.socket(socket.AF_UNIX)
+        with contextlib.suppress(OSError):
+            claim.bind(f"\0maple-lab-ports-{base}")
+            if all(_is_free(port) for port in range(base, base + nodes + 1)):
+                return claim, base
+        claim.close()
     raise LabError("no free ports between 61000 and 63000: end what other labs have left")
 
 

@@ -27,6 +27,7 @@ from tests.lab import (
     processes,
 )
 from tests.lab.config import Layout, slurm_conf
+from tests.lab.lab import _claim_ports
 from tests.lab.lua import job_submit
 from tests.wanted import up
 
@@ -291,3 +292,10 @@ def test_a_chroot_whose_root_is_no_mount_point_is_said_before_anything_starts(mo
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     with pytest.raises(LabError, match="no mount point; outside: mount --bind ROOT ROOT"):
         Lab(GPU2X2).start()
+
+
+def test_labs_that_start_at_the_same_moment_take_ports_of_their_own():
+    claims = [_claim_ports(4) for _ in range(3)]
+    for claim, _ in claims:
+        claim.close()
+    assert len({base for _, base in claims}) == 3
