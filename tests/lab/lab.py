@@ -240,7 +240,9 @@ def _answers(address: str, port: int) -> bool:
 
 
 def _is_free(port: int) -> bool:
+    """Ask as slurmctld binds: a connection of an earlier lab that still waits for its end is in nobody's way."""
     with socket.socket() as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         try:
             probe.bind(("", port))
         except OSError:
