@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import itertools
 import json
 import os
 import signal
@@ -22,6 +23,7 @@ APPS = ROOT / "miniapps" / "maple_miniapps"
 VENV = Path(os.environ.get("MAPLE_HEAVY_VENV") or ROOT / "build" / "heavy-venv")
 LONGEST = 150  # seconds until a run that hangs is given up
 PREFIX = b"MAPLE-FACTS "
+_PORTS = itertools.cycle(30000 + (os.getpid() * 37 + at) % 2768 for at in range(2768))
 
 
 class Ended(NamedTuple):
@@ -121,10 +123,17 @@ def bench(folder: Path) -> Iterator[Bench]:
 
 
 def free_port() -> int:
-    """Return a port that nobody listens on."""
-    with socket.socket() as one:
-        one.bind(("127.0.0.1", 0))
-        return int(one.getsockname()[1])
+    """Return a port that nobody listens on and that a kernel gives to nobody else.
+
+    A port that the kernel chose is free to choose again as soon as it is let go, and torchrun binds it seconds later:
+    on a busy machine somebody else may sit on it by then (a c10d rendezvous that meets another server there says
+    "Failed to recv, got 0 bytes"). Kernels choose from 32768 to 60999 (ip_local_port_range).
+    """
+    for port in itertools.islice(_PORTS, 2768):
+        with socket.socket() as one, contextlib.suppress(OSError):
+            one.bind(("", port))
+            return port
+    raise LookupError("no free port between 30000 and 32767: end what other tests have left")
 
 
 def world(size: int, port: int, timeout: float = 60, **more: str) -> list[dict[str, str]]:
