@@ -107,7 +107,7 @@ def options(command: click.Command, context: click.Context) -> Iterator[str]:
 
 def description(command: click.Command) -> Iterator[str]:
     """Yield the help text; paragraphs that begin with a backspace line are shown as they stand."""
-    for paragraph in re.split(r"\n\s*\n", (command.help or "").strip()):
+    for paragraph in re.split(r"\n\s*\n", cleandoc(command.help or "")):
         lines = paragraph.split("\n")
         if lines[0].strip() == "\b":
             yield from (".PP", ".nf", *(escaped(line) for line in lines[1:]), ".fi")

@@ -21,6 +21,8 @@ STYLES = {
     "unread": "yellow",
 }
 WIDE = 1000  # nothing is folded where no terminal sets a width
+PAGE = 80  # columns of a page that is read as it is, also through a pipe
+LABEL = re.compile(r"[A-Z]\w*: +|")  # of a line of a rule's page: Wrong, Right, Why
 
 
 class Branch(NamedTuple):
@@ -95,6 +97,15 @@ def say(lines: Iterable[str]) -> None:
     for line in lines:
         first, *more = folded(line, width()) if is_bounded() else [line]
         click.echo("\n".join([_styled(first), *more]), color=coloured())
+
+
+def page(text: str) -> None:
+    """Print a page of paragraphs, each folded under its label; one that goes on in further lines is filled."""
+    most = min(PAGE, width())
+    for paragraph in re.split(r"\n(?! {7}\S)|(?<=\n)(?=\n)", text):
+        label = LABEL.match(paragraph)
+        indent = " " * (label.end() if label else 0)
+        click.echo("\n".join(folded(re.sub(r"\n +", " ", paragraph), most, indent)))
 
 
 def _styled(line: str) -> str:

@@ -7,6 +7,7 @@ from typing import Optional
 
 import click
 
+from ..base import drawing
 from ..base.complaint import Complaint
 from ..base.near_names import meant
 from . import completing
@@ -31,7 +32,8 @@ def explain(code: Optional[str], as_json: bool) -> None:
     elif code is None:
         click.echo("\n".join(f"{page.code}  {page.title}" for page in shown) or "no rules are installed")
     else:
-        click.echo(f"{click.style(shown[0].code, bold=True)} {shown[0].title}\n\n{shown[0].text}")
+        click.echo(f"{click.style(shown[0].code, bold=True)} {shown[0].title}\n")
+        drawing.page(shown[0].text)
 
 
 def _page(code: str, known: tuple[Page, ...]) -> Page:

@@ -14,6 +14,7 @@ from maple_submit_filter.answer.report import printable
 
 from ..base import legible
 from ..base.complaint import Complaint
+from ..base.terminal import on_screen
 from .groups import Group
 
 if TYPE_CHECKING:
@@ -173,7 +174,7 @@ def _say(text: str) -> None:
     from ..base.secrets.masking import masked  # a token may have been typed in place of a name
 
     for line in masked(text).splitlines():
-        click.echo(f"maple: {printable(line.strip())}", err=True)
+        click.echo("\n".join(on_screen(f"maple: {printable(line.strip())}")), err=True)
 
 
 def _is_broken_pipe(error: Optional[BaseException]) -> bool:

@@ -45,8 +45,10 @@ def admin() -> None:
 
     \b
     Examples:
-      maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta --mode observe
-      maple admin install --prefix /opt/maple --bin /opt/maple/bin --site ncsa-delta --daemon
+      maple admin install --prefix /opt/maple --bin /opt/maple/bin \\
+        --site ncsa-delta --mode observe
+      maple admin install --prefix /opt/maple --bin /opt/maple/bin \\
+        --site ncsa-delta --daemon
       maple admin doctor --prefix /opt/maple
       maple admin report --prefix /opt/maple --since 7d
       maple admin mode repair --prefix /opt/maple --partition gpuA100x4
@@ -235,7 +237,8 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
     \b
     Examples:
       maple admin doctor --prefix /opt/maple
-      maple admin doctor --prefix /opt/maple --job -- --account=abcd --partition=debug
+      maple admin doctor --prefix /opt/maple --job -- --account=abcd \\
+        --partition=debug
     """
     from ..install.doctor import examine, table
     from ..install.release import layout, receipt

@@ -30,7 +30,8 @@ def corrections() -> None:
     \b
     Examples:
       maple admin corrections list
-      maple admin corrections approve torchrun-over-srun --reason "replaces mpirun; ran everywhere since March"
+      maple admin corrections approve torchrun-over-srun \\
+        --reason "replaces mpirun; ran everywhere since March"
     """
 
 
@@ -74,8 +75,10 @@ def approve(path: str, template: str, reason: str, dry_run: bool) -> None:
 
     \b
     Examples:
-      maple admin corrections approve torchrun-over-srun --reason "ran everywhere since March"
-      maple admin corrections approve torchrun-over-srun --reason "ran everywhere" --dry-run
+      maple admin corrections approve torchrun-over-srun \\
+        --reason "ran everywhere since March"
+      maple admin corrections approve torchrun-over-srun \\
+        --reason "ran everywhere" --dry-run
     """
     from maple_agents.ask.sites import launch_templates as templates
     from maple_agents.base import tables

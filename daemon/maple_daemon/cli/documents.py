@@ -121,7 +121,8 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
     \b
     Examples:
       maple admin docs search quota exceeded
-      maple admin docs search "NCCL WARN Bootstrap : no socket interface found" --json
+      maple admin docs search \\
+        "NCCL WARN Bootstrap : no socket interface found" --json
     """
     from maple_agents.diagnose.documents.found import installed
 

@@ -80,7 +80,8 @@ def backup(path: str, file: str) -> None:
     \b
     Examples:
       maple admin backup /var/backups/maple-memory.db
-      maple admin backup --config /srv/maple/daemon.toml memory-before-update.db
+      maple admin backup --config /srv/maple/daemon.toml \\
+        memory-before-update.db
     """
     settings = settings_of(path)
     with memory(settings) as store:

@@ -35,7 +35,12 @@ if TYPE_CHECKING:
 @click.option(
     "--site", "site_id", metavar="ID", shell_complete=completing.sites, help="The site it ran on, if not this one."
 )
-@click.option("--state", type=click.Choice(STATES), help="How it ended, where no scheduler can be asked.")
+@click.option(
+    "--state",
+    type=click.Choice(STATES),
+    metavar="STATE",
+    help=f"How it ended, where no scheduler can be asked: {', '.join(STATES)}.",
+)
 @click.option(
     "--exit-code",
     type=click.IntRange(-99, 511),
@@ -89,17 +94,17 @@ def fix(
 
     \b
     Examples:
-      maple-fix                                     why did my last job fail?
-      maple-fix last                                the same, also in a script
-      maple-fix 4711                                why did this one fail?
-      maple-fix 4711_3 --apply                      write the fixed copy, train.maple.sh, beside train.sh
-      maple-fix 4711 --submit                       write it and submit it
-      maple-fix 4711 --rounds 5                     fix, run and read again, until it runs
-      maple-fix 4711 --log out/rank0.txt            read this file as well
-      maple-fix slurm-4711.out                      this log; where its job is forgotten
+      maple-fix                           why did my last job fail?
+      maple-fix last                      the same, also in a script
+      maple-fix 4711                      why did this one fail?
+      maple-fix 4711_3 --apply            write the fixed copy beside it
+      maple-fix 4711 --submit             write it and submit it
+      maple-fix 4711 --rounds 5           fix, run, read again, until it runs
+      maple-fix 4711 --log out/rank0.txt  read this file as well
+      maple-fix slurm-4711.out            this log; its job is forgotten
       maple-fix --log slurm-4711.out --script train.sh --site ncsa-delta
       maple-fix --log err.txt --log out.txt --state timeout --json
-      maple-fix 4711 --was shm_too_small            remember what it was, for the next one that ends so
+      maple-fix 4711 --was shm_too_small  it was that: know it next time
 
     The JSON has a version, and its shape is told by --json-schema: within a version keys and names of classes may come,
     none goes or changes its meaning. What is printed for people may change. Secrets are masked in both.

@@ -68,9 +68,11 @@ def new(
 
     \b
     Examples:
-      maple new "fine-tune Llama-3.1-8B with ZeRO-3 on 4 nodes, 12 hours, account abc123"
+      maple new \\
+        "fine-tune Llama-3.1-8B with ZeRO-3, 4 nodes, 12 h, account abc123"
       maple new --from perlmutter_job.sh --site ncsa-delta -o delta_job.sh
-      maple new "train.py --lr 1e-4 with DDP on 2 nodes" --site alcf-polaris --set filesystems=home:eagle --json
+      maple new "train.py --lr 1e-4 with DDP on 2 nodes" \\
+        --site alcf-polaris --set filesystems=home:eagle --json
 
     Slots: nodes, gpus_per_node, gpus_total, ranks_per_node, gpu, paradigm, launcher, model, program, account,
     partition, queue, qos, filesystems, walltime, container, array, environment.

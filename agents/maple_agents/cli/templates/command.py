@@ -106,7 +106,8 @@ def draft(site_id: str) -> None:
 
     \b
     Example:
-      maple templates draft ncsa-delta > /etc/maple/templates/environment/ncsa-delta.toml
+      maple templates draft ncsa-delta > \\
+        /etc/maple/templates/environment/ncsa-delta.toml
     """
     from maple_agents.templates.described import described
     from maple_agents.templates.environment_draft import draft as drafted

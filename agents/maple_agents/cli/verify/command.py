@@ -81,9 +81,12 @@ def verify(
     Examples:
       maple verify job.sh
       maple verify job.sh --mini-app dry -- --nodes=2 --partition=debug
-      maple verify --site ncsa-delta --template torchrun-over-srun -- --account=abcd
-      maple verify --site ncsa-delta --template zero3 -- --account=abcd --partition=gpuA100x4
-      maple verify --site ncsa-delta --stale -- --account=abcd --partition=gpuA100x4
+      maple verify --site ncsa-delta --template torchrun-over-srun -- \\
+        --account=abcd
+      maple verify --site ncsa-delta --template zero3 -- --account=abcd \\
+        --partition=gpuA100x4
+      maple verify --site ncsa-delta --stale -- --account=abcd \\
+        --partition=gpuA100x4
 
     Exit code: 0 passed, 1 failed, 2 usage, or the script cannot be read, 3 could not be verified.
     """

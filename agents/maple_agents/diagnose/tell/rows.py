@@ -12,6 +12,7 @@ from maple_submit_filter.answer.report import columns, place
 
 from ...base import drawing
 from ..values import Evidence
+from .copied import copied
 from .safe import safe
 
 NARROW = 30  # columns; a terminal that is narrower folds by itself
@@ -35,11 +36,14 @@ def say(lead: str, text: str, fg: str | None = None, bold: bool = False, dim: bo
 
 
 def step(lead: str, text: str) -> None:
-    """Print something to do; what holds a command is left in one piece, which the terminal folds."""
-    if _COPIED.search(text):
-        plain(lead + safe(text))
-    else:
+    """Print something to do; a command in it is left in one piece, or goes on behind a backslash."""
+    if _room() == 0 or not _COPIED.search(text):
         say(lead, text)
+        return
+    begin = lead
+    for row in copied(safe(text), _room() - len(lead)):
+        plain(begin + row)
+        begin = " " * len(lead)
 
 
 def lines(found: Sequence[Evidence], rows: int, bold: bool = False, dim: bool = False) -> None:

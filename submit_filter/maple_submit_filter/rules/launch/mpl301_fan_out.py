@@ -15,7 +15,7 @@ from ...types.text import number
 from .. import rule
 
 
-@rule("MPL301", "a launcher that starts all ranks of a node is started several times on it")
+@rule("MPL301", "a launcher that starts all ranks of a node runs several times on it")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """torchrun, accelerate and deepspeed start the ranks of a node themselves, so one of them belongs on each node.
 

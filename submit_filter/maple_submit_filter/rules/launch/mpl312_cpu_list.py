@@ -20,7 +20,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """With `--cpu-bind list:` each rank of a node gets the CPUs between two colons, so there is an entry for each rank.
 
     Wrong: mpiexec -n 24 --ppn 12 --cpu-bind list:1-16:17-32:33-48:53-68:69-84:85-100 python train.py
-    Right: mpiexec -n 24 --ppn 12 --cpu-bind list:1-8:9-16:17-24:25-32:33-40:41-48:53-60:61-68:69-76:77-84:85-92:93-100
+    Right: mpiexec -n 24 --ppn 12 --cpu-bind list:1-8:9-16:... (12 lists, to 93-100)
     Why:   six lists for twelve ranks leave half of them without CPUs; a CPU that is not there binds nothing.
            It is only said: what PALS makes of it was not run.
     """
