@@ -86,6 +86,11 @@ def _by_name(clusters: tuple[SiteNames, ...]) -> dict[str, str]:
     return found
 
 
+def is_name(word: str, clusters: tuple[SiteNames, ...]) -> bool:
+    """Tell whether a word alone is what people call one of the clusters."""
+    return _squeezed(word) in _by_name(clusters)
+
+
 def named(words: Sequence[Token], text: str, clusters: tuple[SiteNames, ...]) -> list[Token]:
     """Return the words with every cluster's name as one word `SITE`.
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from maple_submit_filter.request.slurm import values
@@ -79,8 +80,11 @@ class Option(NamedTuple):
     end: int
 
 
-def options(text: str) -> Iterator[Option]:
-    """Yield the options of the text that the grammar knows and whose value has the right shape."""
+def options(text: str, is_cluster: Callable[[str], bool] = lambda word: False) -> Iterator[Option]:
+    """Yield the options of the text that the grammar knows and whose value has the right shape.
+
+    *is_cluster*: tells a cluster's name, which is an item of its own behind a comma.
+    """
     pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|(?<![\w-])-l *\w+=", text))
     at = 0
     while found := _OPTION.search(text, at):
@@ -100,7 +104,7 @@ def options(text: str) -> Iterator[Option]:
             or not name
         ):
             continue
-        value = _own(name, value)
+        value = _own(name, value, is_cluster)
         value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
         if letter and found.group("glue") == "" and not re.match(r"\d", value) and name not in ("resources",):
             continue
@@ -110,28 +114,32 @@ def options(text: str) -> Iterator[Option]:
             yield Option(name, value, found.start(), at)
 
 
-def _own(name: str, value: str) -> str:
+def _own(name: str, value: str, is_cluster: Callable[[str], bool]) -> str:
     """Return what of a value is the option's: up to the comma where the request is a list ("-A abc,ddp,2n")."""
-    first, _, others = value.partition(",")
-    if name in _MANY or name == "partition" and not any(_is_item(other) for other in others.split(",")):
+    if name == "resources":
         return value
-    return first
+    first, *others = value.split(",")
+    taken = itertools.takewhile(lambda word: not (_is_item(name, word) or is_cluster(word)), others)
+    more = taken if name in _MANY else ()
+    return ",".join((first, *more))
 
 
-def _is_item(word: str) -> bool:
-    """Tell whether a word behind a comma is another item of the request, and no second partition."""
+def _is_item(name: str, word: str) -> bool:
+    """Tell whether a word behind a comma is another item of the request, and no second value of the option."""
     low = word.lower()
-    return low.startswith(("-", "§")) or bool(spelt(low) or re.match(r"\d", low) or squeezed(low) in known())
+    if "=" in word or low.startswith(("-", "§")):
+        return True
+    return name not in ("array", "filesystems") and bool(spelt(low) or re.match(r"\d", low) or squeezed(low) in known())
 
 
-_MANY = ("gres", "constraint", "array", "filesystems", "resources", "gpus", "gpus_per_node")
+_MANY = ("partition", "gres", "constraint", "array", "filesystems", "gpus", "gpus_per_node")
 
 
-def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
+def read(text: str, is_cluster: Callable[[str], bool]) -> tuple[list[Reading], list[tuple[int, int]]]:
     """Return what the options of *text* say, and the characters they take."""
     readings: list[Reading] = []
     spans: list[tuple[int, int]] = []
-    for option in options(text):
+    for option in options(text, is_cluster):
         readings += [one for one in _readings(option) if one.value != ""]
         spans.append((option.start, option.end))
     return readings, spans

@@ -103,7 +103,7 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     """Return the words of a request, all that was read from them, and the characters that programs and options take."""
     commands, of_commands = programs.read(text)
     masked = _masked(text, of_commands)
-    options, of_options = said_options.read(masked)
+    options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
     if "/" in masked:
         masked = slash_lists.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.request.words import read
@@ -54,3 +55,22 @@ def test_a_list_says_what_its_items_say(made: tuple[str, dict[str, int | str]]) 
     parted = any(sign.strip() and sign in request for sign in SIGNS) or "\n" in request
     lost = set() if parted else {"walltime"} - set(found)
     assert found == {name: value for name, value in slots.items() if name not in lost}
+
+
+@pytest.mark.parametrize(
+    ("request_text", "slots"),
+    [
+        ("vista,-p gpu-a100,account=TG-ABC12", {"partition": "gpu-a100", "account": "TG-ABC12", "site": "tacc-vista"}),
+        ("ddp,-p gpu-a100,vista", {"partition": "gpu-a100", "paradigm": "ddp", "site": "tacc-vista"}),
+        ("-p gh,gh-dev,2h,account=X1", {"partition": "gh,gh-dev", "walltime": "02:00:00", "account": "X1"}),
+        ("--filesystems=home:eagle,account=ABC,2n", {"filesystems": "eagle:home", "account": "ABC", "nodes": 2}),
+        ("--gres=gpu:4,account=abcd,ddp", {"gpus_per_node": 4, "account": "abcd", "paradigm": "ddp"}),
+        ("-C v100,2n,-A abcd", {"gpu": "v100", "nodes": 2, "account": "abcd"}),
+        ("--array=0-9,12, 2n", {"array": "0-9,12", "nodes": 2}),
+    ],
+)
+def test_an_option_that_takes_several_values_ends_where_the_next_item_begins(
+    request_text: str, slots: dict[str, int | str]
+) -> None:
+    """The whole option was lost where one of them did not fit its shape."""
+    assert read(request_text).slots.as_json() == slots
