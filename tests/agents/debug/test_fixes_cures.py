@@ -132,3 +132,12 @@ def test_mistake_in_a_fix_costs_no_diagnosis(monkeypatch):
     monkeypatch.setitem(MADE, "raise-memory", broken)
     made = cured(GOOD, entry(remedy("raise-memory"), remedy("raise-walltime")))
     assert made[0].script is not None and made[1].held_back == "a mistake of Maple's own (IndexError)"
+
+
+def test_a_limit_that_no_option_set_is_told_as_the_partition_s():
+    """Who typed no --time reads where the limit came from."""
+    ended = Ended(state="timeout", limit=600.0)
+    (made, *_) = cured(GOOD.replace(" --time=10", ""), entry(remedy("raise-walltime")), ended=ended, what="it")
+    assert "the script sets none, and the partition gave 00:10:00" in made.says
+    (made, *_) = cured(GOOD, entry(remedy("raise-walltime")), ended=ended, what="it")
+    assert made.says.endswith("the time limit is 00:20:00 in place of 00:10:00")

@@ -33,9 +33,15 @@ def raise_walltime(given: Given) -> Fix | None:
     wanted = min(limit * max(1.0, given.number("factor", 2.0)), longest(given) or float("inf"))
     if int(wanted) <= now:
         return None
-    return said(
-        given, name, clock(int(wanted)), "the time limit is %s in place of %s" % (clock(int(wanted)), clock(int(limit)))
-    )
+    return said(given, name, clock(int(wanted)), _says(given, clock(int(wanted)), clock(int(limit))))
+
+
+def _says(given: Given, new: str, had: str) -> str:
+    """Return what the fix does; a limit that no option set is the default of where the job ran."""
+    if asked(given.job, given.case.scheduler) is not None:
+        return "the time limit is %s in place of %s" % (new, had)
+    where = "queue" if given.case.scheduler == "pbs" else "partition"
+    return "a time limit of %s: the script sets none, and the %s gave %s" % (new, where, had)
 
 
 def _read(raw: bytes) -> float | None:

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from ....ask.schedulers.protocol import EndReason, Job, JobState
 from ....ask.schedulers.slurm import details as slurm_details
-from . import numbers
+from . import numbers, partition_defaults
 from .commands import Commands
 from .from_job import of_job
 from .told import Told
@@ -52,7 +52,7 @@ def told(job: Job, commands: Commands) -> Told:
         path=_said(command.partition(" ")[0]),
         arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
         argv=submit_line(_said(fields.get("SubmitLine"))),
-        shape=shape(fields),
+        shape=shape(partition_defaults.asked(fields, commands)),
     )
 
 
