@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import os
 import pty
@@ -160,6 +161,53 @@ def test_a_terminal_is_asked_for_what_is_missing(tmp_path):
     script = (tmp_path / "job.sh").read_text()
     assert "#SBATCH --nodes=2\n" in script and "#SBATCH --time=12:00:00\n" in script
     assert "is no number" in screen and screen.count("say a walltime") == 1
+
+
+WRONG_ANSWERS = [
+    ["two words", "abc123", "homes:eagle", "home,eagle"],
+    ["-A abc", "abc123", "home eagle, flare", "home:eagle"],
+]
+
+
+@pytest.mark.parametrize("answers", WRONG_ANSWERS, ids=lambda one: one[0])
+def test_an_answer_is_judged_where_it_is_given(tmp_path, answers):
+    """What is accepted is said before the next question, and nobody is asked anew for what was right."""
+    words = ["new", "train.py with DDP on 2 nodes, 1 hour", "--site", "alcf-polaris", "-o", "job.sh"]
+    code, screen = terminal(words, answers, tmp_path)
+    assert code == 0, screen
+    script = (tmp_path / "job.sh").read_text()
+    assert "-l filesystems=home:eagle\n" in script and "-A abc123\n" in script
+    first = screen.index(answers[0] + " cannot stand in a directive; write one word")
+    assert first < screen.index("name each file system") < screen.index("is no file system here; write home or eagle")
+
+
+def test_a_value_of_an_option_is_judged_as_an_answer_is(maple):
+    """In one line; but a file system that the site does not list may be a new one."""
+    told = maple("new", "train.py on 2 nodes", "--site", "alcf-polaris", "--set", "account=a b")
+    assert told.code == 2 and "a b cannot stand in a directive; write one word" in told.err
+    words = ["--set", "account=abc", "--set", "filesystems=home flare"]
+    told = maple("new", "train.py with DDP on 2 nodes, 1 hour", "--site", "alcf-polaris", *words)
+    assert told.code == 0 and "-l filesystems=home:flare\n" in told.out
+
+
+def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypatch, capsys):
+    """It is tried with the answers before it."""
+    from maple_agents.base.missing import Missing
+    from maple_agents.cli.new import asking
+
+    monkeypatch.setattr("sys.stdin", io.StringIO("abc\nsmall\ngpu\n1:00:00\n"))
+    open_ = [Missing("account", "a"), Missing("partition", "b", ("gpu",)), Missing("walltime", "c")]
+    tried = []
+
+    def trial(slots):
+        tried.append([one.value for one in slots])
+        return "small has no GPUs" if slots[-1].value == "small" else ""
+
+    given = asking.ask(open_, trial)
+    assert [one.value for one in given] == ["abc", "gpu", "01:00:00"]
+    assert tried == [["abc"], ["abc", "small"], ["abc", "gpu"], ["abc", "gpu", "01:00:00"]]
+    shown = capsys.readouterr().err
+    assert shown.index("partition: small has no GPUs") < shown.index("walltime: c")
 
 
 def test_an_empty_answer_stops_and_nothing_is_written(tmp_path):

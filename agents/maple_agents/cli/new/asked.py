@@ -9,6 +9,7 @@ from maple_agents.base.slots import INTEGERS, NAMES, By, Name, Origin, Slot, Slo
 
 from ...base.complaint import Complaint
 from ...base.near_names import meant
+from . import accepted
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.here import Here
@@ -59,7 +60,11 @@ def _normal(name: Name, text: str, where: str) -> int | str:
         return _walltime(text, where)
     if name == "paradigm":
         return _of_grammar(name, text) or text
-    return text
+    value = accepted.joined(name, text)
+    complaint = accepted.wrong(name, value)
+    if complaint:
+        raise Complaint("%s: %s" % (where, complaint))
+    return value
 
 
 def _walltime(text: str, where: str) -> str:

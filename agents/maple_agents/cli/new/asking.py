@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Sequence
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING
 
 import click
 from maple_submit_filter.answer.report import printable
 
 from ...base.complaint import Complaint
-from ...base.terminal import coloured
+from ...base.terminal import coloured, on_screen
+from . import accepted
 from .asked import slot
 
 if TYPE_CHECKING:
@@ -23,13 +25,19 @@ CALLED = {
 }  # fmt: skip
 
 
-def ask(missing: Sequence["Missing"]) -> list["Slot"]:
-    """Return the answers. Raises `click.Abort` for an empty one: then nothing is written."""
-    return [_ask(one) for one in missing]
+Trial = Callable[[Sequence["Slot"]], str]  # why answers cannot be had together, "" where they can
 
 
-def _ask(one: "Missing") -> "Slot":
-    """Ask on stderr, for the script goes to stdout."""
+def ask(missing: Sequence["Missing"], trial: Trial) -> list["Slot"]:
+    """Return the answers, each judged by *trial* with those before it. An empty one ends the command: exit code 3."""
+    given: list[Slot] = []
+    for one in missing:
+        given.append(_ask(one, lambda slot: trial([*given, slot])))
+    return given
+
+
+def _ask(one: "Missing", trial: "Callable[[Slot], str]") -> "Slot":
+    """Ask on stderr, for the script goes to stdout; again where the answer is not accepted."""
     name = CALLED.get(one.slot, one.slot)
     _say(click.style(name, bold=True) + printable(": " + one.says))
     if one.choices:
@@ -41,10 +49,18 @@ def _ask(one: "Missing") -> "Slot":
             _say("nothing was written")
             raise click.exceptions.Exit(3)
         try:
-            return slot(one.slot, answer, "prompt", name)
+            return _judged(one, slot(one.slot, answer, "prompt", name), name, trial)
         except Complaint as error:
             _say(error.format_message())
     raise Complaint("%s: no usable answer" % name)
+
+
+def _judged(one: "Missing", given: "Slot", name: str, trial: "Callable[[Slot], str]") -> "Slot":
+    """Return the answer. Raises `Complaint` with what would be accepted."""
+    complaint = accepted.wrong(one.slot, str(given.value), one.choices) or trial(given)
+    if complaint:
+        raise Complaint("%s: %s" % (name, complaint))
+    return given
 
 
 def _line(question: str) -> str:
@@ -55,4 +71,4 @@ def _line(question: str) -> str:
 
 
 def _say(text: str) -> None:
-    click.echo(text, err=True, color=coloured())
+    click.echo("\n".join(on_screen(text)), err=True, color=coloured())

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from functools import partial
 from typing import TYPE_CHECKING, Optional, Tuple, Union
 
 import click
@@ -20,6 +21,7 @@ from .asked import Wanted, wanted
 
 if TYPE_CHECKING:
     from maple_agents.base.missing import Assumed, Lacking, Missing
+    from maple_agents.base.slots import Slot
     from maple_agents.request.script.parts import Foreign
     from maple_agents.write.carry.values import Carried
     from maple_agents.write.making import Made
@@ -113,7 +115,6 @@ def _settled(
     No slot is asked for twice, unless its answer cannot be had.
     """
     from maple_agents.base.missing import Lacking, Refused
-    from maple_agents.base.slots import Slots
     from maple_agents.write.decide import earlier
 
     last, hints = earlier.load(asked.cluster.site.id), _hints(asked, foreign)
@@ -136,8 +137,33 @@ def _settled(
             if not open_:
                 return asked, found
             before, put = asked, {**put, **{one.slot: one for one in open_}}
-        asked = asked._replace(slots=Slots([*asked.slots.values(), *asking.ask(open_)]))
+        asked = _with(asked, asking.ask(open_, partial(_refusal, asked, foreign, last, hints)))
     return asked, _made(asked, foreign, last, hints)
+
+
+def _with(asked: Wanted, answers: "Sequence[Slot]") -> Wanted:
+    from maple_agents.base.slots import Slots
+
+    return asked._replace(slots=Slots([*asked.slots.values(), *answers]))
+
+
+def _refusal(
+    asked: Wanted,
+    foreign: "Optional[Foreign]",
+    last: Mapping[str, str],
+    hints: "Tuple[Assumed, ...]",
+    answers: "Sequence[Slot]",
+) -> str:
+    """Return why what was answered so far cannot be had, "" where it can."""
+    from maple_agents.base.missing import Refused
+
+    from ...diagnose.tell.safe import safe
+
+    try:
+        _made(_with(asked, answers), foreign, last, hints)
+    except Refused as error:
+        return safe(str(error))
+    return ""
 
 
 def _made(
