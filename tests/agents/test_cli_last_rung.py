@@ -8,7 +8,7 @@ import subprocess
 import sys
 
 import pytest
-from maple_agents.base.missing import Lacking, Missing, Refused
+from maple_agents.base.slots import Lacking, Missing, Refused
 from maple_agents.write.carry import carry
 
 from tests.submit_filter.test_written_for import OF_PBS, OF_SLURM

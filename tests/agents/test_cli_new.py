@@ -192,7 +192,7 @@ def test_a_value_of_an_option_is_judged_as_an_answer_is(maple):
 
 def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypatch, capsys):
     """It is tried with the answers before it."""
-    from maple_agents.base.missing import Missing
+    from maple_agents.base.slots import Missing
     from maple_agents.cli.new import asking
 
     monkeypatch.setattr("sys.stdin", io.StringIO("abc\nsmall\ngpu\n1:00:00\n"))

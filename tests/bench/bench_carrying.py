@@ -13,8 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 
 import pytest
-from maple_agents.base.missing import Lacking, Refused
-from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.base.slots import Lacking, Origin, Refused, Slot, Slots
 from maple_agents.request.script.parts import Foreign
 from maple_agents.request.script.reading import at_site, read
 from maple_agents.templates.cluster import Cluster

@@ -14,8 +14,8 @@ import tempfile
 from typing import Any, Mapping, Sequence, Tuple
 
 import numpy as np
-from maple_agents.templates.retrieval import described
-from maple_agents.templates.retrieval.judging import OTHERS, RANKINGS, Judge
+from maple_agents.templates.retrieval import choose
+from maple_agents.templates.retrieval.choose import AGAINST, RANKINGS, Judge
 from maple_agents.templates.retrieval.minilm import configured
 from maple_agents.templates.retrieval.vectors import Kept
 
@@ -30,11 +30,11 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         embedder = Kept(configured(), os.path.join(folder, "vectors.sqlite"))
         embedder.vectors([case.text for case in cases])  # all at once is faster
-        judge = Judge(described.load(), embedder)
-        for name, rankings, others in (("both", RANKINGS, OTHERS), ("words", RANKINGS[2:], OTHERS[1:])):
+        judge = Judge(choose.load(), embedder)
+        for name, rankings, others in (("both", RANKINGS, AGAINST), ("words", RANKINGS[2:], AGAINST[1:])):
             found = [judge.values(case.text, meaning=name == "both") for case in cases]
             print("\n%s: %s; %s" % (name, ", ".join(rankings), ", ".join(others)))
-            _report(cases, _table(found, sorted(described.load()), rankings), _table(found, [""], others)[:, 0])
+            _report(cases, _table(found, sorted(choose.load()), rankings), _table(found, [""], others)[:, 0])
     if judge.note:
         raise SystemExit(judge.note)
 
@@ -45,7 +45,7 @@ def _table(found: Sequence[Mapping[str, Mapping[str, float]]], names: Sequence[s
 
 
 def _report(cases: Sequence[Request], values: Array, others: Array) -> None:
-    names = sorted(described.load())
+    names = sorted(choose.load())
     truth = np.array([names.index(case.paradigm) if case.paradigm else -1 for case in cases])
     fitting = np.array([case.fitting for case in cases])
     said = truth >= 0

@@ -15,11 +15,10 @@ from functools import partial  # noqa: E402
 from typing import Any, Callable, Dict, List, Mapping, Sequence  # noqa: E402
 
 from maple_agents.base.slots import Slots  # noqa: E402
-from maple_agents.templates.retrieval import choose, described  # noqa: E402
+from maple_agents.templates.retrieval import choose  # noqa: E402
+from maple_agents.templates.retrieval.choose import RANKINGS, Judge  # noqa: E402
 from maple_agents.templates.retrieval.fts import Words  # noqa: E402
-from maple_agents.templates.retrieval.fusing import fused  # noqa: E402
-from maple_agents.templates.retrieval.index import FusedIndex  # noqa: E402
-from maple_agents.templates.retrieval.judging import RANKINGS, Judge  # noqa: E402
+from maple_agents.templates.retrieval.index import FusedIndex, fused  # noqa: E402
 from maple_agents.templates.retrieval.minilm import configured  # noqa: E402
 from maple_agents.templates.retrieval.passages import Passage  # noqa: E402
 from maple_agents.templates.retrieval.vectors import Kept  # noqa: E402
@@ -37,7 +36,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as folder:
         embedder = Kept(configured(), os.path.join(folder, "vectors.sqlite"))
         embedder.vectors([case.text for case in cases])  # all at once is faster; times are measured above
-        judge = Judge(described.load(), embedder)
+        judge = Judge(choose.load(), embedder)
         answers = [_answered(case, judge.values(case.text), judge) for case in cases]
     said = {"times": times, "large": large, "cases": answers, "note": judge.note + choose.installed().note}
     print("MEASURED" + json.dumps(said))
@@ -54,7 +53,7 @@ def _first_and_next() -> Dict[str, float]:
 
 
 def _answered(case: Request, values: Mapping[str, Mapping[str, float]], judge: Judge) -> Dict[str, Any]:
-    names = sorted(described.load())
+    names = sorted(choose.load())
     orders = {by: _order(names, values, by) for by in RANKINGS}
     chosen = choose.search(case.text, judge)
     return {
@@ -105,7 +104,7 @@ class Drawn:
 def _large() -> Dict[str, List[float]]:
     """Return milliseconds of a query (median, p95) over many passages, by part."""
     rng = random.Random(7)
-    known = [word for one in described.parts(described.load()) for word in one.text.split()]
+    known = [word for one in choose.parts(choose.load()) for word in one.text.split()]
     rare = ["".join(rng.choices("abcdefghijklmnopqrstuvwxyz", k=7)) for _ in range(20_000)]
     passages = [_made(at, rng, known, rare) for at in range(PASSAGES)]
     embedder, texts = configured(), [case.text for case in load()][:: len(load()) // ROUNDS][:ROUNDS]

@@ -8,9 +8,8 @@ import threading
 from typing import Any
 
 import pytest
-from maple_daemon.remember import gathering, remembering
-from maple_daemon.remember.gathering import Line
-from maple_daemon.remember.remembering import Keeper
+from maple_daemon.remember import remembering
+from maple_daemon.remember.remembering import Keeper, Line
 from maple_daemon.store.opening import open_store
 
 from tests.daemon.store.jobs import record
@@ -35,15 +34,15 @@ def test_records_are_taken_together_and_in_their_turn() -> None:
 def test_no_more_are_taken_together_than_so_many() -> None:
     """Of a crowd nobody waits for further ones."""
     line = Line(1000)
-    for at in range(gathering.MOST + 1):
+    for at in range(remembering.MOST + 1):
         line.add(record("r%d" % at))
     taken: Any = line.take()
-    assert len(taken) == gathering.MOST and len(line.take() or ()) == 1  # type: ignore[arg-type]
+    assert len(taken) == remembering.MOST and len(line.take() or ()) == 1  # type: ignore[arg-type]
 
 
 def test_a_change_hurries_the_records_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question of the same thread waits for no pause."""
-    monkeypatch.setattr(gathering, "SECONDS", 600.0)
+    monkeypatch.setattr(remembering, "SECONDS", 600.0)
     line, taken = Line(10), threading.Event()
     thread = threading.Thread(target=lambda: (line.take(), taken.set()), daemon=True)
     line.add(record())

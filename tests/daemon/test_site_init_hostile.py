@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.ask.sites.files import parse
 from maple_daemon.sites import drafting_kinds
-from maple_daemon.sites.drafting import NothingHere, draft
 from maple_daemon.sites.drafting_asking import Asking
+from maple_daemon.sites.drafting_command import NothingHere, draft
 from maple_daemon.sites.drafting_kinds import kinds_of, maker
 from maple_daemon.sites.drafting_machine import interfaces, machine, modules_of, pytorch
 from maple_daemon.sites.drafting_slurm import partitions, qos, system

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.ask import sites
-from maple_submit_filter.site.facts import GENERIC_SLURM, NodeKind, Partition, Site
-from maple_submit_filter.site.features import kinds_with
+from maple_submit_filter.site.facts import GENERIC_SLURM, NodeKind, Partition, Site, kinds_with
 
 SITE = Site(
     "here",

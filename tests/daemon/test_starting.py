@@ -7,7 +7,6 @@ import json
 from typing import Any
 
 import pytest
-from maple_daemon.base import starting
 from maple_daemon.base.limits import Busy
 from maple_daemon.decide import workers
 from maple_daemon.decide.workers import Workers
@@ -32,9 +31,9 @@ class Said:
 def test_each_reason_is_said_once_and_tries_come_ever_later() -> None:
     """A day of it is a few lines, and a second lies between the first two tries only."""
     log, count = Said(), []
-    made = starting.Starting("what decides", lambda: log, lambda: count.append(1))
+    made = workers.Starting("what decides", lambda: log, lambda: count.append(1))
     pauses = [made.failure("no memory") for _ in range(1000)]
-    assert pauses[:4] == [1, 2, 4, 8] and max(pauses) == pauses[-1] == starting.LONGEST
+    assert pauses[:4] == [1, 2, 4, 8] and max(pauses) == pauses[-1] == workers.LONGEST
     assert [facts["why"] for _, facts in log.lines] == ["no memory"]
     made.failure("no descriptor")
     assert [facts["why"] for _, facts in log.lines] == ["no memory", "no descriptor"]
@@ -59,7 +58,7 @@ def test_a_process_that_ends_before_it_takes_anything_has_not_started(
     """As one whose modules are gone, or that a filter of system calls ends; and nobody waits for it to answer."""
     log, count = Said(), []
     monkeypatch.setattr(workers, "log", lambda: log)
-    monkeypatch.setattr(starting, "FIRST", 0.01)
+    monkeypatch.setattr(workers, "FIRST", 0.01)
 
     async def run() -> None:
         made = Workers(1, "", program=("-c", program), failed=lambda: count.append(1))
@@ -96,7 +95,7 @@ def test_the_service_says_it_once_and_counts_it() -> None:
     """Its journal does not fill, the page of numbers tells how often, and once it works again that is said."""
     first = """
 
-import maple_daemon.base.starting as starting, maple_daemon.decide.workers as workers
+import maple_daemon.decide.workers as starting, maple_daemon.decide.workers as workers
 starting.FIRST = starting.LONGEST = 0.05
 workers._WORKER = %r
 """

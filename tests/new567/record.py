@@ -14,13 +14,12 @@ from datetime import date
 from typing import Any, NamedTuple
 
 import tomllib
-from maple_agents.base.missing import Lacking
-from maple_agents.base.slots import Name, Origin, Slot, Slots
+from maple_agents.base.slots import Lacking, Name, Origin, Slot, Slots
 from maple_agents.templates import environments, paradigms
 from maple_agents.templates.revisions import composition_revision
 from maple_agents.write.clusters import cluster
-from maple_agents.write.compose.composing import compose
 from maple_agents.write.decide.deciding import decide_plan
+from maple_agents.write.making import compose
 from maple_agents.write.values import Plan
 
 from tests.new567.judging import world

@@ -12,15 +12,13 @@ from maple_submit_filter.types.submission import Submission
 
 from . import names
 from .analysis import Analysis, Read, analysed, from_script, played
-from .arguments import Argument
 from .candidates import Candidate, of_key, part_at
-from .configs import of_config
 from .extracts import CONFIG, PACKAGES, SOURCE
 from .folders import module_paths, program_paths, work_folder
 from .hydra import Composed, Setting, composed
 from .launched import FRAMEWORKS, common_arguments, line_at
 from .opened import Files
-from .programs import Started, main, one_program
+from .programs import Argument, Started, main, one_program
 from .python.source import Declared, Source
 from .trees import SUFFIXES
 
@@ -228,3 +226,41 @@ def _one_framework(found: Sequence[Candidate]) -> Iterator[Candidate]:
     yield from (one for one in found if one.name != "framework")
     if frameworks:
         yield min(frameworks, key=lambda one: FRAMEWORKS.index(one.value or ""))
+
+
+# What a configuration file says: the program's own, DeepSpeed's, Accelerate's.
+
+_DISTRIBUTED = {"FSDP": "fsdp", "MULTI_GPU": "accelerate-ddp", "MULTI_XPU": "accelerate-ddp", "MEGATRON_LM": "3d"}
+_STAGES = ("zero_optimization.stage", "deepspeed_config.zero_stage")
+
+
+def of_config(settings: Sequence[Setting], files: Files) -> Iterator[Candidate]:
+    """Yield what the settings say; a key nearer to the top tells more."""
+    by_path = {one.path: one for one in settings}
+    for one in settings:
+        part = files.parts.get(one.file)
+        if part is None:
+            continue
+        for found in _of_setting(one, by_path, part.name, part.hash):
+            yield found._replace(rank=found.rank + 10 * one.path.count("."))
+
+
+def _of_setting(one: Setting, all_: dict[str, Setting], file: str, part: str) -> Iterator[Candidate]:
+    place = (file, one.line, part, "config")
+    value = one.value
+    if one.path in _STAGES and value in ("0", "1", "2", "3"):
+        yield Candidate("zero_stage", value, *place)
+        if value != "0":
+            yield Candidate("parallelism", "zero" + value, *place)
+    elif one.path == "distributed_type" and value in _DISTRIBUTED:
+        yield Candidate("parallelism", _DISTRIBUTED[value], *place)
+    elif one.path in ("bf16.enabled", "fp16.enabled"):
+        if value == "true":
+            yield Candidate("precision", one.path[:4], *place)
+    elif one.path == "optimizer.type" and value and names.allowed("optimizer", value):
+        yield Candidate("optimizer", value, *place)
+    elif one.path == "train_batch_size" and "zero_optimization.stage" in all_:
+        if value and value.isdigit():
+            yield Candidate("batch_size_global", value, *place)
+    else:
+        yield from of_key(one.path, value, *place)

@@ -11,9 +11,8 @@ from maple_submit_filter.types.script import line_of
 
 from ..request.script.paradigm import paradigm
 from . import names
-from .arguments import Argument
 from .candidates import Candidate, of_key, part_at
-from .programs import Started, main, one_program
+from .programs import Argument, Started, main, one_program
 
 _AGENTS = ("deepspeed", "accelerate", "torchrun")
 FRAMEWORKS = (  # the more a name says of how the program trains, the earlier

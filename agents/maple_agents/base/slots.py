@@ -75,3 +75,35 @@ class Slots(Mapping[str, Slot]):
     def as_json(self) -> dict[str, int | str]:
         """Return the values by name, in the order of `NAMES`."""
         return {name: self[name].value for name in self}
+
+
+# What a request lacks, what was taken by default, and what cannot be had.
+
+
+class Assumed(NamedTuple):
+    """A value that nobody said: *because* names the site's key, the template, or what it was derived from."""
+
+    slot: Name
+    value: int | str
+    because: str
+
+
+class Missing(NamedTuple):
+    """What the site demands and nobody said. *says*: in the site's own words. *default*: the user's earlier value."""
+
+    slot: Name
+    says: str
+    choices: tuple[str, ...] = ()
+    default: str = ""
+
+
+class Lacking(NamedTuple):
+    """What is missing, all of it, so that it is asked for once; and what was settled so far."""
+
+    missing: tuple[Missing, ...]
+    assumed: tuple[Assumed, ...] = ()
+    advice: tuple[str, ...] = ()
+
+
+class Refused(ValueError):
+    """What was asked for cannot be had; one clear line. Nothing is written."""

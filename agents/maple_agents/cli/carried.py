@@ -17,7 +17,7 @@ from maple_submit_filter.types.script import line_of
 from ..ask.submission import Answer
 
 if TYPE_CHECKING:
-    from maple_agents.base.missing import Lacking
+    from maple_agents.base.slots import Lacking
     from maple_agents.write.carry.values import Carried
 
 
@@ -32,7 +32,7 @@ def with_last_rung(asked: Answer) -> Answer:
     if job is None:
         return asked
     decision = asked.decision._replace(offered=asked.decision.repaired)
-    from maple_agents.base.missing import Lacking, Refused
+    from maple_agents.base.slots import Lacking, Refused
 
     try:
         made = _carried(job, asked)

@@ -12,7 +12,7 @@ import click
 from maple_submit_filter import __version__
 from maple_submit_filter.answer.report import printable
 
-from ..base import legible
+from ..base import terminal
 from ..base.complaint import Complaint
 from ..base.terminal import on_screen
 from .groups import Group
@@ -108,7 +108,7 @@ def run(words: Optional[Sequence[str]] = None, command: click.Command = maple, n
     """Return the exit code of `maple` *words*; they are those of the process by default."""
     if "_%s_COMPLETE" % name.replace("-", "_").upper() in os.environ:  # the shell asks what could stand here
         command.main(args=words, prog_name=name)
-    legible.make(sys.stdout, sys.stderr)
+    terminal.make(sys.stdout, sys.stderr)
     given = list(sys.argv[1:] if words is None else words)
     code = _run(given, command, name)
     from . import news

@@ -14,12 +14,12 @@ import re
 import signal
 import sys
 import time
-from collections.abc import Sequence
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import fields, replace
 from typing import Any
 
 from ..base import own_files
-from .values import Case, Diagnosis, Ended
+from .values import Case, Cause, Cure, Diagnosis, Ended, Evidence, LogFile
 
 FOLDER = "diagnoses"
 MOST_BYTES = 256 << 10  # of one diagnosis
@@ -120,7 +120,8 @@ def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
 
 def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
     from .explaining import case_of, explained
-    from .moved_files import moved
+
+    pass
 
     case = _failed(case_of(job, logs, None, None, (), None, None), job, status)
     if case is not None:
@@ -192,3 +193,33 @@ def _table(data: bytes | None) -> dict[str, Any] | None:
 
 if __name__ == "__main__":
     sys.exit(main(sys.argv[1:]))
+
+
+# A diagnosis of files that will lie elsewhere when somebody reads it: PBS delivers output after the job's epilogue.
+
+_PARTS = (Cause, Cure, Evidence, LogFile)
+
+
+def moved(diagnosis: Diagnosis, paths: Mapping[str, str]) -> Diagnosis:
+    """Return *diagnosis* with each of *paths* under its later name, wherever people are told of it."""
+    case = diagnosis.case
+    case = replace(
+        case, logs=_moved(case.logs, paths), missing=_moved(case.missing, paths), notes=_moved(case.notes, paths)
+    )
+    told = {name: _moved(getattr(diagnosis, name), paths) for name in ("causes", "cascade", "cures", "excerpt")}
+    return replace(diagnosis, case=case, **told)
+
+
+def _moved(value: Any, paths: Mapping[str, str]) -> Any:
+    made = value
+    if isinstance(value, str):
+        for path, later in paths.items():
+            made = made.replace(path, later)
+    elif type(value) is tuple:
+        made = tuple(_moved(one, paths) for one in value)
+    elif isinstance(value, dict):
+        made = {name: _moved(one, paths) for name, one in value.items()}
+    elif isinstance(value, _PARTS):
+        told = {one.name: _moved(getattr(value, one.name), paths) for one in fields(value)}
+        made = replace(value, **told)
+    return made

@@ -3,18 +3,185 @@
 from __future__ import annotations
 
 import contextlib
+import hashlib
 import json
 import os
+import re
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import asdict, fields, replace
+from dataclasses import asdict, dataclass, fields, replace
 
 from maple_submit_filter.types.job_records import Record, Version
 
 from ..base import own_files
 from ..base.secrets.masking import masked
-from .earlier_cases import Earlier, confirmed, not_again, recalled, remembered, signature
-from .values import Case, Diagnosis
+from .fix.kinds.closing import without_footer
+from .read.templates import template
+from .values import Case, Cause, Cure, Diagnosis, Evidence
+
+# What the user's own earlier jobs came to: the same line in the log, what was its cause, and whether the fix helped.
+#
+# A case is known again by its signature: a hash of the line that proved the cause (of the excerpt, where none was
+# known), numbers and folders put aside. What an earlier job proves it proves by its end: the fix was in a job that then
+# ran. Or the user said what it was. A cause that the rules are sure of stays the first whatever earlier jobs say.
+
+SURE = 6.0  # score from which a cause is proven by the rules: strong words, and nothing against them
+BY_HELP, BY_USER = 0.9, 0.7  # confidence in a cause whose cure helped, and in one that the user named
+LEAST_LETTERS = 12  # of a line that says enough to be known again
+MOST = 300  # cases that are remembered
+MOST_SAYS = 200  # characters
+_FOLDERS = re.compile(r"(?:[\w.~+@-]*/)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier job of the user's. *by*: who named the cause, "rule", "case", "model" or "user".
+
+    *kind*, *says*: of the fix that was offered, "" for none; *fixed*: hash of the script with it. *helped*: whether
+    *later*, the job that had the fix, ran; None where that is not known.
+    """
+
+    signature: str
+    cause: str
+    entry: str
+    job: str
+    at: float
+    by: str = "rule"
+    kind: str = ""
+    says: str = ""
+    fixed: str = ""
+    later: str = ""
+    helped: bool | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Return whether it tells what the cause was."""
+        return self.by == "user" or self.helped is True
+
+
+def signature(diagnosis: Diagnosis) -> str:
+    """Return what the case is known by again; "" where no line of the log says enough."""
+    first = diagnosis.causes[0]
+    if first.cause == "none":
+        return ""
+    lines = diagnosis.excerpt[-1:] if first.cause == "unknown" else first.evidence[:1]
+    text = " ".join(_plain(one.text) for one in lines)
+    if sum(one.isalpha() for one in text) < LEAST_LETTERS:
+        return ""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
+    """Return the diagnosis with what an earlier job of the same signature came to; there are no cures in it yet."""
+    known = next((one for one in _same(diagnosis, earlier) if one.counts), None)
+    if known is None:
+        return diagnosis
+    first, says = diagnosis.causes[0], _as_in(known)
+    if first.score >= SURE or first.cause == known.cause:
+        if first.cause != known.cause:
+            return diagnosis
+        if first.score < SURE:
+            sure = max(first.confidence, _confidence(known))
+            first = replace(first, by="case", confidence=sure)
+        return _noted(replace(diagnosis, causes=(first, *diagnosis.causes[1:])), says)
+    named = next((one for one in diagnosis.causes if one.cause == known.cause), None)
+    if named is None:
+        named = Cause(known.entry, known.cause, "the same as in job %s" % known.job, 0.0, 0.0, _shown(diagnosis))
+    named = replace(named, by="case", confidence=_confidence(known))
+    others = [replace(one, confidence=0.0) for one in diagnosis.causes if one.cause not in (known.cause, "unknown")]
+    return _noted(replace(diagnosis, causes=(named, *others)), says)
+
+
+def not_again(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier]) -> Diagnosis:
+    """Return the diagnosis without the changes that did not help an earlier job of the signature *mark*."""
+    own = diagnosis.case.ended.id
+    same = [one for one in earlier if mark and one.signature == mark and (one.job != own or one.later != own)]
+    failed = {_fix(one.kind, one.says): one for one in reversed(same) if one.helped is False}
+    for one in same:
+        if one.helped:
+            failed.pop(_fix(one.kind, one.says), None)
+    return replace(diagnosis, cures=tuple(_held(one, failed) for one in diagnosis.cures))
+
+
+def remembered(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
+    """Return the cases with this one, the newest first. *mark*: its signature; *at*: now."""
+    known = [_judged(one, diagnosis, mark) for one in earlier]
+    first, job = diagnosis.causes[0], diagnosis.case.ended.id
+    if not mark or not job or first.cause in ("none", "unknown"):
+        return known[:MOST]
+    before = next((one for one in known if (one.job, one.signature) == (job, mark)), None)
+    if before is not None and (before.by == "user" or before.helped is not None):
+        return known[:MOST]
+    cure = next((one for one in diagnosis.cures if one.script is not None and not one.held_back), None)
+    made = Earlier(mark, first.cause, first.entry, job, at, first.by)
+    if cure is not None and cure.script is not None:
+        made = replace(made, kind=cure.kind, says=cure.says[:MOST_SAYS], fixed=digest(cure.script))
+    return [made, *(one for one in known if one != before)][:MOST]
+
+
+def confirmed(job: str, mark: str, cause: str, entry: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
+    """Return the cases with the user's own word about a job, which stands in place of what was said of it."""
+    before = next((one for one in earlier if (one.job, one.signature) == (job, mark)), None)
+    made = Earlier(mark, cause, entry, job, at, "user")
+    if before is not None and before.cause == cause:
+        made = replace(before, by="user", at=at)
+    return [made, *(one for one in earlier if one != before)][:MOST]
+
+
+def digest(script: bytes) -> str:
+    """Return the hash by which a script is known again, whether or not it went through the front."""
+    return hashlib.sha256(without_footer(script)).hexdigest()
+
+
+def _plain(text: str) -> str:
+    return " ".join(template(_FOLDERS.sub("", text)).split())
+
+
+def _same(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> list[Earlier]:
+    """Return the cases of the same signature; of the very same job only what the user said of it."""
+    mark, own = signature(diagnosis), diagnosis.case.ended.id
+    return [one for one in earlier if mark and one.signature == mark and (one.job != own or one.by == "user")]
+
+
+def _confidence(one: Earlier) -> float:
+    return BY_HELP if one.helped else BY_USER
+
+
+def _as_in(one: Earlier) -> str:
+    if one.helped and one.says:
+        return "as in job %s, where “%s” helped: job %s ran with it" % (one.job, one.says, one.later)
+    return "as in job %s, which was %s, you said" % (one.job, one.cause)
+
+
+def _noted(diagnosis: Diagnosis, says: str) -> Diagnosis:
+    return replace(diagnosis, case=replace(diagnosis.case, notes=(*diagnosis.case.notes, says)))
+
+
+def _shown(diagnosis: Diagnosis) -> tuple[Evidence, ...]:
+    return diagnosis.excerpt[-1:] if diagnosis.causes[0].cause == "unknown" else diagnosis.causes[0].evidence
+
+
+def _fix(kind: str, says: str) -> tuple[str, str]:
+    return kind, _plain(says[:MOST_SAYS])
+
+
+def _held(cure: Cure, failed: dict[tuple[str, str], Earlier]) -> Cure:
+    known = failed.get(_fix(cure.kind, cure.says))
+    if known is None or cure.script is None and cure.argv is None:
+        return cure
+    why = "job %s had this change after job %s, and ended in the same way" % (known.later, known.job)
+    return replace(cure, script=None, argv=None, fix=None, safety="tell", held_back=why)
+
+
+def _judged(one: Earlier, diagnosis: Diagnosis, mark: str) -> Earlier:
+    """Return the case as this job shows it: its fix was in this script, and the same line came again."""
+    asked, job = diagnosis.case.asked, diagnosis.case.ended.id
+    if not one.fixed or one.helped is not None or one.signature != mark or one.job == job:
+        return one
+    if asked is None or asked.script is None or digest(asked.script) != one.fixed:
+        return one
+    return replace(one, helped=False, later=job)
+
 
 NAME = "cases.json"
 MOST_BYTES = 512 << 10

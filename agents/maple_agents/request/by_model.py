@@ -12,11 +12,10 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..ask.models import schema
 from ..ask.models.conforming import mismatch
-from ..ask.models.protocol import Limit, Message, Model, ModelError
+from ..ask.models.protocol import Limit, Message, Model, ModelError, Schema
 from ..base.secrets.masking import masked
-from ..base.slots import LAUNCHERS, NAMES, PARADIGMS, Name, Slot, Slots
+from ..base.slots import INTEGERS, LAUNCHERS, NAMES, PARADIGMS, Name, Slot, Slots
 from .language.quoted import Evidence, Reads
 
 MOST = 8000  # characters of a request that a model is asked about
@@ -100,7 +99,7 @@ def messages(text: str, names: Iterable[Name]) -> list[Message]:
 
 def _said(model: Model, text: str, names: Sequence[Name], limit: Limit) -> list[Mapping[str, Any]]:
     """Return what the model says of the slots asked for, each once; of a slot said in two ways, nothing."""
-    shape = schema.of_slots(names)
+    shape = of_slots(names)
     answer: Any = model.answer(messages(text, names), shape, limit)
     wrong = mismatch(answer, shape)
     if wrong:
@@ -132,3 +131,49 @@ def _grammar(text: str) -> Slots:
     from . import words as request
 
     return request.read(text).slots
+
+
+# The shape in which a model says slots: each value with the words that it was read from.
+
+MOST_NUMBER = 100_000
+MOST_TEXT = 200  # characters of a value and of a quote
+
+
+def of_slots(names: Sequence[Name] = NAMES) -> Schema:
+    """Return the schema `{"slots": [{"slot", "value", "quote"}]}` for slots of these *names*, at least one.
+
+    Every object lists all its names as required and allows no other, as strict servers demand.
+    """
+    numbers = [name for name in names if name in INTEGERS]
+    words = [name for name in names if name not in INTEGERS]
+    kinds = [_of("nodes", numbers)] if numbers else []
+    for limited in ("paradigm", "launcher"):
+        kinds += [_of(name, [name]) for name in words if name == limited]
+    free = [name for name in words if name not in ("paradigm", "launcher")]
+    kinds += [_of("program", free)] if free else []
+    return _object({"slots": {"type": "array", "maxItems": len(names), "items": {"anyOf": kinds}}})
+
+
+def _of(kind: Name, names: Sequence[Name]) -> Schema:
+    """Return the shape of one slot out of *names*, all of them with values like those of *kind*."""
+    return _object({"slot": {"type": "string", "enum": list(names)}, "value": _value(kind), "quote": _text()})
+
+
+def _value(kind: Name) -> Schema:
+    if kind in INTEGERS:
+        return {"type": "integer", "minimum": 1, "maximum": MOST_NUMBER}
+    choices = {"paradigm": PARADIGMS, "launcher": LAUNCHERS}.get(kind)
+    return {"type": "string", "enum": list(choices)} if choices else _text()
+
+
+def _text() -> Schema:
+    return {"type": "string", "minLength": 1, "maxLength": MOST_TEXT}
+
+
+def _object(properties: dict[str, Any]) -> Schema:
+    return {
+        "type": "object",
+        "properties": properties,
+        "required": list(properties),
+        "additionalProperties": False,
+    }

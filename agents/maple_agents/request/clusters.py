@@ -6,6 +6,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
+from typing import NamedTuple
 
 import tomllib
 from maple_submit_filter.host import places
@@ -15,7 +16,6 @@ from .language.lexemes import Line
 from .language.reading import FROM, NAMED, OPEN, SAID, WEAK, Reading
 from .language.vocabulary import listed
 from .language.words import Token
-from .site_names import SiteNames
 
 _ELSEWHERE = listed(
     "summit sierra fugaku lumi leonardo juwels jupiter jureca marenostrum alps daint frontera "
@@ -260,3 +260,15 @@ def _strangers(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]
 
 def _capital(line: Line, at: int) -> bool:
     return line.written[line.words[at].start : line.words[at].start + 1].isupper()
+
+
+# How people call a cluster.
+
+
+class SiteNames(NamedTuple):
+    """The names of a cluster. *id*: of its site file."""
+
+    id: str
+    name: str
+    center: str = ""
+    aliases: tuple[str, ...] = ()

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from functools import cache
 
-from .count_patterns import Groups, of
 from .language.lexemes import Found, Line
 from .language.reading import NAMED, OPEN, SAID, WEAK, Reading
 
@@ -76,3 +76,156 @@ def _countable(line: Line, at: int) -> bool:
     ):
         return True
     return not _MORE_THAN.search(line.before(at, 3)) or line.words[at - 1].lex in (":", "=")
+
+
+# How people say counts, as patterns over lexemes. `<...>` is a part below; what stands behind => names the groups.
+#
+# "n=nodes": the number is that of the nodes. "!named": it was said by a key ("nodes: 4"), "!weak": by the article
+# alone, "!plural": only behind a plural, "!open": it is no single number. Nothing behind =>: what only looks like a
+# count. Earlier lines go first; a number that one of them took is not read again.
+
+_ADJECTIVES = """
+full|whole|entire|complete|compute|GPU|gpu|cpu|SITE|SIZE|different|separate|dedicated|exclusive|of the|of these|
+of those|of|big|large|fat|distinct|identical|physical|standard|regular|more or less|or so|grace hopper|login|available|
+accelerated|multi gpu|slurm|pbs|batch|worker|the|those|these
+"""
+_KINDS = """
+GPU|nvidia|amd|intel|SIZE|physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
+"""
+Groups = tuple[tuple[str, str], ...]
+_PARTS = {
+    "n": r"(?P<n>\d+(?:\.\d+)?)",
+    "m": r"(?P<m>\d+)",
+    "nodes": "(?:(?:%s) ){0,6}node" % "".join(_ADJECTIVES.split("\n")),
+    "gpus": "(?:(?:%s) ){0,6}(?:gpu|GPU|tile|gcd)" % "".join(_KINDS.split("\n")),
+    "gpu": "(?:gpu|GPU|tile|gcd)",
+    "ranks": "(?:(?:mpi|training|gpu|GPU|parallel|python|torch|ddp|distributed|PARADIGM|LAUNCHER|total) ){0,4}"
+    "(?:rank|task)",
+    "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a) (?:of (?:the|these|those) )?"
+    "(?:compute |GPU |gpu )?node|node each|each)",
+    "is": r"(?: (?:=|:|is|of|be|to|are|>|-|equal|set|should|must|at|count|number|exactly|as)){0,6}",
+    ":": "(?: (?:=|:|is|of|>|-)){1,3}",
+    "to": "(?:to|-|or|and/or|until|through)",
+    "not": "(?:, )?(?:instead of|rather than|not|and not) (?:the )?",
+    "prefer": "(?:prefer|preferring|favour|favor|choose|pick)(?: (?:to|use|have|using|having|run|on|with)){0,3}",
+    "has": "(?:with|having|has|have|using|use|gets|get|uses|:|=|should have|should use|should get|must have)(?: all)?",
+    "runs": "(?:should |must |will |to )?(?:with|run|start|have|use|get|runs|running|gets|starts|starting|has)",
+    "spread": "(?:, )?(?:(?:spread|distributed|split|divided|scattered|evenly|balanced|all|located|placed) ){0,5}"
+    "(?:over|across|on|in|from|among|between|out over) (?:the |all |all of )?",
+    "in total": "(?:in (?:total|all|sum)|total|all together|combined|across the board|(?:over|across) all(?: node)?)",
+    "changed": "(?:increase|increased|increasing|raise|raised|change|changed|changing|go|going|move|moved|bump|bumped|"
+    r"scale|scaled|scaling|up|down|reduce|reduced)(?: \w+){0,5}?",
+    "change": "(?:set|change|increase|raise|reduce|limit|bump|scale)",
+    "graph": "(?:graph|mesh|tree|network|layer|mlp|hidden|circuit)",
+    "wants": "(?:on|in|using|use|need|want|request|reserve|get|me|just|only|with|for|take)",
+    "next": r"(?= (?:[,;.)(|/§]|- |SITE|PARADIGM|MODEL|LAUNCHER|DUR|node|gpu|walltime|account|time|partition|queue)"
+    r"|\s*$)",
+    "no number": r"(?<! \d )(?<! \d\d )(?<! \d{3} )(?<! \d{4} )",
+    "no list": "(?! (?:failures?|list|name|count|number|type|hour|version|classification|features|embeddings?))",
+    "each": "(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|:)){0,5}",
+    "node number": r"(?:node (?:count|number)|number (?:of )?(?:\w+ )?node|num node|node)(?: \( s \))?",
+}
+_GRAMMAR = r"""
+# what only looks like a count: node-hours, the nodes of a graph
+\d+(?:\.\d+)? (?:- )?(?:node|gpu|GPU|cpu|core|su|service|credit) (?:- )?(?:hour|minute|day|unit) =>
+<graph>(?: \w+)? (?:has|have|with|of|contains|:|=) (?:about |up to )?\d+ (?:\w+ )?node =>
+\d+ (?:hidden|graph|leaf|tree|input|output|grid|mesh|neural) node =>
+(?P<n>-\d+) (?:node|<gpu>) => n=nodes!open
+# from 2 to 4 nodes, where it is a change
+<changed> from \d+(?: node)? to <n>(?: <nodes>)? => n=nodes
+<change> (?:the )?(?:number of )?node(?: number)? to <n> => n=nodes!named
+<change> (?:the )?(?:number of )?gpu(?: number)? (?:per node|on each node) to <n> => n=gpus_per_node!named
+# ranges and alternatives are no value
+(?P<n>\d+) <to> <m> (?:- )?<nodes>(?: \w+)? => n=nodes!open m=nodes!open
+(?:between|from) (?P<n>\d+) (?:and|to) <m> (?:<nodes>|<gpus>) => n=nodes!open m=nodes!open
+(?P<n>\d+) <to> <m> (?:- )?<gpus> => n=gpus!open m=gpus!open
+<n> (?:node )?or <m> (?:- )?<nodes> => n=nodes!open m=nodes!open
+# 4 instead of 8 nodes: the first number counts the same thing
+<n> <not>\d+ <nodes> => n=nodes
+<n> <not>\d+ <gpus> => n=gpus
+<prefer> <n> over (?:the )?<m> <nodes> => n=nodes m=-
+<prefer> <n> over (?:the )?<m> <gpus> => n=gpus m=-
+# 2 of the 4 GPUs
+<n> of (?:its|the|their|my|our|those|these|all) <m> <gpus> => n=gpus m=-
+<n> of (?:its|the|their|my|our|those|these|all) <m> <nodes> => n=nodes m=-
+(?:its|their) (?:own )?<n> <gpus> => n=gpus_per_node
+# nodes and the GPUs of each in one breath
+<n> (?:- )?<nodes> of <m> (?:x )?<gpus> => n=nodes m=gpus_per_node
+<n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node
+<n> node (?:x|\*|times) <m>(?: (?:x )?<gpus>)? => n=nodes m=gpus_per_node
+<n> (?:node )?(?:x )?(?:with |of )?<m> (?:x |- )<gpus> (?:- )?node => n=nodes m=gpus_per_node
+(?:a|an|1) <n> (?:x |- )?<gpus> (?:- )?(?:compute )?node => n=gpus_per_node
+(?:each|per|every) <n> (?:x |- )<gpus> (?:- )?(?:compute )?node => n=gpus_per_node
+<n> - <gpus> (?:compute )?node => n=gpus_per_node
+(?P<n>\d+) gpu (?:- )?node => n=nodes
+# the GPUs of a node
+<n> (?:- )?<gpus>(?: GPU)?(?: (?:in|on|of|from))?(?: (?:use|used|being used))? <per node> => n=gpus_per_node
+<each> <has> (?:exactly )?<n> (?:- )?<gpus> => n=gpus_per_node
+<gpu> (?:per|/|a|each|on each|on every|in each) node<is> <n> => n=gpus_per_node!named
+(?:<gpu> number|number of <gpu>) per node<is> <n> => n=gpus_per_node!named
+per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
+(?<![a-z] )per node <n> <gpus> => n=gpus_per_node!named
+<gpu><is> <n> per node => n=gpus_per_node!named
+# the ranks of a node
+<n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node
+<ranks> (?:per|/|a|on each|on every) node<is> <n> => n=ranks_per_node!named
+ppn<is> <n> => n=ranks_per_node!named
+<n> ppn => n=ranks_per_node
+(?:each|every) node <runs> <n> <ranks> => n=ranks_per_node
+# nodes
+<node number><:>(?: exactly)? <n>(?! (?:x|tile)) => n=nodes!named
+number of (?:compute |gpu )?node<is> <n> => n=nodes!named
+<n> (?:- )?<nodes><no list> => n=nodes
+<no number>node <n><next> => n=nodes!plural
+<no number>gpu <n><next> => n=gpus!plural
+<wants> (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node<no list> => n=nodes!weak
+# the GPUs of the job
+<n> (?:- )?<gpus>(?: GPU)? <in total> => n=gpus_total
+(?:total (?:of )?(?:number of )?|in total (?:of )?)(?:exactly )?<n> <gpus> => n=gpus_total
+total (?:number (?:of )?)?<gpu>(?: number)?<is> <n> => n=gpus_total!named
+<gpu> (?:in )?total<is> <n> => n=gpus_total!named
+<n> (?:- )?<gpus>(?: GPU)? <spread><m> (?:- )?<nodes> => n=gpus_total m=nodes
+<n> (?:x )?<gpus>(?! (?:memory|hour)) => n=gpus
+(?:number of |num )?(?:gpu|GPU gpu)(?: number)?(?: (?:=|:|>)){1,3} <n>(?! (?:gb|tile|SIZE)) => n=gpus!named
+number of gpu<is> <n> => n=gpus!named
+# the ranks of the job
+world size<is> <n> => n=ranks!named
+<n> <ranks>(?! (?:per|/|on each|a node|type|group|in the (?:dataset|benchmark))) => n=ranks
+(?:total |number of )?<ranks>(?: number)?(?: (?:=|:)){1,3} <n> => n=ranks!named
+"""
+
+
+_NEEDS = (
+    ("<gpu", ("gpu", "GPU", "tile", "gcd")),
+    ("<ranks>", ("rank", "task")),
+    ("ppn", ("ppn",)),
+    ("world", ("world",)),
+)
+
+
+def of(text: str) -> tuple[tuple[str, Groups], ...]:
+    """Return the patterns that may match a line of lexemes: what it does not speak of is not looked for."""
+    return tuple(
+        (pattern, groups)
+        for pattern, groups, needs in patterns()
+        if all(any(" %s " % word in text for word in one) for one in needs)
+    )
+
+
+@cache
+def patterns() -> tuple[tuple[str, Groups, tuple[tuple[str, ...], ...]], ...]:
+    """Return each pattern, what its groups count, and words of which it needs one; in the order of their trial."""
+    lines = [line for line in _GRAMMAR.strip().splitlines() if not line.startswith("#")]
+    found = []
+    for line in lines:
+        pattern, _, names = line.rpartition("=>")
+        groups = tuple((part.partition("=")[0], part.partition("=")[2]) for part in names.split())
+        needs = tuple(
+            words
+            for part, words in _NEEDS
+            if part in pattern and "|<gpu" not in pattern and "(?:<nodes>" not in pattern
+        )
+        found.append(
+            (re.sub(r"(?<!\(\?P)<([a-z: ]+)>", lambda part: _PARTS[part.group(1)], pattern.strip()), groups, needs)
+        )
+    return tuple(found)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING
 
-from maple_submit_filter.site.facts import NodeKind, Partition, Site
-from maple_submit_filter.site.features import kinds_with
+from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
 from ..base.slots import Origin, Slot, Slots
 from . import arithmetic

@@ -11,8 +11,8 @@ from maple_submit_filter.request.slurm import values
 
 from .durations import clock, of_clock
 from .language.reading import GPUS, NAMED, OPEN, RANKS, Reading
-from .language.spelling import spelt
 from .language.vocabulary import table
+from .language.words import spelt
 from .phrases import known, squeezed
 
 _LONG = table("""

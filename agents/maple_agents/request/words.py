@@ -7,17 +7,18 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.slots import NAMES, Name, Origin, Slot, Slots
 from . import arithmetic, clusters, counts, durations, phrases, places, programs, said_options, surroundings
+from .clusters import SiteNames
 from .language import languages, slash_lists
 from .language.lexemes import Line, counted, flowing
 from .language.reading import FROM, GPUS, RANKS, WISH, Reading
 from .language.words import Token, plain, tokens
-from .leftover import leftover
-from .site_names import SiteNames
-from .sizes import MEMORY, sized
 from .weighing import Weighed, weigh
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
+from .language.reading import WEAK
+from .language.vocabulary import listed
+from .language.words import NAME, NUMBER
 
 WISHES = (
     "lora",
@@ -199,3 +200,74 @@ def _with_nearest(asked: Asked, nearest: Nearest) -> Asked:
         elif name in ("paradigm", "model") and name not in asked.slots:
             more.append(Slot(name, value, Origin("request", asked.rest)))  # type: ignore[arg-type]
     return asked._replace(slots=asked.slots.with_more(more), wishes=frozenset(wishes))
+
+
+# What of a request nobody understood.
+
+_FILLERS = listed(
+    "a an and are as at be but by can could do for from get give have hello hey hi i if in is it just let "
+    "like make me my need needs new now of on or our please should so some that thank thanks the their "
+    "there this to us want we will with would you your run running script job node gpu hour minute day "
+    "account partition queue total each per also using use batch write slurm pbs cluster walltime time "
+    "limit maximum 'd 't 's 'm , . ; : ( ) - §"
+)
+
+
+class Leftover(NamedTuple):
+    """The words that are left, and which of them look like names, each with its characters."""
+
+    text: str
+    names: tuple[tuple[str, int, int], ...]
+
+
+def leftover(line: Line, spans: Sequence[tuple[int, int]]) -> Leftover:
+    """Return the words of the line that stand in none of *spans*, without those that say nothing by themselves."""
+    covered = bytearray(len(line.written) + 1)
+    for start, end in spans:
+        covered[start:end] = b"\1" * (end - start)
+    left = [word for word in line.words if not covered[word.start] and word.lex not in _FILLERS and len(word.text) > 1]
+    names = tuple((line.written[word.start : word.end], word.start, word.end) for word in left if word.kind == NAME)
+    return Leftover(" ".join(line.written[word.start : word.end] for word in left), names)
+
+
+# Amounts of memory: "80 GB" is no count of anything, and beside a GPU it says which one.
+
+MEMORY = "gpu_memory"
+_UNITS = ("gb", "gib", "g", "tb", "gigabyte", "gigabytes", "gig", "gigs")
+_OF_GPU = frozenset(("gpu", "GPU", "hbm", "vram", "card"))
+
+
+def sized(words: Sequence[Token]) -> tuple[list[Token], list[Reading]]:
+    """Return the words with every amount as one word `SIZE`, and the amounts that say which GPU is wanted."""
+    found: list[Token] = []
+    at = 0
+    while at < len(words):
+        taken = _taken(words, at)
+        if taken:
+            last = words[at + taken - 1]
+            found.append(Token("size", words[at].lex, "SIZE", words[at].start, last.end, words[at].glued))
+            at += taken
+        else:
+            found.append(words[at])
+            at += 1
+    return found, [one for at, word in enumerate(found) if word.lex == "SIZE" for one in _of_gpu(found, at)]
+
+
+def _taken(words: Sequence[Token], at: int) -> int:
+    if words[at].kind != NUMBER:
+        return 0
+    dash = 1 if at + 1 < len(words) and words[at + 1].text == "-" and words[at + 1].glued else 0
+    unit = words[at + 1 + dash] if at + 1 + dash < len(words) else None
+    return 2 + dash if unit is not None and unit.text in _UNITS and (len(unit.text) > 1 or unit.glued) else 0
+
+
+def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
+    """Return a reading where the amount stands beside a GPU: "80 GB A100s", "GPUs with 80 GB", "40GB cards"."""
+    word = words[at]
+    behind = [one.lex for one in words[at + 1 : at + 3]]
+    before = [one.lex for one in words[max(0, at - 3) : at]]
+    near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
+    beside = near or before[-1:] == ["GPU"] or before[-2:-1] in (["gpu"], ["GPU"]) and before[-1] in ("with", "(")
+    if beside and word.text.isdigit() and 8 <= int(word.text) <= 512:
+        return [Reading(MEMORY, int(word.text), word.start, word.end, WEAK)]
+    return []

@@ -7,7 +7,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from ..ask.verified import miniapp_files
+from ..ask.verified import records
 from ..ask.verified.records import SCHEMA, Inputs, as_table, digest, of_files
 from .judge.comparing import Names, compare
 from .run.facts import Fact
@@ -24,7 +24,7 @@ def inputs_of(wanted: Wanted, made: Verified, template: str = "", revision: int 
         tuple(wanted.words),
         wanted.site.id,
         wanted.site.revision,
-        miniapp_files.digest(),
+        records.miniapps_digest(),
         of_files(made.depends),
         template,
         revision,

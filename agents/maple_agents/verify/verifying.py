@@ -19,7 +19,7 @@ from maple_submit_filter.types.submission import Submission
 
 from ..ask.schedulers import Job as Submitted
 from ..ask.schedulers import Scheduler, SchedulerError
-from ..ask.verified.errors import CannotVerify
+from ..ask.verified.records import CannotVerify
 from .exchange.apps import fit
 from .exchange.command_line import job_name
 from .exchange.command_line import limits as words_for

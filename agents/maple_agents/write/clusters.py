@@ -5,14 +5,17 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from typing import Any
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from maple_submit_filter import __version__
 from maple_submit_filter.host import places
 
 from ..ask import sites
 from ..templates.cluster import Cluster
-from . import kept
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 FOLDERS = ("paradigm", "environment", "models", "launch")
 _CODE = ("", "../ask/sites", "../templates", "../base")  # whose files make what is kept
@@ -36,13 +39,13 @@ def cluster(site_id: str) -> Cluster:
             return Cluster(site, **_parts(cached["parts"]))
     except (OSError, ValueError, LookupError, TypeError, AttributeError):
         pass  # not there yet, or not ours: check the files
-    packed = {name: kept.packed(part) for name, part in _checked(site_id).items()}
-    _keep({"of": key, "parts": packed}, path)
-    return Cluster(site, **_parts(packed))
+    parts = {name: packed(part) for name, part in _checked(site_id).items()}
+    _keep({"of": key, "parts": parts}, path)
+    return Cluster(site, **_parts(parts))
 
 
 def _parts(packed: dict[str, Any]) -> dict[str, Any]:
-    parts = {name: kept.unpacked(part) for name, part in packed.items()}
+    parts = {name: unpacked(part) for name, part in packed.items()}
     parts["families"] = tuple(parts["families"])
     parts["launches"] = {name: tuple(files) for name, files in parts["launches"].items()}
     return parts
@@ -92,3 +95,65 @@ def _keep(value: object, path: str) -> None:
         os.replace(fresh, path)
     except OSError:
         return
+
+
+# Tables of files that were checked once, without the library that checks them, which costs a quarter of a second.
+#
+# A kept table has the keys of its file and the properties of its class as attributes, so that whoever reads it need not
+# know which of the two it has.
+
+
+class Kept:
+    """A table. Unchangeable."""
+
+    __slots__ = ("__dict__",)
+
+    def __init__(self, values: Mapping[str, Any]) -> None:
+        self.__dict__.update(values)
+
+    def __setattr__(self, name: str, value: object) -> NoReturn:
+        raise AttributeError("%s: a kept table is not changed" % name)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Kept) and self.__dict__ == other.__dict__
+
+    def __hash__(self) -> int:
+        return hash(tuple(self.__dict__))
+
+    def __repr__(self) -> str:
+        return "Kept(%r)" % self.__dict__
+
+
+def packed(value: object) -> Any:
+    """Return *value* as what `json.dumps` takes. A list stands for each table and list, with its kind in front."""
+    if hasattr(type(value), "model_fields"):
+        return ["table", {name: packed(one) for name, one in _attributes(value).items()}]  # type: ignore[arg-type]
+    if isinstance(value, Mapping):
+        return {name: packed(one) for name, one in value.items()}
+    if isinstance(value, (list, tuple)):
+        return ["list", [packed(one) for one in value]]
+    return value if value is None or isinstance(value, (str, int, float, bool)) else str(value)
+
+
+def unpacked(value: Any) -> Any:
+    """Return what was packed, with a `Kept` for each table. Raises `ValueError` for what is not ours."""
+    if isinstance(value, dict):
+        return {name: unpacked(one) for name, one in value.items()}
+    if not isinstance(value, list):
+        return value
+    if len(value) != 2 or value[0] not in ("table", "list"):
+        raise ValueError("not a kept table")
+    if value[0] == "list":
+        return [unpacked(one) for one in value[1]]
+    return Kept({name: unpacked(one) for name, one in value[1].items()})
+
+
+def _attributes(table: BaseModel) -> dict[str, Any]:
+    """Return keys and properties of a table by name."""
+    names = [*type(table).model_fields, *_properties(type(table))]
+    return {name: getattr(table, name) for name in names}
+
+
+def _properties(shape: type) -> list[str]:
+    ours = [one for one in shape.__mro__ if one.__module__.startswith("maple_agents")]
+    return [name for one in ours for name, value in vars(one).items() if isinstance(value, property)]

@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from maple_submit_filter.site.facts import NodeKind, Partition
 
-from ..base.missing import Assumed
-from ..base.slots import Name, Slots
+from ..base.slots import Assumed, Name, Slots
 
 if TYPE_CHECKING:  # they need pydantic, which costs a quarter of a second; `kept` stands in for them
     from ..ask.sites.launch_templates import LaunchFile

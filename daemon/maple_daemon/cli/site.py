@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 from maple_agents.ask import sites
-from maple_agents.ask.sites.installed import prefix_of_front
+from maple_agents.ask.sites.here import prefix_of_front
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
 from maple_agents.cli import completing

@@ -10,8 +10,7 @@ from typing import FrozenSet, List, NamedTuple, Optional, Tuple
 
 from ..request.slurm import values
 from ..request.wording import is_pbs
-from ..site.facts import NodeKind, Partition, Site
-from ..site.features import kinds_with
+from ..site.facts import NodeKind, Partition, Site, kinds_with
 from ..types.job import Job
 from ..types.settings import Settings
 

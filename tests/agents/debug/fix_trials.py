@@ -17,8 +17,8 @@ from typing import Any
 
 from maple_agents.ask import sites
 from maple_agents.diagnose.fix import MADE, curing
+from maple_agents.diagnose.fix.curing import USUAL
 from maple_agents.diagnose.fix.kinds.words import plain_words
-from maple_agents.diagnose.fix.usual import USUAL
 from maple_agents.diagnose.recognise.facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity
 from maple_agents.templates.knowledge import entries

@@ -14,8 +14,7 @@ import tomllib
 from maple_agents.ask.models.http import HttpModel
 from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
 from maple_agents.diagnose.advise import advising
-from maple_agents.diagnose.advise.asked import CLASSES_ASKED, messages, schema
-from maple_agents.diagnose.advise.checked import sentences
+from maple_agents.diagnose.advise.advising import CLASSES_ASKED, messages, schema, sentences
 from maple_agents.diagnose.advise.evidence import MOST, TO_A_MODEL, Shown, shown
 from maple_agents.diagnose.diagnosing import UNKNOWN
 from maple_agents.diagnose.values import Cause, Cited, Cure, Diagnosis, Digest, Evidence

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import pytest
 from maple_agents.diagnose.diagnosing import UNKNOWN
-from maple_agents.diagnose.earlier_cases import (
+from maple_agents.diagnose.earlier_cases_kept import (
     MOST,
     Earlier,
     confirmed,

@@ -8,8 +8,7 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from maple_agents.diagnose.earlier_cases import Earlier, digest
-from maple_agents.diagnose.earlier_cases_kept import settled
+from maple_agents.diagnose.earlier_cases_kept import Earlier, digest, settled
 from maple_daemon.store.opening import open_store
 from maple_submit_filter.types.job_records import Outcome
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.templates.knowledge.conditions import checked, holds
-from maple_agents.templates.knowledge.literals import literals
+from maple_agents.templates.knowledge.entries import literals
 from maple_agents.templates.knowledge.loading import compiled
 
 FACTS = {

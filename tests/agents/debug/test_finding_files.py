@@ -14,9 +14,9 @@ from typing import Any
 
 import pytest
 from maple_agents.base.complaint import Complaint
-from maple_agents.diagnose.gather import by_files, by_job, cases, folders, places
+from maple_agents.diagnose.gather import by_files, by_job, cases, offline, places
+from maple_agents.diagnose.gather.cases import with_script
 from maple_agents.diagnose.gather.sources import from_slurm, numbers
-from maple_agents.diagnose.gather.sources.from_file import with_script
 from maple_agents.diagnose.gather.sources.submitted import asked
 from maple_agents.diagnose.gather.sources.told import Told, together
 from maple_agents.diagnose.gather.walking import Walk
@@ -136,17 +136,17 @@ def test_of_a_folder_of_many_logs_the_newest_are_read(tmp_path: Path, monkeypatc
     for at in range(5):
         (tmp_path / ("%d.log" % at)).write_text("x\n")
         os.utime(tmp_path / ("%d.log" % at), (1000 + at, 1000 + at))
-    monkeypatch.setattr(folders, "MOST", 2)
+    monkeypatch.setattr(offline, "MOST", 2)
     case = by_files([str(tmp_path)], site_id="generic-slurm")
     assert [os.path.basename(one.path) for one in case.logs] == ["3.log", "4.log"]
     assert case.missing == ("%s: there are more logs in it, which are not read" % tmp_path,)
-    monkeypatch.setattr(folders, "MOST_NAMES", 2)
-    assert len(folders.logs_in(str(tmp_path)).paths) == 1 and folders.logs_in(str(tmp_path)).left
-    monkeypatch.setattr(folders, "MOST_NAMES", 100)
+    monkeypatch.setattr(offline, "MOST_NAMES", 2)
+    assert len(offline.logs_in(str(tmp_path)).paths) == 1 and offline.logs_in(str(tmp_path)).left
+    monkeypatch.setattr(offline, "MOST_NAMES", 100)
     deep = tmp_path / "/".join("d" * 20)
     deep.mkdir(parents=True)
     (deep / "far.log").write_text("x\n")
-    assert not any("far.log" in path for path in folders.logs_in(str(tmp_path)).paths)
+    assert not any("far.log" in path for path in offline.logs_in(str(tmp_path)).paths)
 
 
 def test_a_file_that_is_not_ours_to_read_is_said(tmp_path: Path) -> None:

@@ -10,10 +10,9 @@ import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.submission import GENERIC
 from maple_agents.diagnose.tell.ended import is_of_pbs, with_status
-from maple_agents.diagnose.tell.next_steps import louder, steps
 from maple_agents.diagnose.tell.of_site import _OF_CAUSE, here
 from maple_agents.diagnose.tell.rows import step
-from maple_agents.diagnose.tell.steps import filled, new
+from maple_agents.diagnose.tell.told import filled, louder, new, steps
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile
 from maple_agents.templates.knowledge.causes import CLASSES
 from maple_submit_filter.answer.report import printable

@@ -6,8 +6,8 @@ import os
 
 import pytest
 from maple_agents.diagnose.fix import MADE, curing
+from maple_agents.diagnose.fix.curing import USUAL
 from maple_agents.diagnose.fix.kinds.walltime import seconds
-from maple_agents.diagnose.fix.usual import USUAL
 from maple_agents.templates.knowledge import entries
 from maple_agents.templates.knowledge.causes import CLASSES, FIX_KINDS
 from maple_submit_filter.bash.check import parses

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.fix.near import near_path, nearest
+from maple_agents.diagnose.fix.corrections import near_path, nearest
 
 from .fix_cases import cure_of, difference, site, submission
 

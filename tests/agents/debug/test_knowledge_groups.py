@@ -8,7 +8,7 @@ import pytest
 from maple_agents.templates import knowledge
 from maple_agents.templates.knowledge import loading
 from maple_agents.templates.knowledge.entries import Entry
-from maple_agents.templates.knowledge.groups import expanded
+from maple_agents.templates.knowledge.loading import expanded
 
 GROUPS = {"late": ["timed out", "gave up"], "ids": ["slow", "time_limit"]}
 HEAD = 'revision = 1\nwhy = "a reason"\nsources = ["here"]\n'

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.diagnose.read import Limits, digesting, literals, progress, read, screening, severity, templates
-from maple_agents.diagnose.read.screening import Screened, needed
+from maple_agents.diagnose.read import Limits, digesting, literals, progress, read, severity, templates
+from maple_agents.diagnose.read.templates import Screened, needed
 from maple_agents.diagnose.read.units.speaking import Speaker, bracketed, last_rows, numbered, speaker
 from maple_agents.diagnose.values import LogFile
 
@@ -60,7 +60,7 @@ def test_letters_that_are_the_same_only_to_an_expression() -> None:
 
 def test_a_screen_without_the_library(monkeypatch: pytest.MonkeyPatch) -> None:
     """The screen finds the same where its library is missing."""
-    monkeypatch.setattr(screening, "automaton", literals.expression)
+    monkeypatch.setattr(templates, "automaton", literals.expression)
     one = Screened("Killed|[Ee]rror", re.NOFLAG)
     assert one.may_match("an Error") and one.may_match("Killed") and not one.may_match("killed")
 

@@ -13,11 +13,10 @@ import tomllib
 from maple_agents.ask.submission import site_of
 from maple_agents.diagnose.diagnosing import diagnose
 from maple_agents.diagnose.fix import cures
-from maple_agents.diagnose.fix.checking import objection
+from maple_agents.diagnose.fix.curing import objection
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.scheduler_words import foreign, spoken
-from maple_agents.diagnose.tell.next_steps import steps
-from maple_agents.diagnose.tell.told import told
+from maple_agents.diagnose.tell.told import steps, told
 from maple_agents.diagnose.values import Case, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.answer.decision import decide

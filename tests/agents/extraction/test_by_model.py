@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from maple_agents.ask.models.conforming import mismatch
 from maple_agents.ask.models.http import HttpModel
 from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
-from maple_agents.ask.models.schema import MOST_NUMBER, of_slots
 from maple_agents.base.slots import INTEGERS, NAMES, Origin, Slot, Slots
 from maple_agents.request import by_model
 from maple_agents.request import words as request
+from maple_agents.request.by_model import MOST_NUMBER, of_slots
 
 from tests.agents.models.served import saying, served
 

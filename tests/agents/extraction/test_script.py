@@ -6,7 +6,7 @@ import glob
 import os
 
 import pytest
-from maple_agents.base.missing import Refused
+from maple_agents.base.slots import Refused
 from maple_agents.request.script.parts import Foreign
 from maple_agents.request.script.reading import read
 

@@ -6,10 +6,10 @@ import json
 from pathlib import Path
 
 import pytest
-from maple_agents.base.secrets import known_shapes
+from maple_agents.base.secrets import names
 from maple_agents.base.secrets.masking import MASK, masked
 
-FOLDER = Path(known_shapes.__file__).parent / "shapes"
+FOLDER = Path(names.__file__).parent / "shapes"
 HEX = "0f1e2d3c4b5a69788796a5b4c3d2e1f0"
 RANDOM = "aB3dE5gH7jK9mN1pQ3sT5vW7xY9zA1bC3dE5fG7h"
 # One of each detector, made up.
@@ -50,10 +50,10 @@ def test_the_licence_stands_beside_and_the_source_is_named():
 
 def test_each_detector_is_taken_or_has_its_reason_and_its_example():
     """So a newer list brings no detector that nobody has looked at."""
-    detectors = {name for name, _ in known_shapes.known()}
-    taken = {one.detector for one in known_shapes.shapes()}
-    assert taken | set(known_shapes.NOT_TAKEN) == detectors and not taken & set(known_shapes.NOT_TAKEN)
-    assert all(known_shapes.NOT_TAKEN.values())
+    detectors = {name for name, _ in names.known()}
+    taken = {one.detector for one in names.shapes()}
+    assert taken | set(names.NOT_TAKEN) == detectors and not taken & set(names.NOT_TAKEN)
+    assert all(names.NOT_TAKEN.values())
     assert set(EXAMPLES) | NO_SECRET == detectors
 
 
@@ -62,7 +62,7 @@ def test_each_detector_is_taken_or_has_its_reason_and_its_example():
 )
 def test_what_a_detector_finds_is_masked_whether_it_is_taken_or_not(detector: str, text: str):
     """Its own pattern finds the example, but where it only begins there; nothing of the secret is left."""
-    assert any(name == detector and pattern.search(text) for name, pattern in known_shapes.known())
+    assert any(name == detector and pattern.search(text) for name, pattern in names.known())
     for around in ("%s", "export A=1; %s ; echo", "line\n%s\nline"):
         shown = masked(around % text)
         assert MASK in shown and not [core for core in CORES if core in shown], shown

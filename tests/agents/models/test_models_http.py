@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 from maple_agents.ask.models.http import HttpModel
 from maple_agents.ask.models.protocol import Limit, Message, ModelError
-from maple_agents.ask.models.schema import of_slots
 from maple_agents.base.slots import Origin, Slot, Slots
 from maple_agents.request import by_model
+from maple_agents.request.by_model import of_slots
 
 from tests.agents.models.failures import FAILURES, KEY, Failure
 from tests.agents.models.served import Handler, Reply, completion, raw, saying, served

@@ -17,7 +17,7 @@ import pytest
 from maple_agents.ask.models.conforming import mismatch
 from maple_agents.ask.models.local import LocalModel
 from maple_agents.ask.models.protocol import Message, ModelError
-from maple_agents.ask.models.schema import of_slots
+from maple_agents.request.by_model import of_slots
 
 from tests.miniapps.started import ROOT, frameworks
 

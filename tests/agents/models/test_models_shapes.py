@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.ask.models.conforming import mismatch, read
-from maple_agents.ask.models.schema import MOST_NUMBER, MOST_TEXT, of_slots
 from maple_agents.base.slots import INTEGERS, LAUNCHERS, NAMES, PARADIGMS
+from maple_agents.request.by_model import MOST_NUMBER, MOST_TEXT, of_slots
 
 
 @pytest.mark.parametrize(

@@ -7,15 +7,13 @@ import re
 import pytest
 from maple_agents.base.slots import Origin, Slot, Slots
 from maple_agents.templates.retrieval import choose as choosing
-from maple_agents.templates.retrieval import described
-from maple_agents.templates.retrieval.choose import choose, search, unread
-from maple_agents.templates.retrieval.judging import Judge
+from maple_agents.templates.retrieval.choose import Judge, choose, search, unread
 from maple_agents.templates.retrieval.passages import Passage
 
 from tests.bench import retrieval_cases
 
 CASES = retrieval_cases.load()
-EVERY = described.load()
+EVERY = choosing.load()
 
 
 class Forbidden:
@@ -54,7 +52,7 @@ def test_a_launcher_that_one_paradigm_has_decides(launcher, paradigm):
 
 @pytest.mark.parametrize("launcher", ["torchrun", "srun", "mpiexec", "ibrun", ""])
 def test_a_launcher_of_several_paradigms_decides_nothing(launcher, by_words):
-    assert described.owner(EVERY, launcher) == ""
+    assert choosing.owner(EVERY, launcher) == ""
     assert choose("train it", Slots([slot("launcher", launcher)]), judge=by_words) is None
 
 
@@ -113,9 +111,9 @@ def test_every_site_can_start_what_is_found(by_words):
 
 
 def test_passages_name_the_file_they_stand_in():
-    every = [*described.whole(EVERY), *described.parts(EVERY)]
-    assert len({one.id for one in described.parts(EVERY)}) == len(described.parts(EVERY))
-    assert {described.paradigm_of(one) for one in every} == set(EVERY)
+    every = [*choosing.whole(EVERY), *choosing.parts(EVERY)]
+    assert len({one.id for one in choosing.parts(EVERY)}) == len(choosing.parts(EVERY))
+    assert {choosing.paradigm_of(one) for one in every} == set(EVERY)
     assert {re.sub(r"/[^/]*$", "", one.source) for one in every} == {"templates/paradigm", "templates/launch"}
     assert all(isinstance(one, Passage) and one.text for one in every)
 

@@ -6,8 +6,7 @@ import numpy as np
 import pytest
 from maple_agents.templates.retrieval import index as index_module
 from maple_agents.templates.retrieval.embedder import Unavailable
-from maple_agents.templates.retrieval.fusing import CONSTANT, Curve, fused
-from maple_agents.templates.retrieval.index import FusedIndex, installed
+from maple_agents.templates.retrieval.index import CONSTANT, Curve, FusedIndex, fused, installed
 from maple_agents.templates.retrieval.passages import Hit, Passage, Rank
 
 PASSAGES = [

@@ -6,26 +6,26 @@ import sys
 import types
 
 import pytest
-from maple_agents.templates.retrieval import weights
+from maple_agents.templates.retrieval import minilm
 from maple_agents.templates.retrieval.embedder import Unavailable
-from maple_agents.templates.retrieval.weights import Weights, check, named
+from maple_agents.templates.retrieval.minilm import Weights, check, named
 
 
 @pytest.fixture
 def package(tmp_path, monkeypatch):
     """The package with weights that are not the official ones, and code that must not run."""
-    data = tmp_path / "site" / weights.PACKAGE / "model"
+    data = tmp_path / "site" / minilm.PACKAGE / "model"
     data.mkdir(parents=True)
     (data.parent / "__init__.py").write_text("raise SystemExit('its code was run')\n")
-    (data / weights.FILE).write_bytes(b"other weights")
+    (data / minilm.FILE).write_bytes(b"other weights")
     monkeypatch.syspath_prepend(str(tmp_path / "site"))
     return data
 
 
 def test_the_data_folder_is_found_and_no_code_of_the_package_runs(package):
     found = named({})
-    assert found == Weights(str(package), "sha256:" + weights.SHA256, weights.SHA256)
-    assert weights.PACKAGE not in sys.modules
+    assert found == Weights(str(package), "sha256:" + minilm.SHA256, minilm.SHA256)
+    assert minilm.PACKAGE not in sys.modules
 
 
 def test_weights_with_another_hash_are_refused(package):
@@ -36,13 +36,13 @@ def test_weights_with_another_hash_are_refused(package):
 def test_weights_with_the_right_hash_are_taken(package, monkeypatch):
     import hashlib
 
-    monkeypatch.setattr(weights, "SHA256", hashlib.sha256(b"other weights").hexdigest())
+    monkeypatch.setattr(minilm, "SHA256", hashlib.sha256(b"other weights").hexdigest())
     check(named({}))
 
 
 def test_weights_that_cannot_be_read_are_refused(package):
     found = named({})
-    (package / weights.FILE).unlink()
+    (package / minilm.FILE).unlink()
     with pytest.raises(Unavailable, match="No such file"):
         check(found)
     with pytest.raises(Unavailable, match="not installed; install"):
@@ -50,7 +50,7 @@ def test_weights_that_cannot_be_read_are_refused(package):
 
 
 def test_the_hash_is_that_of_the_official_weights():
-    assert weights.SHA256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
+    assert minilm.SHA256 == "53aa51172d142c89d9012cce15ae4d6cc0ca6895895114379cacb4fab128d9db"
 
 
 def test_a_folder_of_the_users_is_taken_as_it_is_and_named_by_its_state(tmp_path):

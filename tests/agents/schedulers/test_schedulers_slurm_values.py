@@ -8,8 +8,7 @@ from hypothesis import strategies as st
 from maple_agents.ask.schedulers import Ending, EndReason, JobState, SchedulerError
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 from maple_agents.ask.schedulers.slurm.details import answers
-from maple_agents.ask.schedulers.slurm.hostlists import expand
-from maple_agents.ask.schedulers.slurm.jobs import ending, job_of, state
+from maple_agents.ask.schedulers.slurm.jobs import ending, expand, job_of, state
 from maple_agents.ask.schedulers.slurm.places import duration, gpus, nodes_of
 from maple_agents.ask.schedulers.slurm.tables import form, mark, parsable, rows
 

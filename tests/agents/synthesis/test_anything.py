@@ -5,8 +5,7 @@ from __future__ import annotations
 import random
 
 import pytest
-from maple_agents.base.missing import Lacking, Refused
-from maple_agents.base.slots import LAUNCHERS, PARADIGMS
+from maple_agents.base.slots import LAUNCHERS, PARADIGMS, Lacking, Refused
 from maple_agents.write.checked import checked
 from maple_agents.write.clusters import cluster
 from maple_agents.write.making import Made, make

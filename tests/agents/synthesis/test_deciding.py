@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.base.missing import Assumed, Lacking, Refused
-from maple_agents.base.slots import Origin, Slot
+from maple_agents.base.slots import Assumed, Lacking, Origin, Refused, Slot
 from maple_agents.write.clusters import cluster
 from maple_agents.write.decide.deciding import decide_plan
 from maple_agents.write.values import Plan

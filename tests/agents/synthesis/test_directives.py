@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.base.missing import Refused
+from maple_agents.base.slots import Refused
 from maple_agents.write.compose.directives import lines
 
 from tests.agents.synthesis.plans import complete

@@ -7,7 +7,7 @@ import subprocess
 import pytest
 from maple_agents.base.slots import PARADIGMS
 from maple_agents.write.checked import checked
-from maple_agents.write.compose.composing import compose
+from maple_agents.write.making import compose
 
 from tests.agents.synthesis.plans import SITES, complete
 

@@ -10,7 +10,7 @@ import sys
 import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.sites.files import parse
-from maple_agents.write import clusters, kept
+from maple_agents.write import clusters
 
 
 def test_a_kept_table_has_the_keys_and_properties_of_its_class():
@@ -18,7 +18,7 @@ def test_a_kept_table_has_the_keys_and_properties_of_its_class():
     path = sites.path("ncsa-delta")
     with open(path, "rb") as file:
         checked = parse(file.read(), path)
-    table = kept.unpacked(json.loads(json.dumps(kept.packed(checked))))
+    table = clusters.unpacked(json.loads(json.dumps(clusters.packed(checked))))
     assert table.node["A100x4"].gpus == checked.node["A100x4"].gpus
     assert table.node["A100x4"].sure is True and table.modules.pytorch[0].load == checked.modules.pytorch[0].load
     with pytest.raises(AttributeError):

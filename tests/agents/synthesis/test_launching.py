@@ -6,10 +6,10 @@ import os
 import subprocess
 
 import pytest
-from maple_agents.base.missing import Refused
+from maple_agents.base.slots import Refused
 from maple_agents.write.checked import Mistaken, checked
-from maple_agents.write.compose.composing import compose
 from maple_agents.write.compose.launching import launch
+from maple_agents.write.making import compose
 
 from tests.agents.synthesis.plans import complete
 

@@ -7,8 +7,7 @@ import dataclasses
 import pytest
 from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState
 from maple_agents.verify.judge.comparing import Names, compare
-from maple_agents.verify.judge.judging import reasons_of
-from maple_agents.verify.judge.outcome import judged
+from maple_agents.verify.judge.outcome import judged, reasons_of
 from maple_agents.verify.judge.sanity import warnings_of
 from maple_agents.verify.judge.scenes import Scene
 from maple_agents.verify.judge.symptoms import in_output

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 import pytest
 from maple_agents.verify.judge.outcome import judged
-from maple_agents.verify.judge.slow_links import slow_links
+from maple_agents.verify.judge.sanity import slow_links
 from maple_agents.verify.run.facts import Fact, fact_of
 
 from tests.agents.verify.planned import fact, run_of

@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from maple_agents.ask.verified import miniapp_files, records
-from maple_agents.ask.verified.errors import CannotVerify
+from maple_agents.ask.verified import records
+from maple_agents.ask.verified.records import CannotVerify
 from maple_agents.base.slots import Slots
 from maple_agents.cli.verify import of_site as verify_of_site
 from maple_agents.cli.verify.of_site import Case, Layout, cases
@@ -45,7 +45,7 @@ def one(name: str, site: str, words: tuple[str, ...], layout: Layout = LAYOUT) -
 def record(case: Case, **more: object) -> dict[str, object]:
     """Return the record of a case that passed; *more* stands in its inputs."""
     inputs = records.Inputs(
-        "", (), case.site.id, case.site.revision, miniapp_files.digest(), {}, case.template, case.revision,
+        "", (), case.site.id, case.site.revision, records.miniapps_digest(), {}, case.template, case.revision,
         case.composition,
     )  # fmt: skip
     told = {"schema": 1, "id": "x", "result": "passed", "miniapps": ["dry"]}

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask import sites
-from maple_agents.ask.verified import miniapp_files, records, state
+from maple_agents.ask.verified import records, state
 from maple_agents.verify.run import leftovers
 from maple_agents.verify.run.workplace import PREFIX, Workplace, remove
 
@@ -71,7 +71,7 @@ def test_a_torn_record_is_no_record(environ):
 
 def template_record(site, name: str, result: str = "passed", **more: object) -> dict[str, object]:
     one = next(one for one in site.launch_templates if one.name == name)
-    inputs = records.Inputs("", (), site.id, site.revision, miniapp_files.digest(), {}, name, one.revision)
+    inputs = records.Inputs("", (), site.id, site.revision, records.miniapps_digest(), {}, name, one.revision)
     told = {"schema": 1, "id": "x", "result": result, "miniapps": ["dry"]}
     return {**told, "inputs": {**records.as_table(inputs), **more}}
 
@@ -106,11 +106,11 @@ def test_the_site_is_loaded_with_what_was_verified(environ, monkeypatch):
 
 
 def test_the_hash_of_the_mini_apps_changes_with_any_of_them(tmp_path, monkeypatch):
-    monkeypatch.setattr(miniapp_files, "folder", lambda: str(tmp_path))
+    monkeypatch.setattr(records, "miniapps_folder", lambda: str(tmp_path))
     (tmp_path / "dry.py").write_text("1")
-    before = miniapp_files.digest()
+    before = records.miniapps_digest()
     (tmp_path / "dry.py").write_text("2")
-    assert miniapp_files.digest() != before
+    assert records.miniapps_digest() != before
 
 
 class Scheduler:

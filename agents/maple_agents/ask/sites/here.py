@@ -6,13 +6,14 @@ What is installed comes before what this machine looks like: the front goes by i
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional
 
+from maple_submit_filter.host import settled
 from maple_submit_filter.site.facts import Site
-
-from .installed import installed, prefix_of
-from .systems import cluster_names
 
 SAID, INSTALLED, DETECTED, GENERIC = "said", "installed", "detected", "generic"
 
@@ -57,3 +58,114 @@ def _detected(environ: Mapping[str, str], hostname: str) -> Optional[Here]:
         if found is not None:
             return Here(found, DETECTED, "detected: %s is %s" % (where, name))
     return None
+
+
+# What the scheduler here calls itself: ClusterName of slurm.conf(5), PBS_SERVER of pbs.conf(8).
+
+SECONDS = 2.0  # that a controller may take; it is asked only where no file says its name
+_MOST = 1 << 20
+_SLURM = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf")
+
+
+def cluster_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each name, and what it is: of configuration files first, then as Slurm's controller says it."""
+    slurm = environ.get("SLURM_CONF")
+    said = False
+    for path in (slurm,) if slurm else _SLURM:
+        name = _value(path, rb"(?im)^[ \t]*ClusterName[ \t]*=[ \t]*([\w.-]+)")
+        if name:
+            said = True
+            yield name.lower(), "ClusterName in %s" % path
+            break
+    server = environ.get("PBS_SERVER") or _value(
+        environ.get("PBS_CONF_FILE") or "/etc/pbs.conf", rb"(?m)^PBS_SERVER=([\w.-]+)"
+    )
+    if server:
+        yield server, "PBS_SERVER"
+    name = "" if said else _asked(environ)
+    if name:
+        yield name, "ClusterName of scontrol show config"
+
+
+def _value(path: str, pattern: bytes) -> Optional[str]:
+    try:
+        with open(path, "rb") as file:
+            found = re.search(pattern, file.read(_MOST))
+    except OSError:
+        return None
+    return found[1].decode() if found else None
+
+
+def _asked(environ: Mapping[str, str]) -> str:
+    """Return what the controller calls the cluster; a node without a slurm.conf of its own asks for one too."""
+    scontrol = shutil.which("scontrol", path=environ.get("PATH", ""))
+    if scontrol is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [scontrol, "show", "config"], stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
+            env={**environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = re.search(rb"(?m)^ClusterName\s*=\s*([\w.-]+)", done.stdout)
+    return found[1].decode() if found else ""
+
+
+# The installation whose front a shell finds as sbatch or qsub here, and what it goes by.
+
+COMMANDS = ("sbatch", "qsub")
+_CONF = re.compile(
+    rb"(/[^\0\n]*)/current/etc/front\.conf\0"
+)  # what a front that was copied elsewhere was compiled with
+_installed_MOST = 4 << 20  # bytes of a front
+
+
+class Installed(NamedTuple):
+    """*conf*: the path of its front.conf. *site*: of the facts that its front goes by."""
+
+    conf: str
+    site: Site
+
+
+def installed(commands: Sequence[str] = COMMANDS, environ: Mapping[str, str] = os.environ) -> Optional[Installed]:
+    """Return what the first of these commands that is a front goes by, None where none is one that can be read."""
+    for command in commands:
+        path = front_conf(command, environ)
+        try:
+            conf = settled.read_conf(path) if path else {}
+            if conf.get("snapshot"):
+                return Installed(path, settled.site(conf))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def prefix_of_front(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the prefix of the installation whose front is on PATH, "" where there is none."""
+    paths = (front_conf(command, environ) for command in COMMANDS)
+    found = next((path for path in paths if path), "")
+    return prefix_of(found)
+
+
+def prefix_of(conf: str) -> str:
+    """Return the prefix of the installation that a front.conf belongs to."""
+    return re.sub(r"/(current|releases/[^/]*)/etc/front\.conf\Z", "", conf)
+
+
+def front_conf(command: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the front.conf of the command of that name on PATH, "" where that is no front of Maple's."""
+    program = shutil.which(command, path=environ.get("PATH", ""))
+    if program is None:
+        return ""
+    real = os.path.realpath(program)
+    beside = os.path.join(os.path.dirname(os.path.dirname(real)), "etc", "front.conf")
+    if os.path.basename(real) == "front" and os.path.isfile(beside):
+        return beside
+    try:
+        with open(real, "rb") as file:
+            found = _CONF.search(file.read(_installed_MOST)) if os.path.getsize(real) <= _installed_MOST else None
+    except OSError:
+        return ""
+    copied = os.fsdecode(found[1]) + "/current/etc/front.conf" if found else ""
+    return copied if os.path.isfile(copied) else ""

@@ -6,13 +6,15 @@ A record names everything that its verdict depends on. When any of it is another
 from __future__ import annotations
 
 import hashlib
+import importlib.util
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
+from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import LaunchTemplate, Site
 
-from . import miniapp_files, state
+from . import state
 
 SCHEMA = 1
 KEPT = 500  # records of one user; the oldest go
@@ -166,7 +168,7 @@ def _changed(inputs: Mapping[str, Any], site: Site, revision: int, composition: 
         "site_revision": site.revision,
         "revision": revision,
         "composition": composition,
-        "miniapps": miniapp_files.digest(),
+        "miniapps": miniapps_digest(),
     }
     return [_WORDS[name] for name, value in now.items() if _said(inputs, name) != value]
 
@@ -186,3 +188,42 @@ def outdated(
     if record.get("result") != "passed":
         why.append("it did not pass the last time")
     return why
+
+
+# Why a script cannot be verified: one exception.
+
+
+class CannotVerify(Exception):
+    """One line: what is in the way and where; *remedy* says what to do."""
+
+    def __init__(self, says: str, remedy: str = "") -> None:
+        self.says, self.remedy = says, remedy
+        super().__init__(printable(says + (f"; {remedy}" if remedy else "")))
+
+
+class Interrupted(BaseException):
+    """A signal asked us to end; no `Exception`, so that nothing takes it for a failure to be dealt with."""
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        super().__init__(f"signal {number}")
+
+
+# Where the mini-apps lie, and the hash that stands for all of them. They are copied, and never imported.
+
+
+def miniapps_folder() -> str:
+    """Return the folder of the mini-apps. Raises `CannotVerify` where they are not installed."""
+    found = importlib.util.find_spec("maple_miniapps")
+    if found is None or not found.origin:
+        raise CannotVerify("the mini-apps are not installed", "install all of maple-hpc")
+    return os.path.dirname(os.path.abspath(found.origin))
+
+
+def miniapps_digest() -> str:
+    """Return the hash of all mini-apps, names and bytes."""
+    where, made = miniapps_folder(), hashlib.sha256()
+    for name in sorted(name for name in os.listdir(where) if name.endswith(".py")):
+        with open(os.path.join(where, name), "rb") as file:
+            made.update(b"%s\0%s\0" % (name.encode(), hashlib.sha256(file.read()).digest()))
+    return made.hexdigest()

@@ -15,8 +15,7 @@ from . import accepted
 from .asked import slot
 
 if TYPE_CHECKING:
-    from maple_agents.base.missing import Missing
-    from maple_agents.base.slots import Slot
+    from maple_agents.base.slots import Missing, Slot
 
 TRIES = 3  # of one question
 CALLED = {

@@ -20,8 +20,7 @@ from . import shown as new_shown
 from .asked import Wanted, wanted
 
 if TYPE_CHECKING:
-    from maple_agents.base.missing import Assumed, Lacking, Missing
-    from maple_agents.base.slots import Slot
+    from maple_agents.base.slots import Assumed, Lacking, Missing, Slot
     from maple_agents.request.script.parts import Foreign
     from maple_agents.write.carry.values import Carried
     from maple_agents.write.making import Made
@@ -92,7 +91,7 @@ def new(
         asked, found = _settled(asked, foreign, not as_json and at_terminal())
     except ValueError as error:
         raise _complaint(error) from error
-    from maple_agents.base.missing import Lacking
+    from maple_agents.base.slots import Lacking
 
     if isinstance(found, Lacking):
         return _missing(asked, found, as_json)
@@ -101,7 +100,7 @@ def new(
 
 def _complaint(error: ValueError) -> Exception:
     """Return what cannot be had in one line, and a mistake of ours as the mistake that it is."""
-    from maple_agents.base.missing import Refused
+    from maple_agents.base.slots import Refused
     from maple_agents.write.checked import Mistaken
 
     return Complaint(str(error)) if isinstance(error, (Refused, Mistaken)) else error
@@ -114,7 +113,7 @@ def _settled(
 
     No slot is asked for twice, unless its answer cannot be had.
     """
-    from maple_agents.base.missing import Lacking, Refused
+    from maple_agents.base.slots import Lacking, Refused
     from maple_agents.write.decide import earlier
 
     last, hints = earlier.load(asked.cluster.site.id), _hints(asked, foreign)
@@ -155,7 +154,7 @@ def _refusal(
     answers: "Sequence[Slot]",
 ) -> str:
     """Return why what was answered so far cannot be had, "" where it can."""
-    from maple_agents.base.missing import Refused
+    from maple_agents.base.slots import Refused
 
     from ...diagnose.tell.safe import safe
 
@@ -182,7 +181,7 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
     """Return the paradigm that retrieval finds in the words, where nobody said one in so many words."""
     if foreign is not None or not asked.rest.strip() or "paradigm" in asked.slots:
         return ()
-    from maple_agents.base.missing import Assumed
+    from maple_agents.base.slots import Assumed
     from maple_agents.templates.retrieval.choose import choose
 
     found = choose(asked.text, asked.slots, asked.cluster)
@@ -193,7 +192,7 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
 
 
 def _foreign(path: str) -> "Foreign":
-    from maple_agents.base.missing import Refused
+    from maple_agents.base.slots import Refused
     from maple_agents.request.script.reading import read
 
     from ...ask.submission import source_of

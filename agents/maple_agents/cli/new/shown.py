@@ -15,8 +15,7 @@ from ...base.terminal import coloured
 from .asking import CALLED
 
 if TYPE_CHECKING:
-    from maple_agents.base.missing import Assumed, Lacking, Missing
-    from maple_agents.base.slots import Slots
+    from maple_agents.base.slots import Assumed, Lacking, Missing, Slots
     from maple_agents.write.carry.values import Carried
     from maple_agents.write.making import Made
 

@@ -19,7 +19,7 @@ def failed(script: bytes, site: Site) -> int:
     Raises `Complaint` with exit code 1 where it could not be verified.
     """
     from maple_agents.ask.schedulers import SchedulerError, choose
-    from maple_agents.ask.verified.errors import CannotVerify, Interrupted
+    from maple_agents.ask.verified.records import CannotVerify, Interrupted
     from maple_agents.verify.verifying import Wanted, verify
 
     from ..progress import progress

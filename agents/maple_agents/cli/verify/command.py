@@ -182,7 +182,7 @@ def _is_stale(title: str, one: Found) -> bool:
 def _in_one_line() -> Iterator[None]:
     """Say what is in the way as every command does; what could not be verified is no usage error."""
     from maple_agents.ask.schedulers import SchedulerError
-    from maple_agents.ask.verified.errors import CannotVerify, Interrupted
+    from maple_agents.ask.verified.records import CannotVerify, Interrupted
 
     try:
         yield

@@ -12,7 +12,7 @@ from ...ask.submission import here_of, loaded, submission
 from ...base.complaint import Complaint
 
 if TYPE_CHECKING:
-    from maple_agents.ask.verified.errors import CannotVerify
+    from maple_agents.ask.verified.records import CannotVerify
     from maple_agents.base.slots import Slots
 
 
@@ -49,7 +49,7 @@ def cases(words: Sequence[str], site_id: str, name: Optional[str], layout: Layou
 
     Raises `Complaint` where nothing of the site can be verified, or the one that is named cannot.
     """
-    from maple_agents.ask.verified.errors import CannotVerify
+    from maple_agents.ask.verified.records import CannotVerify
     from maple_agents.templates import paradigms
 
     where = here_of(site_id)

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from typing import NamedTuple
 
 from maple_submit_filter.answer.decision import Decision, Rewritten, at_home, decide, examined, understood
-from maple_submit_filter.types.edits import Fix
+from maple_submit_filter.bash.check import parses
+from maple_submit_filter.host.bounded_file import read_file
+from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.edits import Conflict, Fix, apply, apply_argv
+from maple_submit_filter.types.job import Read
 from maple_submit_filter.types.submission import Submission
 
 from ...templates.knowledge.conditions import Fact, holds
@@ -16,10 +22,8 @@ from ..diagnosing import said
 from ..recognise.facts import facts
 from ..scheduler_words import all_spoken, foreign, spoken
 from ..values import Cause, Cure, Diagnosis, Digest
-from .checking import changed, objection, reader
 from .given import MADE, Given
 from .kinds.closing import without_footer
-from .usual import USUAL, Usual
 
 AS_CHECKED = "as-checked"
 _CODE = re.compile(r"\bMPL\d{3} ")
@@ -190,3 +194,100 @@ def _buys_nodes(asked: Submission, better: Rewritten) -> bool:
     counts = [one.settings.value("nodes") if one is not None else None for one in jobs]
     old, new = (int(count) if count and count.isdigit() else 0 for count in counts)
     return new > old > 0
+
+
+# What cures most jobs of a class: tried where no remedy of the entry changes the script.
+
+
+class Usual(NamedTuple):
+    """A typed fix with its arguments, and the kind of fix that it is."""
+
+    how: str
+    kind: str
+    give: Mapping[str, str] = {}
+
+
+USUAL: Mapping[str, tuple[Usual, ...]] = {
+    "port_in_use": (Usual("port-of-job", "script_env"),),
+    "rendezvous_timeout_master_unreachable": (
+        Usual("master-of-job", "script_env"),
+        Usual("first-node", "script_env"),
+    ),
+    "hostname_resolution": (Usual("first-node", "script_env"),),
+    "wrong_world_size_or_rank": (
+        Usual("ranks-of-tasks", "script_launch_line"),
+        Usual("near-variable", "script_launch_line"),
+    ),
+    "srun_step_request": (Usual("step-of-whole-allocation", "script_launch_line"),),
+    "deepspeed_hostfile_or_ssh": (Usual("deepspeed-over-srun", "script_launch_line"),),
+    "invalid_partition_account_qos": (Usual("correct-value", "script_directive"),),
+    "launcher_bad_option": (Usual("near-variable", "script_launch_line"),),
+    "code_error": (Usual("near-variable", "script_launch_line"),),
+    "data_or_config_error": (Usual("near-variable", "script_launch_line"),),
+    "dos_line_endings": (Usual("unix-line-endings", "script_launch_line"),),
+    "file_not_found": (
+        Usual("near-path", "script_launch_line", {"what": "{path}"}),
+        Usual("correct-value", "script_directive", {"what": "output"}),
+    ),
+    "permission_denied": (Usual("correct-value", "script_launch_line", {"what": "{path}"}),),
+    "wrong_interpreter_or_env": (Usual("replace-python", "script_env"),),
+    "missing_python_module": (Usual("replace-python", "script_env"),),
+    "launcher_not_found": (Usual("module-of-site", "script_env", {"what": "{name}"}),),
+}
+
+
+# A typed fix is believed when the script that it gives passes the checks of a submission, and once is enough.
+
+# A payload at the end of a script is cut out by its first line's number.
+_COUNTS = re.compile(rb"\b(?:tail|sed|awk|head|perl|python\d?)\b[^\n]*(?:\$0|\$\{0\}|BASH_SOURCE)")
+
+
+def reader(asked: Submission) -> Read | None:
+    """Return what reads files that the script names: for one's own jobs alone, as root may read what others may not."""
+    return read_file if asked.uid == os.getuid() else None
+
+
+def changed(asked: Submission, made: Fix) -> Submission | None:
+    """Return the submission with a fix made, None where its edits do not fit each other, or change nothing."""
+    try:
+        script = apply(asked.script or b"", made.edits)
+        argv = apply_argv(asked.argv, made.argv_edits)
+    except (Conflict, IndexError):
+        return None
+    if script == asked.script and argv == asked.argv:
+        return None
+    return asked._replace(script=script, argv=argv)
+
+
+def objection(before: Submission, after: Submission, site: Site) -> str:
+    """Return why a changed submission may not be offered, "" where nothing speaks against it."""
+    if after.script is None or not parses(after.script) and _must_parse(before.script or b"", after.script):
+        return "bash would reject the script"
+    if (before.script or b"").count(b"\n") != after.script.count(b"\n") and _COUNTS.search(after.script):
+        return "the script reads itself by its lines' numbers"
+    if any(byte < 32 and byte not in b"\t\n\r\f\x1b" and byte not in (before.script or b"") for byte in after.script):
+        return "a control character would stand in the script"
+    if _of_the_other(after) - _of_the_other(before):
+        return "it would need what only another scheduler has"
+    if understood(after, reader(after)) is None:
+        return "the scheduler's command would not read it as a job"
+    known = proven(decide(before, site, reader(before)))
+    new = {one.code: one for one in decide(after, site, reader(after)).findings if one.proven and one.code not in known}
+    says = ["%s (%s)" % (new[code].says, code) for code in sorted(new)]
+    return "it would be wrong in another way: %s" % "; ".join(says) if new else ""
+
+
+def _of_the_other(asked: Submission) -> frozenset[str]:
+    """Return the words in a submission that only the scheduler has which it is not for."""
+    text = b"\n".join((asked.script or b"", *asked.argv[1:])).decode("utf-8", "replace")
+    return foreign(text, asked.scheduler)
+
+
+def _must_parse(before: bytes, after: bytes) -> bool:
+    """A script that bash took must be one that it takes; so must one whose line ends were all that was wrong."""
+    return parses(before) or b"\r" in before and b"\r" not in after
+
+
+def proven(decision: Decision) -> set[str]:
+    """Return the codes of the rules that find the script contradicted."""
+    return {one.code for one in decision.findings if one.proven}

@@ -5,19 +5,26 @@ from __future__ import annotations
 import os
 import re
 import stat
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Optional
+from typing import NamedTuple, Optional
 
+from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job_records import STATES
+from maple_submit_filter.types.submission import Submission
 
+from ...ask.schedulers.deadlines import Worker
+from ...ask.schedulers.errors import SchedulerError
 from ...ask.submission import source_of, submission
 from ...base.complaint import Complaint
 from ...base.secrets.masking import masked
 from ..values import Case, Ended, LogFile
-from .folders import logs_in
+from .gathering import Gathered
+from .launch_files import launched
 from .places import known_site
-from .unread import left_unread
+from .played import play
+from .sought import Facts, redirected
+from .walking import Window, regular
 
 _RANK = re.compile(r"(?:rank|proc|task|worker)[._-]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _TORCHRUN = re.compile(r"attempt_\d+/(\d{1,6})/(?:stdout\.log|stderr\.log|error\.json)\Z")
@@ -132,3 +139,104 @@ def _one_is_both(found: list[LogFile]) -> list[LogFile]:
 
 
 __all__ = ["by_files", "described", "log_files"]
+
+
+# Logs that the script writes to and that lie beside those that the user named: said, and not read.
+#
+# Without a scheduler nobody knows when the job ran, so they may be of another run.
+
+SECONDS = 5.0  # for looking
+
+
+def left_unread(asked: Submission, site: Site, read: Sequence[LogFile]) -> tuple[str, ...]:
+    """Return a line that names them, nothing where there are none, or nobody knows in time. Raises nothing."""
+    if not read:
+        return ()
+    folder = os.path.dirname(os.path.abspath(read[0].path))
+    try:
+        found = Worker("looking for more logs").call(lambda: _beside(asked, site, read, folder), SECONDS)
+    except (SchedulerError, RecursionError, ValueError, LookupError, OSError):
+        return ()
+    if not found:
+        return ()
+    place = os.path.relpath(found[0] if len(found) == 1 else os.path.commonpath(map(os.path.dirname, found)))
+    if len(found) == 1 or place == os.path.relpath(folder):
+        others = " and %d more" % (len(found) - 1) if len(found) > 1 else ""
+        return ("the script writes to %s%s too, not read: --log FILE" % (os.path.relpath(found[0]), others),)
+    return ("the script writes to %d files in %s too, not read: --log %s" % (len(found), place, place),)
+
+
+def _beside(asked: Submission, site: Site, read: Sequence[LogFile], folder: str) -> list[str]:
+    """Return the files below *folder*, sorted. What was read of the script there is not ours to complain of."""
+    facts = Facts(asked.scheduler, "", (), folder, {})
+    played = play(asked._replace(cwd=os.fsencode(folder)), site, {})
+    made = Gathered(Window())
+    made.given(read)
+    before = len(made.logs)
+    made.sought([one for one in (*redirected(played, facts), *launched(played, facts)) if not one.shared])
+    return sorted(one.path for one in made.logs[before:] if one.path.startswith(folder.rstrip("/") + "/"))
+
+
+# The logs in a folder that the user names: what is called like one, of the newest run where several lie there.
+
+MOST = 200  # files
+MOST_NAMES = 20_000  # that are looked at
+DEEPEST = 6  # folders below the named one: torchrun's lie four deep
+_LOG = re.compile(
+    r"(?:.*\.(?:log|out|err|stdout|stderr|OU|ER)|.*\.[oe]\d+(?:\.\d+)?|(?:stdout|stderr)(?:[._].*)?|error(?:_file)?\.json"
+    r"|.*(?:log|rank|out|err)[^/]*\.txt|rank[._-]?\d+)",
+    re.DOTALL | re.ASCII,
+)
+_ATTEMPT = re.compile(r"attempt_\d+", re.ASCII)
+
+
+class Inside(NamedTuple):
+    """*paths*: what was written last comes last. *left*: how many more there are, or at least one where nobody knows.
+
+    *older*: runs that are left aside.
+    """
+
+    paths: tuple[str, ...]
+    left: int = 0
+    older: tuple[str, ...] = ()
+
+
+def logs_in(folder: str) -> Inside:
+    """Return the logs in *folder* and below. Links to folders are not followed; one that cannot be read holds none."""
+    found: list[tuple[float, str]] = []
+    runs: dict[str, float] = {}
+    budget = [MOST_NAMES]
+    for path, changed in _walked(folder, DEEPEST, budget):
+        found.append((changed, path))
+        run = _run(path)
+        if run:
+            runs[run] = max(changed, runs.get(run, 0.0))
+    newest = max(runs, key=lambda run: (runs[run], run), default="")
+    kept = sorted(one for one in found if _run(one[1]) in ("", newest))
+    older = tuple(sorted(set(runs) - {newest}))
+    return Inside(tuple(path for _, path in kept[-MOST:]), max(0, len(kept) - MOST) + (budget[0] <= 0), older)
+
+
+def _run(path: str) -> str:
+    """Return the folder of a run of torchrun's, `LOGS/RUN` of `LOGS/RUN/attempt_0/1/stderr.log`; "" for none."""
+    names = path.split("/")
+    at = next((index for index, name in enumerate(names) if _ATTEMPT.fullmatch(name)), 0)
+    return "/".join(names[:at])
+
+
+def _walked(folder: str, deep: int, budget: list[int]) -> Iterator[tuple[str, float]]:
+    try:
+        with os.scandir(folder) as entries:
+            for entry in entries:
+                budget[0] -= 1
+                if budget[0] <= 0:
+                    return
+                if entry.is_dir(follow_symlinks=False):
+                    if deep and not entry.name.startswith("."):
+                        yield from _walked(entry.path, deep - 1, budget)
+                elif _LOG.fullmatch(entry.name):
+                    facts = regular(entry.path)
+                    if facts is not None:
+                        yield entry.path, facts.st_mtime
+    except OSError:
+        return

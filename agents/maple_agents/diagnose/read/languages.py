@@ -6,8 +6,7 @@ import re
 from collections.abc import Callable, Iterable
 from functools import cache
 
-from .literals import Found, automaton
-from .sentences import ABORTED, KILLED, english_of, forms
+from .literals import ABORTED, KILLED, Found, automaton, english_of, forms
 
 # as bash names a line of a script; the number stands before the word in Japanese, or within it
 _LINES = ("Zeile", "ligne", "línea", "riga", "linha", "regel", "行")

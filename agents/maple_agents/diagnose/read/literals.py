@@ -7,12 +7,12 @@ same, some hundred times slower: enough for logs of a few megabytes. All is comp
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from copy import copy
 from enum import IntEnum
-
-from .sentences import literals as sentences
+from functools import cache
+from pathlib import Path
 
 Found = Sequence[tuple[int, int, int]]
 
@@ -50,7 +50,7 @@ class Search:
 
     def __init__(self, anchors: Iterable[bytes] = (), fast: bool = True) -> None:
         sorts: dict[bytes, Sort] = dict.fromkeys(WORDS, Sort.WORD)
-        sorts.update((one.lower(), Sort.WORD) for one in sentences())
+        sorts.update((one.lower(), Sort.WORD) for one in sentence_literals())
         sorts.update(dict.fromkeys(FRAMES, Sort.FRAME))
         sorts.update(dict.fromkeys((one.lower() for one in anchors if one.strip().lower() not in sorts), Sort.ANCHOR))
         sorts.update(dict.fromkeys(OPENERS, Sort.OPENS))
@@ -105,3 +105,44 @@ def expression(literals: tuple[bytes, ...]) -> Callable[[bytes], Found]:
     ordered = sorted(literals, key=len, reverse=True)
     pattern = re.compile(b"|".join(re.escape(one) for one in ordered))
     return lambda small: [(numbers[one[0]], one.start(), one.end()) for one in pattern.finditer(small)]
+
+
+# What the C library and bash say, in the languages that a user's locale may choose: `sentences.txt`.
+
+# bash of a process; elsewhere these are words of every day
+KILLED = ("Getötet", "Processus arrêté", "Terminado (killed)", "Ucciso", "Morto", "Geëlimineerd", "強制終了", "已杀死")
+ABORTED = ("Abgebrochen", "Abandon", "Abortado", "Annullato", "Afgebroken", "中止", "已放弃")
+
+
+@cache
+def english_of() -> Mapping[str, str]:
+    """Return the English of each form of each sentence."""
+    return {form: own for own, one in _pairs() for form in forms(one)}
+
+
+def sentence_literals() -> Iterator[bytes]:
+    """Yield the sentences, and the words for a death, as they stand in a log in UTF-8, in Latin-1 and in ASCII."""
+    for one in (*(one for _, one in _pairs()), *KILLED, *ABORTED):
+        yield one.encode()
+        if not one.isascii() and _is_latin(one):
+            yield one.encode("latin-1")
+            yield one.encode("ascii", "replace")
+
+
+def forms(text: str) -> set[str]:
+    """Return *text*, and how it is read where it stands in Latin-1, or its letters became question marks."""
+    odd = ("\ufffd", "?") if _is_latin(text) else ()
+    return {text, *("".join(letter if letter.isascii() else one for letter in text) for one in odd)}
+
+
+def _is_latin(text: str) -> bool:
+    return max(text) <= "\xff"
+
+
+def _pairs() -> Iterator[tuple[str, str]]:
+    own = ""
+    for line in Path(__file__).with_name("sentences.txt").read_text("utf-8").splitlines():
+        if line.startswith(" "):
+            yield own, line.strip()
+        elif line and not line.startswith("#"):
+            own = line

@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from .limits import USUAL
-from .screening import Screened
+from .templates import Screened
 
 _PROGRESS = Screened(
     r"\b(?:epochs?|steps?|iter(?:ation)?s?|batch(?:es)?|global_step|update|consumed samples)\b[\"']?[\s:=#\[(/|]*\d"

@@ -8,8 +8,7 @@ from collections.abc import Sequence
 from itertools import islice
 
 from .progress import is_progress
-from .screening import Screened
-from .templates import template
+from .templates import Screened, template
 from .units.voices import Line
 
 FIRST = 10  # lines by whose like a new run begins

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from ..values import Severity
-from .screening import Screened
+from .templates import Screened
 
 _FATAL = Screened(
     r"\bKilled\b|\bAborted\b|[Ss]egmentation fault|\bSIGSEGV\b|\bBus error|\bcore dumped\b"

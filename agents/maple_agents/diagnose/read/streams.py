@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import json
+import math
 import re
 from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
+from typing import Any
 
 from ..values import LogFile, Severity, Stream
 from .cleaning import plain, shown_lines
-from .error_files import callstack
 from .languages import english
 from .learned import without_learned
 from .limits import Limits
@@ -241,3 +243,42 @@ def _last_words(story: Story, lines: list[Line], total: int) -> str:
     worst = max((unit.lines[-1].number for unit in bad if not unit.told.words.startswith(ASIDE)), default=0)
     said = ended_well([line.words for line in last if line.number > worst])
     return next(shown_lines([said])) if said else ""
+
+
+# The error files that torchrun's workers leave: one JSON object with the exception, its traceback and its time.
+
+
+def callstack(data: bytes) -> tuple[list[str], float | None] | None:
+    """Return the lines of the traceback that an error file holds, and when it was raised; None: it is no error file.
+
+    Form: {"message": {"message": "…", "extraInfo": {"py_callstack": "Traceback …", "timestamp": "1763700000"}}}, or
+    {"message": "…"}.
+    """
+    if not data.lstrip().startswith(b'{"message"'):
+        return None
+    try:
+        said = json.loads(data)
+    except (ValueError, RecursionError):
+        return None
+    return _read(said)
+
+
+def _read(said: Any) -> tuple[list[str], float | None] | None:
+    message = said.get("message") if isinstance(said, dict) else None
+    if isinstance(message, str):
+        return message.splitlines(), None
+    if not isinstance(message, dict):
+        return None
+    extra = message.get("extraInfo")
+    extra = extra if isinstance(extra, dict) else {}
+    stack, text = extra.get("py_callstack"), message.get("message")
+    told = stack if isinstance(stack, str) and stack.strip() else text
+    return (told.splitlines(), _time(extra.get("timestamp"))) if isinstance(told, str) else None
+
+
+def _time(said: Any) -> float | None:
+    try:
+        at = float(said)
+    except (TypeError, ValueError):
+        return None
+    return at if math.isfinite(at) and 0 < at < 1e11 else None

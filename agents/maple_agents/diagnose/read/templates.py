@@ -3,8 +3,79 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterator
+from typing import Any
 
-from .screening import Screened
+from .literals import automaton
+
+# Expressions of many alternatives, tried only where they can match: most lines hold no literal of any alternative.
+
+SHORTEST = 2  # letters of a literal
+
+
+class Screened:
+    """A regular expression whose `search` gives what that of `re` gives, mostly sooner."""
+
+    def __init__(self, pattern: str, flags: re.RegexFlag = re.NOFLAG) -> None:
+        self.expression = re.compile(pattern, flags)
+        self.any_case = bool(flags & re.I)
+        self.literals = needed(pattern, flags)
+        small = {one.lower() if self.any_case else one for one in self.literals}
+        self._find = automaton(tuple(sorted(one.encode() for one in small))) if small else None
+
+    def search(self, text: str) -> re.Match[str] | None:
+        """Return the first match in *text*, None for none."""
+        return self.expression.search(text) if self.may_match(text) else None
+
+    def may_match(self, text: str) -> bool:
+        """Return False only where nothing in *text* can match."""
+        if self._find is None:
+            return True
+        if self.any_case:
+            if not text.isascii():  # letters that are others' small or great ones in no table but that of `re`
+                return True
+            text = text.lower()
+        return bool(self._find(text.encode("utf-8", "surrogatepass")))
+
+
+def needed(pattern: str, flags: int = 0) -> frozenset[str]:
+    """Return literals one of which stands in every text that *pattern* matches; none where that cannot be promised."""
+    from re import _parser as parser  # type: ignore[attr-defined]  # of CPython 3.11 and later
+
+    return _longest(list(parser.parse(pattern, flags))) or frozenset()
+
+
+def _longest(tree: list[Any]) -> frozenset[str] | None:
+    """Return, of the sets of literals one of which must stand in a match, that whose shortest one is longest."""
+    sets = [one for one in _sets(tree) if min(map(len, one)) >= SHORTEST]
+    return max(sets, key=lambda one: (min(map(len, one)), -len(one)), default=None)
+
+
+def _sets(tree: list[Any]) -> Iterator[frozenset[str]]:
+    text = ""
+    for operator, argument in tree:
+        if str(operator) == "LITERAL":
+            text += chr(argument)
+            continue
+        if text:
+            yield frozenset((text,))
+        text = ""
+        if inner := _inside(str(operator), argument):
+            yield inner
+    if text:
+        yield frozenset((text,))
+
+
+def _inside(operator: str, argument: Any) -> frozenset[str] | None:
+    if operator == "SUBPATTERN" and not argument[1]:  # no flags of its own
+        return _longest(list(argument[-1]))
+    if operator == "BRANCH":
+        parts = [_longest(list(one)) for one in argument[1]]
+        return frozenset().union(*(part for part in parts if part)) if all(parts) else None
+    if operator in ("MAX_REPEAT", "MIN_REPEAT") and argument[0] >= 1:
+        return _longest(list(argument[2]))
+    return None
+
 
 _FAULT = (
     r"\b(?:err(?:no|or)?|(?:exit|error|return)?[ _-]?(?:code|status)|exitcode|signal|sig|xid|rc|returned|task)s?"

@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import NamedTuple
 
-from ...templates.knowledge.entries import Entry
-from ...templates.knowledge.literals import literals
+from ...templates.knowledge.entries import Entry, literals
 from ...templates.knowledge.loading import compiled
 from ..read import bare
 from ..read.languages import english

@@ -8,26 +8,29 @@ from __future__ import annotations
 
 import contextlib
 import os
+import re
+import sys
+import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import click
 from maple_submit_filter.types.submission import Submission
 
-from ...ask.schedulers import Scheduler, SchedulerError, choose
-from ...ask.verified.errors import CannotVerify, Interrupted
+from ...ask.schedulers import Job, Scheduler, SchedulerError, choose
+from ...ask.verified.records import CannotVerify, Interrupted
 from ...base.complaint import Complaint
+from ...base.new_file import put
 from ...base.terminal import at_terminal
 from ...verify.run.interrupts import Interrupts
 from .. import explaining
 from ..diagnosing import UNKNOWN
 from ..values import Case, Cure, Diagnosis, Ended
-from . import copies as rounds_copies
 from . import jobs as rounds_jobs
 from .loop import Attempt, NotTried, Story, story, submitted, untried
 from .shown import as_object, complained, show
 from .verified import PROVEN, explain_verified, run_miniapps
-from .waiting import Tell, waiting
 
 QUESTION = (
     "Each round submits a job: the launch lines with mini-apps where these prove the fix, else the fixed copy. Go on?"
@@ -116,7 +119,7 @@ class _Rounds:
     def _copy(self, now: Diagnosis, cure: Cure) -> Iterator[str]:
         """Give the copy of a round; one that no job ran is taken away again."""
         with self.interrupts.held():
-            path = rounds_copies.written(cure, now)
+            path = written(cure, now)
         try:
             yield path
         except BaseException:
@@ -176,3 +179,70 @@ def _changed(asked: Submission, cure: Cure, path: str) -> Submission:
     return asked._replace(
         argv=argv, path=named, script=cure.script if cure.script is not None else asked.script, came="file"
     )
+
+
+# A line on the terminal while a round's job is waited for; where nobody looks there is none.
+
+Tell = Callable[[int, str, Job | None], None]
+
+
+@contextmanager
+def waiting() -> Iterator[Tell]:
+    """Give a function that is told of a round, its job's id, and what the scheduler says of that job."""
+    if not sys.stderr.isatty():
+        yield lambda *_: None
+        return
+    from rich.console import Console
+    from rich.text import Text
+
+    with Console(stderr=True, highlight=False).status("looking for a fix") as status:
+        yield lambda number, job_id, job: status.update(Text(words(number, job_id, job)))
+
+
+def words(number: int, job_id: str, job: Job | None) -> str:
+    """Return how far a round has come; the time is that of the last change."""
+    state = job.state.value if job is not None else "submitted"
+    why = ", " + job.comment if job is not None and job.state.value in ("queued", "held") and job.comment else ""
+    return "round %d: job %s: %s%s since %s (Ctrl-C cancels it)" % (
+        number, job_id, state, why, time.strftime("%H:%M:%S"),
+    )  # fmt: skip
+
+
+# The names of fixed copies: beside the script, `NAME.maple.sh`, `NAME.maple-2.sh`, and nothing is overwritten.
+
+MOST = 999  # copies of one script
+_COPY = re.compile(r"\.maple(-\d{1,3})?\Z")
+
+
+def written(cure: Cure, diagnosis: Diagnosis) -> str:
+    """Write what *cure* makes of the script, and return the copy's path. Raises `NotTried`."""
+    asked = diagnosis.case.asked
+    if asked is None:
+        raise NotTried("there is no script that could be fixed")
+    script = cure.script if cure.script is not None else asked.script or b""
+    path = os.path.join(os.fsdecode(asked.cwd), os.fsdecode(asked.path) or "job.sh")
+    try:
+        return _put(script, path)
+    except Complaint as error:
+        raise NotTried(error.format_message()) from error
+
+
+def _put(script: bytes, path: str) -> str:
+    for number in range(1, MOST + 1):
+        new = name(path, number)
+        if os.path.lexists(new):
+            continue
+        try:
+            put(script, new)
+            return new
+        except Complaint:
+            if not os.path.lexists(new):  # else somebody was quicker
+                raise
+    raise NotTried("%s: there are %d copies already" % (path, MOST))
+
+
+def name(path: str, number: int) -> str:
+    """Return the path of a script's copy: of `job.sh` `job.maple.sh`, then `job.maple-2.sh`; a copy's are its own."""
+    folder, base = os.path.split(path)
+    stem = _COPY.sub("", base[:-3] if base.endswith(".sh") else base)
+    return os.path.join(folder, stem + (".maple.sh" if number == 1 else ".maple-%d.sh" % number))

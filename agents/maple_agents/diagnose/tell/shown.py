@@ -8,12 +8,10 @@ from collections.abc import Sequence
 from ...ask.submission import GENERIC, on_site  # sites that nobody described: their names tell a user nothing
 from ...base import drawing
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
-from .next_steps import steps
 from .of_site import here
 from .rows import head, lines, plain, say, short, step
 from .safe import safe_words
-from .steps import filled, new
-from .told import difference
+from .told import difference, filled, new, steps
 
 FEW = 3  # lines of the cascade
 ROWS = 4  # of the screen, for a line of evidence

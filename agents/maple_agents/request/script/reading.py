@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 import os
+import re
+from typing import Annotated
 
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.host.bounded_file import read_file
+from maple_submit_filter.request.script_lines import interpreter
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.submission import Submission
+from pydantic import Field
 
-from ...base.missing import Refused
-from .kind import SCHEDULERS, readable, scheduler_of
+from ...base import tables
+from ...base.slots import Refused
+from ...base.tables import Part, Table, paths
 from .launches import Body, launches
-from .origin import origin
 from .parts import Foreign
 from .regions import regions
 from .slots import slots
@@ -113,3 +117,135 @@ def _loaded(site_id: str) -> Site | None:
 
 def _site(site_id: str, scheduler: str) -> Site:
     return (_loaded(site_id) if site_id else None) or GENERIC[scheduler]
+
+
+# Which scheduler a script speaks to, and whether it is one that can be read at all.
+
+LONGEST = 512 * 1024  # bytes, as the submit path reads
+SCHEDULERS = {"slurm": b"#SBATCH", "pbs": b"#PBS"}
+_WORDS = {
+    "slurm": re.compile(rb"\$\{?SLURM_|\bscontrol\b|\bsrun\b|\bsbatch\b|\bibrun\b"),
+    "pbs": re.compile(rb"\$\{?(?:PBS|PALS)_|\bqsub\b|\bpbsdsh\b|\bqstat\b"),
+}
+_COMMENT = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
+
+
+def readable(script: bytes) -> tuple[bytes, tuple[str, ...]]:
+    """Return the script with the line ends of Unix, and what was done to it. Raises `Refused` with one line."""
+    if not script.strip():
+        raise Refused("the script is empty: name one that starts a training")
+    if len(script) > LONGEST:
+        raise Refused("the script is longer than %d KiB: no batch script is" % (LONGEST // 1024))
+    if b"\0" in script:
+        raise Refused("line %d: a NUL byte: this is no text" % (script[: script.index(b"\0")].count(b"\n") + 1))
+    source = script.replace(b"\r\n", b"\n")
+    said, shell = interpreter(source)
+    if said and not shell:
+        raise Refused("line 1: a script of %s: only those of bash and its kind are read" % _name(said))
+    if source == script:
+        return source, ()
+    return source, ("the line ends of Windows became those of Unix: schedulers refuse the others",)
+
+
+def _name(said: bytes) -> str:
+    words = [word for word in said.split() if not word.startswith(b"-")]
+    last = words[1] if len(words) > 1 and os.path.basename(words[0]) == b"env" else words[0] if words else said
+    return os.path.basename(last).decode("utf-8", "backslashreplace")
+
+
+def scheduler_of(source: bytes, said: str | None = None) -> str:
+    """Return "slurm" or "pbs": what was *said*, else by the directives, and by the words where both or none stand."""
+    if said in SCHEDULERS:
+        return said
+    lines = source.split(b"\n")
+    directives = {name: sum(line.startswith(mark) for line in lines) for name, mark in SCHEDULERS.items()}
+    named = [name for name, count in directives.items() if count]
+    if len(named) == 1:
+        return named[0]
+    body = _COMMENT.sub(b"", source)
+    words = {name: len(pattern.findall(body)) for name, pattern in _WORDS.items()}
+    if words["slurm"] == words["pbs"]:
+        words = directives
+    return "pbs" if words["pbs"] > words["slurm"] else "slurm"
+
+
+# For which cluster a script was written, by what only that cluster has.
+
+KIND = "origins"
+ENOUGH = 3  # points; a partition that only one site has is as good as proof
+_COMMENT_LINE = re.compile(rb"^[ \t]*#.*$", re.MULTILINE)
+_MODULE = re.compile(r"^[ \t]*(?:module|ml)\b.*$", re.MULTILINE)
+_PLACES = ("partition", "queue", "qos")
+
+
+class Signal(Table):
+    """One thing that points to *site*: a regular expression for what stands at *where*."""
+
+    site: str
+    where: str
+    pattern: str
+    points: Annotated[int, Field(ge=1, le=3)]
+
+
+class Signals(Part):
+    """A file of signals."""
+
+    signal: list[Signal]
+
+
+def signals() -> list[Signal]:
+    """Return every signal. Raises `ValueError` with a line for each mistake where a file is wrong."""
+    return [one for path in paths(KIND).values() for one in tables.read(Signals, path).signal]
+
+
+def origin(job: Job, sites: list[Site]) -> str:
+    """Return the id of the one site of *sites* that the script was written for, "" where that is not clear."""
+    points = {site.id: 0 for site in sites if site.scheduler == job.submission.scheduler}
+    here = [site for site in sites if site.id in points]
+    for site_id, count in (*_placed(job, here), *_launched(job, here), *_signalled(job, here)):
+        points[site_id] += count
+    best = sorted(points.items(), key=lambda one: -one[1])
+    if not best or best[0][1] < ENOUGH or (len(best) > 1 and best[1][1] == best[0][1]):
+        return ""
+    return best[0][0]
+
+
+def _placed(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
+    """Names of partitions, queues and QOS that a site has, and those that it surely has not."""
+    out: list[tuple[str, int]] = []
+    for kind in _PLACES:
+        value = (job.settings.value(kind) or b"").decode("utf-8", "replace")
+        for name in filter(None, (one.strip() for one in value.split(","))):
+            have = [
+                site.id for site in sites if any((one.name, one.selector) == (name, kind) for one in site.partitions)
+            ]
+            share = ENOUGH if len(have) == 1 else 2 if len(have) == 2 else 1
+            out += [(site_id, share) for site_id in have]
+            lack = [site.id for site in sites if site.partitions_complete and kind != "qos" and site.id not in have]
+            out += [(site_id, -2 * ENOUGH) for site_id in lack]
+    return out
+
+
+def _launched(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
+    """Launchers that a site has and others do not, or that it surely lacks."""
+    body = _COMMENT_LINE.sub(b"", job.source)
+    out: list[tuple[str, int]] = []
+    for name in ("ibrun",):
+        if re.search(rb"(?<![\w/.-])%s[ \t]" % name.encode(), body):
+            out += [(site.id, 2) for site in sites if site.launcher(name) in ("preferred", "present")]
+            out += [(site.id, -ENOUGH) for site in sites if site.launcher(name) == "absent"]
+    return out
+
+
+def _signalled(job: Job, sites: list[Site]) -> list[tuple[str, int]]:
+    known = {site.id for site in sites}
+    body = _COMMENT_LINE.sub(b"", job.source).decode("utf-8", "replace")
+    modules = "\n".join(_MODULE.findall(body))
+    out: list[tuple[str, int]] = []
+    for one in signals():
+        said = {"text": body, "module": modules}.get(one.where)
+        if said is None:
+            said = (job.settings.value(one.where) or b"").decode("utf-8", "replace")
+        if one.site in known and said and re.search(one.pattern, said):
+            out.append((one.site, one.points))
+    return out

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 from maple_submit_filter.types.job import Job
 
-from ...ask.verified.errors import CannotVerify
+from ...ask.verified.records import CannotVerify
 from ..run.workplace import Workplace
 
 SPARE = 30  # seconds that a job may take to start and end

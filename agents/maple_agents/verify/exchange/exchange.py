@@ -12,7 +12,7 @@ from maple_submit_filter.types import edits
 from maple_submit_filter.types.edits import Edit
 from maple_submit_filter.types.launch_plan import Link, Step
 
-from ...ask.verified.errors import CannotVerify
+from ...ask.verified.records import CannotVerify
 from .launch_lines import Line, edits_of, lines_of
 
 SAFE = re.compile(rb"[A-Za-z0-9._/+@-]+")  # no shell, no launcher and no `--output` reads anything into these

@@ -5,9 +5,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from ...ask.sites.launch_templates import LaunchFile, load
-from ...ask.verified.errors import CannotVerify
-from ...base.missing import Lacking, Refused
-from ...base.slots import Slots
+from ...ask.verified.records import CannotVerify
+from ...base.slots import Lacking, Refused, Slots
 from ...templates import environments, paradigms
 from ...templates.revisions import composition_revision
 from ...write.checked import Mistaken

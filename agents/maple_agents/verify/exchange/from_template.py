@@ -6,7 +6,7 @@ from maple_submit_filter.launchers.agents import AGENTS
 from maple_submit_filter.site.facts import Site
 
 from ...ask.sites.launch_templates import LaunchFile, filled, load
-from ...ask.verified.errors import CannotVerify
+from ...ask.verified.records import CannotVerify
 from ...base.near_names import meant
 from ...templates import environments
 from ...templates.catalogue import launch_words

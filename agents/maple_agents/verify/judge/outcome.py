@@ -2,14 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
+from maple_submit_filter.launchers.agents import AGENTS
+
+from ...ask.schedulers import EndReason
+from ..run.facts import Fact
 from ..run.runs import Run
+from ..run.watching import Until
+from . import scenes
+from .causes import CAUSES, gpus, unknown_ranks, wrong_worlds
 from .comparing import Difference, compare
-from .judging import reasons_of
 from .sanity import idle, warnings_of
-from .scenes import Scene
-from .verdicts import Kind, Reason, Verdict, verdict_of
+from .scenes import Scene, of_kind, ranks, reason
+from .symptoms import in_output, kind_of
+from .verdicts import Kind, Reason, Verdict, listed, numbers, ranks_in_words, verdict_of
 
 
 def judged(runs: Sequence[Run], scene: Scene) -> Verdict:
@@ -47,3 +54,115 @@ def _meeting_on_one_port(runs: Sequence[Run], reasons: list[Reason]) -> list[Rea
     says = f"lines {' and '.join(map(str, sorted(lines)))} run at the same time and both meet at {address}:{port}"
     one = Reason(Kind.PORT, says, "give each launch line a port of its own", min(lines))
     return [one, *(reason for reason in reasons if reason.kind not in touched)]
+
+
+# From the facts of one run of a launch line to the reasons why it is not what it should be.
+#
+# Causes come first. What follows from them, ranks that waited for those that could not come, is told only where no
+# cause is known. Exit codes count for nothing.
+
+
+def reasons_of(run: Run, scene: Scene) -> list[Reason]:
+    """Return why a run is not right, the causes first; [] where it is, or where the script passed it by."""
+    if not run.facts:
+        return [] if run.maybe else [_nothing(run, scene)]
+    if run.whole and not wrong_worlds(run):
+        return [*unknown_ranks(run, scene), *gpus(run, scene)]
+    causes: list[Reason] = []
+    for look in CAUSES:
+        causes += look(run, scene)
+    absent = [*_missing(run, scene)] if not _explained(causes) else []
+    found = causes + absent
+    if not any(one.kind is not Kind.WALLTIME for one in found):
+        found += _waits(run, scene)
+    return found or _left(run) or [_unclear(run)]
+
+
+def _explained(causes: Sequence[Reason]) -> bool:
+    """Ranks that are numbered wrongly leave others out by that alone."""
+    return any(cause.kind in (Kind.DUPLICATE, Kind.FAN_OUT, Kind.WORLD, Kind.RANK) for cause in causes)
+
+
+def _nothing(run: Run, scene: Scene) -> Reason:
+    """No rank said anything: the launchers' words tell why, or the rules, or only that it is so."""
+    ending = scene.job.ending if scene.job else None
+    what = "no rank started" if run.stage.app in ("dry", "probe") else f"no rank came as far as {run.stage.app}"
+    said = in_output(scene.output)
+    if said is not None:
+        kind, line = said
+        return reason(run, kind, f"{what}: {line}")
+    hint = next((words for line, words in scene.findings if line == run.step.line), "")
+    hint = f"; {hint}" if hint else ""
+    if ending is not None and ending.reason is EndReason.WALLTIME:
+        return reason(run, Kind.WALLTIME, f"{what} before the walltime was over{hint}")
+    if scene.until is Until.LATE and run.step.links and run.step.links[-1].name in AGENTS:
+        name = run.step.links[-1].name
+        return reason(
+            run, Kind.RENDEZVOUS, f"{what} within {scene.seconds:g} s: {name} still waits for its other nodes{hint}"
+        )
+    if scene.until is Until.LATE:
+        return reason(run, Kind.NOTHING, f"{what} within {scene.seconds:g} s{hint}")
+    return reason(run, Kind.NOTHING, f"{what}, and the job ended without a word{hint}")
+
+
+def _missing(run: Run, scene: Scene) -> Iterator[Reason]:
+    """Ranks that never said a word, and nodes on which none did."""
+    seen = {fact.rank for fact in run.facts}
+    size = max((fact.world_size or 0 for fact in run.facts), default=0)
+    gone = [rank for rank in range(min(size, 1_000_000)) if rank not in seen]
+    planned = {process.node for group in run.step.groups for process in group.processes}
+    names = scene.names
+    silent = [names.hosts[node] for node in sorted(n for n in planned if n is not None) if node < len(names.hosts)]
+    silent = [host for host in silent if host.split(".")[0] not in {fact.host.split(".")[0] for fact in run.facts}]
+    waited = [fact for fact in run.facts if fact.ok is False and kind_of(fact) is Kind.RENDEZVOUS]
+    told = f"; {ranks_in_words(ranks(waited))} waited for them at {_address(waited[0])}" if ranks(waited) else ""
+    said = in_output(scene.output)
+    told += f"; {said[1]}" if said is not None else ""
+    if silent:
+        lost = f", so {ranks_in_words(gone)} of {size} are missing" if gone else ""
+        yield Reason(
+            Kind.NODE, f"nothing started on {listed(silent)}{lost}{told}", scenes.about(Kind.NODE, run.step),
+            run.step.line, tuple(gone), tuple(silent),
+        )  # fmt: skip
+    elif gone and len(run.step.groups) <= 1:
+        yield Reason(
+            Kind.MISSING, f"{ranks_in_words(gone)} of {size} never started{told}", scenes.about(Kind.MISSING, run.step),
+            run.step.line, tuple(gone),
+        )  # fmt: skip
+    elif run.due is not None and len(run.facts) < run.due:
+        yield reason(run, Kind.MISSING, f"{len(run.facts)} of {run.due} processes started{told}", run.facts)
+
+
+def _waits(run: Run, scene: Scene) -> list[Reason]:
+    """Return who waited in vain, and where."""
+    found = []
+    met = of_kind(run, Kind.RENDEZVOUS)
+    if met:
+        seconds = max(fact.seconds for fact in met)
+        says = (
+            f"{ranks_in_words(ranks(met))} waited {seconds:.0f} s for the others at {_address(met[0])}: {met[0].says}"
+        )
+        found.append(reason(run, Kind.RENDEZVOUS, says, met))
+    stuck = [fact for fact in of_kind(run, Kind.COLLECTIVE) if fact.error != "CheckFailed"]
+    if stuck and not met:
+        says = f"{ranks_in_words(ranks(stuck))} met the others, but {stuck[0].phase} did not end: {stuck[0].says}"
+        found.append(reason(run, Kind.COLLECTIVE, says, stuck))
+    return found
+
+
+def _address(fact: Fact) -> str:
+    return f"{fact.master_addr}:{fact.master_port}" if fact.master_addr else "an unknown address"
+
+
+def _left(run: Run) -> list[Reason]:
+    """Return what is left to say where every rank only blames another."""
+    facts = [fact for fact in run.facts if fact.ok is False]
+    if not facts:
+        return []
+    first = min(facts, key=lambda fact: fact.ended_at)
+    return [reason(run, Kind.COLLECTIVE, f"{first.who}, {first.phase}: {first.says}", facts)]
+
+
+def _unclear(run: Run) -> Reason:
+    came = numbers(ranks(run.facts)) or "none"
+    return reason(run, Kind.UNCLEAR, f"{len(run.facts)} processes reported (ranks {came}), all is well with them", ())

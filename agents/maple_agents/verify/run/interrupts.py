@@ -7,7 +7,7 @@ import signal
 import threading
 from collections.abc import Iterator
 
-from ...ask.verified.errors import Interrupted
+from ...ask.verified.records import Interrupted
 
 NUMBERS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 

@@ -14,8 +14,8 @@ import stat
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...ask.verified import miniapp_files
-from ...ask.verified.errors import CannotVerify
+from ...ask.verified import records
+from ...ask.verified.records import CannotVerify
 from ..exchange.exchange import SAFE
 
 PREFIX = ".maple-verify-"
@@ -33,7 +33,7 @@ class Workplace:
             for name in ("facts", "job"):
                 os.mkdir(os.path.join(self.path, name), 0o700)
             copied = os.path.join(self.path, "maple_miniapps")
-            shutil.copytree(miniapp_files.folder(), copied, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
+            shutil.copytree(records.miniapps_folder(), copied, ignore=shutil.ignore_patterns("__pycache__", "*.json"))
         except BaseException:
             remove(self.path)
             raise

@@ -6,13 +6,13 @@ from maple_submit_filter.types.edits import Edit, Span
 from maple_submit_filter.types.launch_plan import Link
 
 from ...ask.sites.launch_templates import LaunchFile
-from ...base.missing import Refused
+from ...base.slots import Refused
 from ...request.script.launches import options_kept
 from ...request.script.parts import Foreign, Launch, Words
 from ...request.script.walk import Found, bare, context, texts
 from ..compose import launching
 from ..values import Layout, Plan
-from . import plumbing, templates_of
+from . import plumbing
 
 LAYOUT = {
     "torchrun": ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
@@ -150,7 +150,7 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     else:
         inner = launching.filled(plan.launch.launch[1], plan)
         made = _without_mode(inner, link) if words.name == "accelerate" else inner
-        made = templates_of.in_text(made, words.quote) if words.quote else made
+        made = plumbing.in_text(made, words.quote) if words.quote else made
     own = made.encode()
     if words.name == "torchrun" and plan.launch.when.launcher == "torchrun":
         own = _name_kept(own, words, foreign)
@@ -197,7 +197,7 @@ def _without_mode(inner: str, link: Link) -> str:
 
 def rank_by_rank(launch: Launch, foreign: Foreign, plan: Plan) -> list[Edit]:
     """Return the edit that gives each rank its numbers, in front of its program or where its shell's text begins."""
-    words = launching.filled(templates_of.in_front(plan.launch), plan)
+    words = launching.filled(plumbing.in_front(plan.launch), plan)
     because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
     if not words or launch.program is None:
         return []
@@ -207,7 +207,7 @@ def rank_by_rank(launch: Launch, foreign: Foreign, plan: Plan) -> list[Edit]:
     text = context(texts(foreign.source), launch.program.start)
     numbers = [
         b"%s=%s" % (name.encode(), launching.filled(word, plan).encode())
-        for name, word in templates_of.ranks(plan.launch).items()
+        for name, word in plumbing.ranks(plan.launch).items()
     ]
     return plumbing.set_first(foreign.source, text, [b"export " + b" ".join(numbers)]) if text is not None else []
 

@@ -25,7 +25,7 @@ from maple_submit_filter.types.edits import Edit, Span, apply
 from maple_submit_filter.types.launch_plan import Link, Option
 from maple_submit_filter.types.text import plain
 
-from ...base.missing import Refused
+from ...base.slots import Refused
 from ...request.script.parts import Foreign, Launch
 from ...request.script.reading import again, site_of
 from .launch_lines import LAYOUT

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import shlex
 
-from ...base.missing import Refused
+from ...base.slots import Refused
 from ..values import Plan
 
 _NAMED = re.compile(r"\b(apptainer|singularity|shifter|podman-hpc)\b")

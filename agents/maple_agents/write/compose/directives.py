@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Demand
 
-from ...base.missing import Refused
+from ...base.slots import Refused
 from ..decide import kinds, placing
 from ..values import Plan
 from . import containers, programs

@@ -6,13 +6,16 @@ import re
 import textwrap
 from typing import TYPE_CHECKING
 
-from ..facts import fact
 from ..values import Plan
-from . import around, containers, own_environment
+from . import containers
 
 if TYPE_CHECKING:
     from ...ask.sites.model import Load, Proxy, TransportVariable
     from ...templates.environments import Environment, Line
+import shlex
+from typing import Any
+
+from ...base.slots import Refused
 
 WIDTH = 100  # columns of a comment
 
@@ -25,11 +28,11 @@ def lines(plan: Plan) -> list[bytes]:
         *_of(plan, "first"),
         *_modules(plan),
         *(one.decode() for one in containers.load(plan)),
-        *own_environment.lines(plan),
+        *own_lines(plan),
         *_of(plan, "lines"),
         *_variables(plan),
         *_proxy(plan),
-        *around.lines(plan),
+        *model_lines(plan),
     ]
     return [one.encode("utf-8", "surrogateescape") for one in found]
 
@@ -96,3 +99,122 @@ def _proxy(plan: Plan) -> list[str]:
     named = (("http_proxy", proxy.http), ("https_proxy", proxy.https), ("all_proxy", proxy.all))
     found = [exported(name, value) for name, value in named if value]
     return [*comment("A compute node reaches the internet through the proxy only."), *found] if found else []
+
+
+# A fact of a site file by its key path ("modules.pytorch.0"), as the parts of the repository name it.
+
+
+def fact(file: Any, key_path: str) -> Any:
+    """Return what stands in the site file at *key_path*. Raises `ValueError` where nothing does."""
+    found = file
+    for key in key_path.split("."):
+        try:
+            found = found[int(key)] if isinstance(found, (list, tuple)) else _under(found, key)
+        except (LookupError, ValueError, AttributeError) as error:
+            raise ValueError("%s: there is no %r in the site file" % (key_path, key)) from error
+    return found
+
+
+def _under(found: Any, key: str) -> Any:
+    return found[key] if isinstance(found, dict) else getattr(found, key)
+
+
+# What a model known by name needs around it: the hub's cache, a token for gated weights, its data.
+
+
+def model_lines(plan: Plan) -> list[str]:
+    """Return the lines for the plan's model, [] where none is known by name.
+
+    What the user has set holds; where data lies nobody but the user knows, so it is a comment.
+    """
+    if plan.model is None:
+        return []
+    family, member = plan.model
+    gated = _token(family.title) if family.gated else []
+    return [*gated, *(_hub(plan, member.hub) if member.hub else []), *_data(plan)]
+
+
+def _token(title: str) -> list[str]:
+    """The token lies in the hub's folder, also where the weights are kept in another."""
+    return [
+        "# %s is gated: accept its licence on the hub, and have a token in HF_TOKEN or in this file." % title,
+        'export HF_TOKEN_PATH="${HF_TOKEN_PATH:-${HF_HOME:-$HOME/.cache/huggingface}/token}"',
+    ]
+
+
+def _hub(plan: Plan, name: str) -> list[str]:
+    found = ["# Its weights are on the hub as %s; the cache has to lie where every node sees it." % name]
+    scratch = _scratch(plan)
+    found += ['export HF_HOME="${HF_HOME:-%s/huggingface}"' % scratch] if scratch else []
+    part = plan.cluster.environment
+    if part is not None and part.internet == "none":
+        found += ["# No compute node reaches the internet: fill the cache on a login node first.",
+                  "export HF_HUB_OFFLINE=1"]  # fmt: skip
+    return found
+
+
+def _scratch(plan: Plan) -> str:
+    """Return the variable that names the scratch file system of the site, "" where none is documented."""
+    file = plan.cluster.file
+    listed = file.path if file is not None else []
+    return next(("$SCRATCH" for one in listed if "$SCRATCH" in one.name and one.value), "")
+
+
+def _data(plan: Plan) -> list[str]:
+    family = plan.model[0] if plan.model is not None else None
+    if family is None or not family.data:
+        return []
+    return ["# Its data (%s) has to lie there as well; name the folder as the program wants it, such as" % family.data,
+            "# export DATA_DIR=%s/data" % (_scratch(plan) or "$PWD")]  # fmt: skip
+
+
+# The user's own environment: a conda environment, a venv, a module.
+
+_CONDA = re.compile(r"(?:(?:conda|mamba)(?: activate| env(?:ironment)?)?[ :=]+)(\S+)\Z", re.IGNORECASE)
+_VENV = re.compile(r"(?:venv|virtualenv|virtual environment|python environment)[ :=]+(\S+)\Z", re.IGNORECASE)
+_LINE = re.compile(r"(?:module|ml|source|\.) \S.*\Z")
+_NAME = re.compile(r"[A-Za-z0-9_.+-]+\Z")
+_PLAIN = re.compile(r"[\w@%+=:,./~${} -]+\Z")  # nothing that begins another command
+
+
+def own_lines(plan: Plan) -> list[str]:
+    """Return the lines that bring the environment that was said, [] where none was.
+
+    It is a line (`module load x`, `source path/bin/activate`), a conda environment (`conda env x`, a bare name), or the
+    path of a venv; several stand between semicolons. Raises `Refused` where it is neither.
+    """
+    parts = [part.strip() for part in plan.said.text("environment").split(";")]
+    return [line for part in parts if part for line in _checked(part)]
+
+
+def _checked(text: str) -> list[str]:
+    if not _PLAIN.match(text):
+        raise Refused("environment %r: say conda env NAME, the path of a venv, or module load NAME" % text)
+    return _lines(text)
+
+
+def _lines(text: str) -> list[str]:
+    found = _CONDA.match(text)
+    if found:
+        return _conda(found[1])
+    if _LINE.match(text):
+        return [text]
+    found = _VENV.match(text)
+    path = found[1] if found else text
+    if found or "/" in path and (path[0] in "/~$." or " " not in path):
+        return ["source %s" % _path(path if path.endswith("/activate") else path.rstrip("/") + "/bin/activate")]
+    if _NAME.match(path):
+        return _conda(path)
+    raise Refused("environment %s: say conda env NAME, the path of a venv, or module load NAME" % text)
+
+
+def _conda(name: str) -> list[str]:
+    """A batch shell does not know `conda activate` before conda's own functions are there."""
+    return ['source "$(conda info --base)/etc/profile.d/conda.sh"', "conda activate %s" % _path(name)]
+
+
+def _path(path: str) -> str:
+    """Return a path as a word of shell: its variables and a leading tilde keep their meaning."""
+    if re.fullmatch(r"[\w@%+=:,./~${}-]+", path):
+        return path if "$" not in path else '"%s"' % path
+    return shlex.quote(path)

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from maple_submit_filter.bash.nodes import AndOr, Assignment, Command, Param, Pipeline, Simple, Word
 from maple_submit_filter.bash.parsing import parse
 
-from ...base.missing import Refused
+from ...base.slots import Refused
 
 AGENTS = {  # how each agent is told that a module, or no Python script, follows
     "torchrun": (b"-m", b"--no-python"),

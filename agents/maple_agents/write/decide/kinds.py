@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from maple_submit_filter.site.facts import NodeKind
 
-from ...base.missing import Missing, Refused
-from ...base.slots import Slots
+from ...base.slots import Missing, Refused, Slots
 from ...templates.cluster import Cluster
 
 

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from ...base.missing import Refused
-from ...base.slots import Slots
+from ...base.slots import Refused, Slots
 
 
 class Numbers(NamedTuple):

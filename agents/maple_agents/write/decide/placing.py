@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from maple_submit_filter.site.facts import NodeKind, Partition
 
-from ...base.missing import Refused
-from ...base.slots import Slots
+from ...base.slots import Refused, Slots
 from ...templates.cluster import Cluster
 from .. import times
 from .layouts import Fitted, Misfit, Numbers, fit

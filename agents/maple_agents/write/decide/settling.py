@@ -7,8 +7,7 @@ from difflib import get_close_matches
 
 from maple_submit_filter.site.facts import NodeKind, Partition
 
-from ...base.missing import Assumed, Missing, Refused
-from ...base.slots import Slots
+from ...base.slots import Assumed, Missing, Refused, Slots
 from ...templates.cluster import Cluster
 from . import placing
 from .layouts import Fitted, Misfit, Numbers, fit

@@ -20,7 +20,7 @@ from ..check import Check
 from ..refusals import Refused
 from ..release.layout import Layout
 from ..release.receipt import Receipt
-from .file import File, checkout
+from .written import File, checkout
 
 SPOOL = "/var/spool/maple/events"
 SECONDS = 5.0  # that the scheduler may take to say where it keeps jobs' scripts

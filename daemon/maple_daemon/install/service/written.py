@@ -6,11 +6,13 @@ import hashlib
 import os
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import NamedTuple
+
+import maple_submit_filter
 
 from ..refusals import Refused
 from ..release import atomic
 from ..release.receipt import Placed, restore
-from .file import File
 
 Undo = list[Callable[[], object]]
 
@@ -61,3 +63,20 @@ def remove(one: Placed) -> bool:
     if is_ours(one):
         path.unlink()
     return not os.path.lexists(path)
+
+
+# A file of the service's part of an installation, and where those that it is made of lie.
+
+
+class File(NamedTuple):
+    """*kept*: from when it is there it is the administrator's, and no update changes it."""
+
+    path: Path
+    content: bytes
+    kept: bool = False
+    mode: int = 0o644
+
+
+def checkout() -> Path:
+    """Return the folder above our packages, where this is a checkout."""
+    return Path(maple_submit_filter.__file__).resolve().parents[2]

@@ -7,8 +7,7 @@ import os
 
 import pytest
 import tomllib
-from maple_agents.base.missing import Refused
-from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.base.slots import Origin, Refused, Slot, Slots
 from maple_agents.request.script.reading import read
 from maple_agents.templates.cluster import Cluster
 from maple_agents.write.carry import judged

@@ -12,9 +12,9 @@ from ..protocol import Job
 from . import details as slurm_details
 from . import json as slurm_json
 from . import tables as slurm_tables
-from .errors import is_gone, slurm_refusal
 from .ids import ID
 from .jobs import job_of
+from .tables import is_gone, slurm_refusal
 
 _JOB = {
     "%i": "id",

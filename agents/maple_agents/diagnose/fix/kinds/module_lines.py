@@ -8,8 +8,8 @@ from collections.abc import Iterable
 
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 
+from ..corrections import listed, nearest
 from ..given import Given, fix
-from ..near import listed, nearest
 from ..site_files import whole
 from .inserting import line, newline
 from .words import plain_words

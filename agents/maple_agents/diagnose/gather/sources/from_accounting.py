@@ -10,8 +10,7 @@ from maple_submit_filter.request.slurm import command_line as sbatch_words
 
 from ....ask.schedulers.protocol import JobState
 from ....ask.schedulers.slurm import tables as slurm_tables
-from ....ask.schedulers.slurm.hostlists import expand
-from ....ask.schedulers.slurm.jobs import ending, state
+from ....ask.schedulers.slurm.jobs import ending, expand, state
 from . import numbers
 from .commands import Commands
 from .endings import of_ending
