@@ -18,13 +18,13 @@ def main() -> None:
     helper_image.install(os.path.dirname(os.path.abspath(__file__)))
     lean_typing.install()
     from maple_submit_filter.answer import reply as answer
-    from maple_submit_filter.host import frames, settled
+    from maple_submit_filter.host import configuration, frames
 
     head = frames.receive(0, 8)
     request = frames.unpack_request(head + frames.receive(0, frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)))
-    conf = settled.read_conf(sys.argv[1])
+    conf = configuration.read_conf(sys.argv[1])
     gids = {os.getegid(), *os.getgroups()}
-    reply = answer.answer(request, settled.site(conf), settled.policy(conf), gids)
+    reply = answer.answer(request, configuration.site(conf), configuration.policy(conf), gids)
     frames.send(1, frames.pack_reply(reply))
 
 

@@ -137,12 +137,12 @@ def _ask(request: Request, conf: Mapping[str, str], deadline: float) -> Optional
 def _decide(request: Request, conf: Mapping[str, str], into: int) -> int:
     try:
         from .answer import reply as answer
-        from .host import settled
+        from .host import configuration
 
         into = let_go(into)
 
         gids = {os.getegid(), *os.getgroups()}
-        send(into, pack_reply(answer.answer(request, settled.site(conf), settled.policy(conf), gids)))
+        send(into, pack_reply(answer.answer(request, configuration.site(conf), configuration.policy(conf), gids)))
         return 0
     except BaseException:
         return 1

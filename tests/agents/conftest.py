@@ -52,7 +52,7 @@ def decided(monkeypatch) -> Callable[..., list]:
             return decision
 
         # Who takes the name with `from … import` does so before it stands for something else, or keeps that for ever.
-        importlib.import_module("maple_agents.cli.carried")
+        importlib.import_module("maple_agents.cli.other_cluster")
         importlib.import_module("maple_agents.write.carry.carry")
         monkeypatch.setattr(maple_submit_filter.answer.decision, "decide", decide)
         return asked

@@ -193,7 +193,7 @@ def test_a_value_of_an_option_is_judged_as_an_answer_is(maple):
 def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypatch, capsys):
     """It is tried with the answers before it."""
     from maple_agents.base.slots import Missing
-    from maple_agents.cli.new import asking
+    from maple_agents.cli.new import questions
 
     monkeypatch.setattr("sys.stdin", io.StringIO("abc\nsmall\ngpu\n1:00:00\n"))
     open_ = [Missing("account", "a"), Missing("partition", "b", ("gpu",)), Missing("walltime", "c")]
@@ -203,7 +203,7 @@ def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypat
         tried.append([one.value for one in slots])
         return "small has no GPUs" if slots[-1].value == "small" else ""
 
-    given = asking.ask(open_, trial)
+    given = questions.ask(open_, trial)
     assert [one.value for one in given] == ["abc", "gpu", "01:00:00"]
     assert tried == [["abc"], ["abc", "small"], ["abc", "gpu"], ["abc", "gpu", "01:00:00"]]
     shown = capsys.readouterr().err
@@ -278,13 +278,13 @@ def test_a_script_that_cannot_be_read_is_one_line(maple, tmp_path, text):
 @pytest.mark.parametrize(("result", "code"), [("passed", 0), ("failed", 1), ("unclear", 1)])
 def test_a_script_that_did_not_pass_is_not_handed_over(maple, tmp_path, monkeypatch, result, code):
     """It is submitted with mini-apps first; why it did not pass is told."""
-    from maple_agents.verify import verifying
+    from maple_agents.verify import verification
     from maple_agents.verify.judge.verdicts import Kind, Reason, Result, Verdict
 
     asked = []
     reasons = () if code == 0 else (Reason(next(iter(Kind)), "rank 3 never came", 1),)
-    done = verifying.Verified(Verdict(Result(result), reasons))
-    monkeypatch.setattr(verifying, "verify", lambda wanted, scheduler, tell: asked.append(wanted) or done)
+    done = verification.Verified(Verdict(Result(result), reasons))
+    monkeypatch.setattr(verification, "verify", lambda wanted, scheduler, tell: asked.append(wanted) or done)
     monkeypatch.setattr("maple_agents.ask.schedulers.choose", lambda name: None)
     said = maple("new", REQUEST, "--verify", "-o", "job.sh")
     assert said.code == code and (tmp_path / "job.sh").exists() == (code == 0)

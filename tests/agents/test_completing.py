@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from maple_agents.ask.memory import asking
-from maple_agents.ask.memory.asking import NoService
-from maple_agents.cli import completing
+from maple_agents.ask.memory import service as asking
+from maple_agents.ask.memory.service import NoService
+from maple_agents.cli import completion
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple, run
 
@@ -90,4 +90,4 @@ def test_without_a_service_nothing_is_said_and_nothing_raised(offered, monkeypat
     monkeypatch.setattr(asking, "ask", nobody)
     assert offered("maple show ") == ["last"]
     assert offered("maple history ") == []
-    assert completing.SECONDS < 1
+    assert completion.SECONDS < 1

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask import sites
-from maple_agents.ask.sites import here as systems
-from maple_agents.ask.sites.here import DETECTED, GENERIC, INSTALLED, SAID, here, prefix_of_front
+from maple_agents.ask.sites import this_site as systems
+from maple_agents.ask.sites.this_site import DETECTED, GENERIC, INSTALLED, SAID, here, prefix_of_front
 from maple_submit_filter.site.snapshot import write
 
 NOWHERE = "a-host-of-nobody"

@@ -16,7 +16,7 @@ from maple_agents.base import drawing
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple
 from maple_agents.cli.rule_pages import pages
-from maple_agents.diagnose.tell import rows
+from maple_agents.diagnose.tell import page_rows
 from maple_daemon.cli.daemon import main as service
 from maple_submit_filter.answer.report import columns
 
@@ -125,8 +125,8 @@ STEPS = {
 @pytest.mark.parametrize("name", STEPS)
 def test_a_step_to_take_fits_and_its_command_is_copied_as_it_is(name, monkeypatch, capsys):
     """A command has lines of its own; one that is wider goes on behind a backslash."""
-    monkeypatch.setattr(rows, "_room", lambda: WIDE)
-    rows.step("  - ", STEPS[name])
+    monkeypatch.setattr(page_rows, "_room", lambda: WIDE)
+    page_rows.step("  - ", STEPS[name])
     shown = capsys.readouterr().out
     assert too_wide(shown) == []
     assert ["-", *STEPS[name].split()] == shown.replace("\\\n", "\n").split()

@@ -14,10 +14,10 @@ from collections.abc import Callable, Iterator
 
 import pytest
 from maple_agents.base.slots import Lacking, Origin, Refused, Slot, Slots
+from maple_agents.request.script.foreign_script import at_site, read
 from maple_agents.request.script.parts import Foreign
-from maple_agents.request.script.reading import at_site, read
 from maple_agents.templates.cluster import Cluster
-from maple_agents.write.carry import judged
+from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
 from maple_agents.write.carry.values import Carried
 from maple_agents.write.clusters import cluster
@@ -83,7 +83,7 @@ def _at_home(path: str, here: str, foreign: Foreign) -> str:
 
 def _there(path: str, here: str, foreign: Foreign, there: str) -> str:
     def said(made: Carried) -> str:
-        state = judged.state_of(made.script, foreign, _cluster(there))
+        state = judgement.state_of(made.script, foreign, _cluster(there))
         return "carried" if state is not None and not state.proven() else "WRONG: the rules find something"
 
     return _answer(lambda: _carried(foreign, there), said)
@@ -125,7 +125,7 @@ def _mended(source: bytes, path: str, here: str, right: Foreign) -> str:
 
 
 def _worlds(script: bytes, foreign: Foreign, site_id: str) -> Worlds:
-    state = judged.state_of(script, foreign, _cluster(site_id))
+    state = judgement.state_of(script, foreign, _cluster(site_id))
     assert state is not None
     return [(group.nodes, group.world_size) for step in state.plan.steps for group in step.groups]
 

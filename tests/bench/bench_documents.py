@@ -11,10 +11,10 @@ from typing import NamedTuple, Optional
 
 import pytest
 import tomllib
-from maple_agents.diagnose import explaining
-from maple_agents.diagnose.documents import kept as documents
-from maple_agents.diagnose.documents.found import LOGGED, Library, Weighed, _said, near, question
-from maple_agents.diagnose.documents.read import read
+from maple_agents.diagnose import explanation
+from maple_agents.diagnose.documents import folders as documents
+from maple_agents.diagnose.documents.files import read
+from maple_agents.diagnose.documents.search import LOGGED, Library, Weighed, _said, near, question
 from maple_agents.diagnose.gather import by_files
 
 from tests.miniapps.started import frameworks
@@ -80,7 +80,7 @@ def test_documents(tmp_path: Path) -> None:
 def _asked(row: dict[str, object], library: Library, folder: Path) -> Asked:
     path = folder / "job.out"
     path.write_text("step 1 loss 2.0\n%s\n" % row["log"])
-    found = explaining.explained(by_files([str(path)], None, "generic-slurm", (), "failed", 1), "off")
+    found = explanation.explained(by_files([str(path)], None, "generic-slurm", (), "failed", 1), "off")
     weighed = library.weighed(question(found))
     logged = library.logged(weighed[0], " ".join(_said(found))) if weighed else 0.0
     headings = row["headings"]

@@ -8,7 +8,7 @@ from typing import Callable
 
 from maple_agents.ask.sites import load
 from maple_submit_filter.answer.decision import decide
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.types.submission import Submission
 
 from tests.bench.scripts import script

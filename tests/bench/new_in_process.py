@@ -42,7 +42,7 @@ def _since(begun: Took) -> Took:
 
 def loaded(folder: str) -> Took:
     """Load a model, keep it for every request that follows, and return what that took."""
-    from maple_agents.ask.models import choosing
+    from maple_agents.ask.models import choice
     from maple_agents.ask.models.local import LocalModel
     from maple_agents.ask.models.protocol import Limit
 
@@ -50,8 +50,8 @@ def loaded(folder: str) -> Took:
     model = LocalModel(folder)
     model.load()
     took = _since(begun)
-    kept = choosing.Choice(model, Limit(60, 2000))
-    choosing.choose = lambda named="", environ=os.environ: kept
+    kept = choice.Choice(model, Limit(60, 2000))
+    choice.choose = lambda named="", environ=os.environ: kept
     return took
 
 

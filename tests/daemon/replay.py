@@ -18,7 +18,7 @@ from maple_daemon.decide.exact import SESSION, Memory
 from maple_daemon.decide.handlers import Handler
 from maple_daemon.decide.rules_in_force import InForce
 from maple_daemon.decide.workers import Decided
-from maple_daemon.remember import described, versions
+from maple_daemon.remember import description, versions
 from maple_daemon.remember.questions import Question
 from maple_submit_filter.answer import decision, packing
 from maple_submit_filter.answer import reply as answer
@@ -248,7 +248,7 @@ class Replay:
     def _version(self, job: Job) -> None:
         """Take the submission for a version, and hold what is known of it against a full reading."""
         request, known = self._request(job), self.history.setdefault(job.uid, [])
-        told = described.told(request, GENERIC_SLURM)
+        told = description.told(request, GENERIC_SLURM)
         version = versions.version_of(told, known, float(len(known)))
         if any(one.version.id == version.id for one in known):
             return
@@ -300,7 +300,7 @@ def scripts() -> Iterator[tuple[str, bytes]]:
 
 def _values(request: Request, wanted: list[str]) -> list[Value]:
     question = Question(frames.pack_request(request), b"", tuple(wanted))
-    return [Value(*one) for one in described.answer(question, GENERIC_SLURM)["values"]]
+    return [Value(*one) for one in description.answer(question, GENERIC_SLURM)["values"]]
 
 
 def _in_force(site_id: str) -> InForce:

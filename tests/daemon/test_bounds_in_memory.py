@@ -12,9 +12,9 @@ from maple_daemon.base import metrics
 from maple_daemon.base.peers import Peer
 from maple_daemon.decide import rules_in_force
 from maple_daemon.decide.handlers import Handled
-from maple_daemon.remember import drafts, looking
+from maple_daemon.remember import drafts, lookup
 from maple_daemon.remember.drafts import Draft
-from maple_daemon.remember.looking import Brief, Looker
+from maple_daemon.remember.lookup import Brief, Looker
 from maple_daemon.remember.versions import Known, known_of
 
 from tests.daemon.serving import request
@@ -39,7 +39,7 @@ class Slow(Looker):
         self.put_aside: list[Draft] = []
         self.looked = 0
 
-    async def _look(self, draft: Draft, user: looking.User) -> Brief | None:
+    async def _look(self, draft: Draft, user: lookup.User) -> Brief | None:
         await self.go.wait()
         return Brief("", "", "", 0.0)
 
@@ -54,7 +54,7 @@ class Slow(Looker):
 def test_what_waits_of_one_user_is_bounded_and_another_is_looked_at(monkeypatch: pytest.MonkeyPatch) -> None:
     """Further ones are recorded without a version; when it was looked at there is room again."""
     one = _draft(1)
-    monkeypatch.setattr(looking, "MOST_OF_USER", 3 * one.size)
+    monkeypatch.setattr(lookup, "MOST_OF_USER", 3 * one.size)
 
     async def run() -> None:
         looker = Slow()
@@ -73,7 +73,7 @@ def test_what_waits_of_one_user_is_bounded_and_another_is_looked_at(monkeypatch:
 
 def test_what_waits_of_all_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whoever they are."""
-    monkeypatch.setattr(looking, "MOST_WAITING", 3 * _draft(1).size)
+    monkeypatch.setattr(lookup, "MOST_WAITING", 3 * _draft(1).size)
 
     async def run() -> None:
         looker = Slow()
@@ -92,7 +92,7 @@ def _known(number: int, lines: int) -> Known:
 def test_versions_that_are_held_are_bounded_in_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
     """Who was looked at longest ago is read from the store again."""
     each = _known(0, 200).size
-    monkeypatch.setattr(looking, "MOST_VERSIONS", 10 * each)
+    monkeypatch.setattr(lookup, "MOST_VERSIONS", 10 * each)
 
     async def run() -> None:
         looker = Slow()

@@ -556,7 +556,7 @@ def test_a_wall_clock_that_jumps_costs_no_answer_and_no_memory(own: Broken, jump
 import time, os
 real, start = time.time, time.monotonic()
 time.time = lambda: real() + (%d if os.path.exists(%r) else 0)
-import maple_daemon.remember.remembering as remembering
+import maple_daemon.remember.memory as remembering
 remembering.PURGE = 1.0
 remembering.purging.__defaults__ = (1.0,)
 """ % (jump, own.folder + "/jumped")

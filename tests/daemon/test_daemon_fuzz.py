@@ -14,11 +14,11 @@ from maple_daemon.decide import rules_in_force
 from maple_daemon.decide.exact import Memory
 from maple_daemon.decide.handlers import Forged, Handler
 from maple_daemon.decide.workers import Decided
+from maple_daemon.remember.memory import Keeper
 from maple_daemon.remember.readings import Readings
-from maple_daemon.remember.remembering import Keeper
 from maple_daemon.serve import queries
 from maple_daemon.serve.queries import Questions
-from maple_daemon.store.opening import open_store
+from maple_daemon.store.choice import open_store
 from maple_submit_filter.answer import decision as decide
 from maple_submit_filter.answer import earlier, packing
 from maple_submit_filter.host import frames

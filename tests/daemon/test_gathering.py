@@ -8,9 +8,9 @@ import threading
 from typing import Any
 
 import pytest
-from maple_daemon.remember import remembering
-from maple_daemon.remember.remembering import Keeper, Line
-from maple_daemon.store.opening import open_store
+from maple_daemon.remember import memory
+from maple_daemon.remember.memory import Keeper, Line
+from maple_daemon.store.choice import open_store
 
 from tests.daemon.store.jobs import record
 
@@ -34,15 +34,15 @@ def test_records_are_taken_together_and_in_their_turn() -> None:
 def test_no_more_are_taken_together_than_so_many() -> None:
     """Of a crowd nobody waits for further ones."""
     line = Line(1000)
-    for at in range(remembering.MOST + 1):
+    for at in range(memory.MOST + 1):
         line.add(record("r%d" % at))
     taken: Any = line.take()
-    assert len(taken) == remembering.MOST and len(line.take() or ()) == 1  # type: ignore[arg-type]
+    assert len(taken) == memory.MOST and len(line.take() or ()) == 1  # type: ignore[arg-type]
 
 
 def test_a_change_hurries_the_records_before_it(monkeypatch: pytest.MonkeyPatch) -> None:
     """A question of the same thread waits for no pause."""
-    monkeypatch.setattr(remembering, "SECONDS", 600.0)
+    monkeypatch.setattr(memory, "SECONDS", 600.0)
     line, taken = Line(10), threading.Event()
     thread = threading.Thread(target=lambda: (line.take(), taken.set()), daemon=True)
     line.add(record())
@@ -78,7 +78,7 @@ def test_what_a_change_finds_was_written_before_it(tmp_path: Any) -> None:
 
 def test_changes_that_wait_hold_no_more_bytes_than_so_many(monkeypatch: pytest.MonkeyPatch, tmp_path: Any) -> None:
     """One more is dropped, and that is said; when they are made there is room again."""
-    monkeypatch.setattr(remembering, "MOST_BYTES", 1000)
+    monkeypatch.setattr(memory, "MOST_BYTES", 1000)
     said: list[str] = []
     made: list[int] = []
     go, began = threading.Event(), threading.Event()

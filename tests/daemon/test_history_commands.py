@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 import pytest
-from maple_agents.ask.memory import remembered
-from maple_agents.ask.memory.asking import places
+from maple_agents.ask.memory import versions as remembered
+from maple_agents.ask.memory.service import places
 from maple_agents.cli.main import run
 from maple_agents.diagnose.gather.sources import from_memory
 from maple_daemon.store.sqlite import open_sqlite

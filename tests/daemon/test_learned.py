@@ -7,8 +7,8 @@ import os
 from typing import Any
 
 import pytest
-from maple_daemon.learn.learned import Learned
-from maple_daemon.learn.learning import Standing
+from maple_daemon.learn.lineages import Learned
+from maple_daemon.learn.outcome_of_change import Standing
 from maple_daemon.store.protocol import Known
 from maple_submit_filter.host.frames import Request
 
@@ -81,7 +81,7 @@ def test_a_mistake_of_ours_costs_what_was_learnt_and_no_answer(monkeypatch: pyte
     def fails(*_: object) -> None:
         raise RuntimeError("a mistake")
 
-    monkeypatch.setattr("maple_daemon.learn.learned.place_of", fails)
+    monkeypatch.setattr("maple_daemon.learn.lineages.place_of", fails)
     assert learned().of(asked(WRONG + b"# edited\n"), UID) is None
 
 

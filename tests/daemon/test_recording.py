@@ -292,18 +292,18 @@ def test_a_version_that_was_purged_is_written_anew(daemon: Daemon, monkeypatch: 
     from maple_daemon.base.peers import Peer
     from maple_daemon.decide import rules_in_force
     from maple_daemon.decide.handlers import Handled
-    from maple_daemon.remember import drafts, looking, remembering
+    from maple_daemon.remember import drafts, lookup, memory
     from maple_daemon.store.protocol import Caps
     from maple_daemon.store.sqlite import open_sqlite
 
-    monkeypatch.setattr(looking, "KNOWN_SECONDS", 0.0)
-    monkeypatch.setattr(looking, "BRIEF_SECONDS", 0.0)
-    monkeypatch.setattr(looking, "WRITTEN_SECONDS", -1.0)
+    monkeypatch.setattr(lookup, "KNOWN_SECONDS", 0.0)
+    monkeypatch.setattr(lookup, "BRIEF_SECONDS", 0.0)
+    monkeypatch.setattr(lookup, "WRITTEN_SECONDS", -1.0)
     path, uid = daemon.folder + "/other.db", os.getuid()
 
     async def kept() -> list[int]:
-        keeper = remembering.Keeper(lambda: open_sqlite(path), lambda why: None)
-        looker = looking.Looker(keeper, keeper, lambda: "", lambda what, number: None)
+        keeper = memory.Keeper(lambda: open_sqlite(path), lambda why: None)
+        looker = lookup.Looker(keeper, keeper, lambda: "", lambda what, number: None)
         await looker.start()
         found = []
         for _ in range(2):

@@ -14,15 +14,15 @@ import tomllib
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.ask.sites.files import parse
-from maple_daemon.sites import drafting_kinds
-from maple_daemon.sites.drafting_asking import Asking
-from maple_daemon.sites.drafting_command import NothingHere, draft
-from maple_daemon.sites.drafting_kinds import kinds_of, maker
-from maple_daemon.sites.drafting_machine import interfaces, machine, modules_of, pytorch
-from maple_daemon.sites.drafting_slurm import partitions, qos, system
-from maple_daemon.sites.drafting_slurm_nodes import gres_gpus, node_of, nodes_said
-from maple_daemon.sites.drafting_tables import text_of
-from maple_daemon.sites.drafting_values import Machine, Place, Seen, System, version
+from maple_daemon.sites import draft_kinds
+from maple_daemon.sites.draft_command import NothingHere, draft
+from maple_daemon.sites.draft_kinds import kinds_of, maker
+from maple_daemon.sites.draft_machine import interfaces, machine, modules_of, pytorch
+from maple_daemon.sites.draft_questions import Asking
+from maple_daemon.sites.draft_slurm import partitions, qos, system
+from maple_daemon.sites.draft_slurm_nodes import gres_gpus, node_of, nodes_said
+from maple_daemon.sites.draft_tables import text_of
+from maple_daemon.sites.draft_values import Machine, Place, Seen, System, version
 
 from tests.agents.schedulers.conftest import Recorded
 
@@ -251,7 +251,7 @@ def test_labels_of_racks_make_no_kinds() -> None:
     nodes = [node("n%d" % at, features=("ib", "rack%d" % (at // 2))) for at in range(80)]
     (kind,) = kinds_of(nodes)
     assert (kind.features, len(kind.nodes)) == (("ib",), 80)
-    assert len(kinds_of(nodes[: 2 * drafting_kinds.MOST])) == drafting_kinds.MOST
+    assert len(kinds_of(nodes[: 2 * draft_kinds.MOST])) == draft_kinds.MOST
 
 
 @pytest.mark.parametrize(

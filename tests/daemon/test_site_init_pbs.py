@@ -10,9 +10,9 @@ from typing import Any
 import pytest
 from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.model import SiteFile
-from maple_daemon.sites.drafting_asking import Asking
-from maple_daemon.sites.drafting_command import draft
-from maple_daemon.sites.drafting_pbs import printed_by_qmgr
+from maple_daemon.sites.draft_command import draft
+from maple_daemon.sites.draft_pbs import printed_by_qmgr
+from maple_daemon.sites.draft_questions import Asking
 
 from tests.agents.schedulers.conftest import Recorded
 
@@ -129,7 +129,7 @@ def drafted(recorded: Recorded, tmp_path: Path) -> tuple[SiteFile, str]:
 @pytest.fixture
 def pbs_first(recorded: Recorded, monkeypatch: pytest.MonkeyPatch) -> Recorded:
     """A machine that has PBS alone: Slurm's commands of the test machine are not asked."""
-    monkeypatch.setattr("maple_daemon.sites.drafting_command.scheduler_here", lambda asking: "pbs")
+    monkeypatch.setattr("maple_daemon.sites.draft_command.scheduler_here", lambda asking: "pbs")
     return recorded
 
 

@@ -12,9 +12,9 @@ import pytest
 from maple_daemon.base.settings import Settings
 from maple_daemon.decide import workers
 from maple_daemon.decide.workers import Decided, Workers
-from maple_daemon.remember import looking
-from maple_daemon.remember.looking import Looker
-from maple_daemon.remember.remembering import Keeper
+from maple_daemon.remember import lookup
+from maple_daemon.remember.lookup import Looker
+from maple_daemon.remember.memory import Keeper
 from maple_daemon.serve.service import CLOSE_SECONDS, Service
 from maple_daemon.store.protocol import Store
 
@@ -159,7 +159,7 @@ def test_what_is_read_when_the_service_ends_is_nothing() -> None:
         async with asyncio.timeout(ENOUGH):
             return await looker._read_by_process(1, b"?")
 
-    assert looking.ASK_SECONDS < ENOUGH and asyncio.run(run()) == b""
+    assert lookup.ASK_SECONDS < ENOUGH and asyncio.run(run()) == b""
 
 
 class _Told:

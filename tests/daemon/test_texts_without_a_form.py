@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.remember.remembering import Keeper
+from maple_daemon.remember.memory import Keeper
 from maple_daemon.serve.queries import ASK, TELL
 from maple_daemon.store.protocol import NotKept
 

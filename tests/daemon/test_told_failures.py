@@ -14,7 +14,7 @@ import pytest
 from maple_agents.ask.memory import failed_jobs
 from maple_agents.ask.memory.failed_jobs import Failure, failure_of
 from maple_daemon.outcomes.failures import MOST_OF_USER, Failures
-from maple_daemon.store.opening import open_store
+from maple_daemon.store.choice import open_store
 from maple_submit_filter.types.job_records import STATES, Outcome
 
 from tests.daemon.asking import found

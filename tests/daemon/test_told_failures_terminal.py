@@ -12,7 +12,7 @@ import time
 from typing import Any
 
 import pytest
-from maple_agents.ask.memory.asking import NoService, ask
+from maple_agents.ask.memory.service import NoService, ask
 
 from tests.daemon.ending import Cluster
 from tests.daemon.test_told_failures import ended

@@ -7,7 +7,7 @@ from typing import Any, Optional
 
 import pytest
 from maple_agents.base.secrets.masking import masked
-from maple_daemon.remember import described, sections, versions
+from maple_daemon.remember import description, sections, versions
 from maple_daemon.remember.questions import Question
 from maple_submit_filter.host import frames
 from maple_submit_filter.host.frames import Request
@@ -41,7 +41,7 @@ def request(
 
 def told(*args: Any, **more: Any) -> versions.Told:
     """What is kept of a submission."""
-    return described.told(request(*args, **more), GENERIC_SLURM)
+    return description.told(request(*args, **more), GENERIC_SLURM)
 
 
 class History:
@@ -162,15 +162,15 @@ def _reuse(new: Request, old: Optional[Request]) -> tuple[versions.Reuse, list[V
     """What is known of *new* after *old*, what is read besides, and what reading everything gives."""
     known = []
     if old is not None:
-        version = versions.version_of(described.told(old, GENERIC_SLURM), (), 0.0)
+        version = versions.version_of(description.told(old, GENERIC_SLURM), (), 0.0)
         known = [versions.known_of(version._replace(values=tuple(_values(old))))]
-    made = versions.reuse(described.told(new, GENERIC_SLURM), known)
+    made = versions.reuse(description.told(new, GENERIC_SLURM), known)
     return made, _values(new, [one.hash for one in made.again]), _values(new)
 
 
 def _values(of: Request, wanted: Optional[list[str]] = None) -> list[Value]:
-    hashes = [one.hash for one in described.told(of, GENERIC_SLURM).parts] if wanted is None else wanted
-    found = described.answer(Question(frames.pack_request(of), b"", tuple(hashes)), GENERIC_SLURM)["values"]
+    hashes = [one.hash for one in description.told(of, GENERIC_SLURM).parts] if wanted is None else wanted
+    found = description.answer(Question(frames.pack_request(of), b"", tuple(hashes)), GENERIC_SLURM)["values"]
     return [Value(*one) for one in found]
 
 
@@ -188,10 +188,10 @@ def test_only_what_changed_and_what_depends_on_it_is_read_again() -> None:
 
 def test_what_is_known_of_a_version_read_by_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer Maple may read otherwise."""
-    monkeypatch.setattr(described, "reader", lambda: "older")
-    old = versions.known_of(versions.version_of(described.told(request(), GENERIC_SLURM), (), 0.0))
+    monkeypatch.setattr(description, "reader", lambda: "older")
+    old = versions.known_of(versions.version_of(description.told(request(), GENERIC_SLURM), (), 0.0))
     monkeypatch.undo()
-    assert versions.reuse(described.told(request(), GENERIC_SLURM), [old]).same == ()
+    assert versions.reuse(description.told(request(), GENERIC_SLURM), [old]).same == ()
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -18,8 +18,8 @@ from maple_agents.base.slots import Lacking, Name, Origin, Slot, Slots
 from maple_agents.templates import environments, paradigms
 from maple_agents.templates.revisions import composition_revision
 from maple_agents.write.clusters import cluster
-from maple_agents.write.decide.deciding import decide_plan
-from maple_agents.write.making import compose
+from maple_agents.write.composition import compose
+from maple_agents.write.decide.decision import decide_plan
 from maple_agents.write.values import Plan
 
 from tests.new567.judging import world

@@ -10,7 +10,7 @@ import pytest
 from click.testing import CliRunner, Result
 from maple_agents.ask import sites
 from maple_daemon.cli.site import site
-from maple_submit_filter.host import settled
+from maple_submit_filter.host import configuration
 
 
 def maple_site(*words: object) -> Result:
@@ -42,7 +42,7 @@ def in_force(cluster) -> str:
 
 def front_goes_by(cluster) -> str:
     """The path of the facts, and their revision."""
-    path, found = settled.in_force(settled.read_conf(str(cluster.release / "etc/front.conf")))
+    path, found = configuration.in_force(configuration.read_conf(str(cluster.release / "etc/front.conf")))
     return f"{path} {found.revision[:12]}"
 
 

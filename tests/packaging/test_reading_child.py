@@ -50,7 +50,7 @@ def test_it_runs_the_release_alone(served):
     program = (
         "import runpy, sys; sys.argv[1:] = ['/nonexistent', 'ab'];"
         "made = runpy.run_path(%r); sys.path[:0] = [made['_FOLDER']];"
-        "import maple_agents.admission.telling, maple_submit_filter.host.settled, yaml;"
+        "import maple_agents.admission.messages, maple_submit_filter.host.configuration, yaml;"
         "print(*(one.__file__ for one in sys.modules.values() if getattr(one, '__file__', None)), sep='\\n')"
     ) % told["child"]
     done = subprocess.run([told["child_python"], "-BIS", "-c", program], env={}, capture_output=True, text=True)

@@ -6,7 +6,7 @@ import re
 from typing import Iterator
 
 from maple_submit_filter.bash import nodes as shell
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.types.edits import Span
 
 # What may stand between the words of one command list: blanks, comments, operators, reserved words, continuations.

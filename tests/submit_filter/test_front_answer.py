@@ -11,7 +11,7 @@ from maple_submit_filter.answer import audit_line, terminal, trailer
 from maple_submit_filter.answer import reply as answers
 from maple_submit_filter.answer.decision import Decision, Rewritten
 from maple_submit_filter.answer.terminal import Told
-from maple_submit_filter.host import frames, settled
+from maple_submit_filter.host import configuration, frames
 from maple_submit_filter.host.frames import Reply, Request
 from maple_submit_filter.request.slurm.submission import wrapped
 from maple_submit_filter.site import modes
@@ -313,11 +313,11 @@ def test_what_the_administrator_settled_is_read_as_the_front_reads_it(tmp_path: 
     """Comments and unknown keys are skipped; no snapshot is the generic site; no policy is repair."""
     conf = tmp_path / "front.conf"
     conf.write_text("# mode=off\nmode=warn\nnonsense\npolicy=%s/policy.json\n" % tmp_path)
-    keys = settled.read_conf(str(conf))
-    assert settled.policy(keys) == Policy("warn")
+    keys = configuration.read_conf(str(conf))
+    assert configuration.policy(keys) == Policy("warn")
     (tmp_path / "policy.json").write_text('{"rules": {"MPL203": "off"}}')
-    assert settled.policy(keys) == Policy("warn", rules={"MPL203": "off"})
-    assert settled.site({}) is GENERIC_SLURM
+    assert configuration.policy(keys) == Policy("warn", rules={"MPL203": "off"})
+    assert configuration.site({}) is GENERIC_SLURM
 
 
 def test_the_helper_answers_one_frame_with_another(tmp_path: Any) -> None:

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_submit_filter.bash import nodes as shell
 from maple_submit_filter.bash.nodes import Literal, Param, Simple
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 
 from tests.submit_filter.shell_trees import broken, nodes, simple_commands
 

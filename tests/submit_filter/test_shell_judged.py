@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_submit_filter.bash import nodes as shell
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 
 from tests.submit_filter.shell_judges import bash_takes, commands_of_the_other_parser, scripts
 from tests.submit_filter.shell_trees import broken, nodes, uncovered

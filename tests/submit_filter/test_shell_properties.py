@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from maple_submit_filter.bash import nodes
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 
 from tests.submit_filter.shell_trees import broken, uncovered
 

@@ -15,7 +15,7 @@ from maple_submit_filter.types.submission import Submission
 
 from . import names
 from .candidates import Candidate, part_at, settled
-from .launched import of_launches
+from .launch_facts import of_launches
 
 
 class Analysis(NamedTuple):

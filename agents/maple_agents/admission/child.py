@@ -17,22 +17,22 @@ _FOLDER = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 def main(conf: str, record: str) -> None:
     """Read for the submission of that record, then for those that wait."""
-    from maple_submit_filter.host import settled
+    from maple_submit_filter.host import configuration
 
-    from maple_agents.admission import telling
+    from maple_agents.admission import messages
 
-    settings = settled.read_conf(conf)
-    lock = telling.alone(os.getuid(), settings.get("socket", ""))
-    service = telling.Service(settings.get("socket", ""), settings.get("service_uid", ""))
+    settings = configuration.read_conf(conf)
+    lock = messages.alone(os.getuid(), settings.get("socket", ""))
+    service = messages.Service(settings.get("socket", ""), settings.get("service_uid", ""))
     if lock is None:  # the one that reads now goes on with this
         service.ask({"ask": "reading later", "record": record})
         return
-    site = settled.site(settings)
+    site = configuration.site(settings)
     for _ in range(MOST_JOBS):
         told = service.ask({"ask": "reading", "record": record})
         if not isinstance(told, dict):
             return
-        service.tell(telling.read(told, site))
+        service.tell(messages.read(told, site))
         record = ""
     del lock
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import Any, NamedTuple
 
-from .opened import Form
 from .python.source import Declared, Said, Source, source
 from .trees import Leaf, leaves
+from .user_files import Form
 
 _PACKAGE = re.compile(rb"^\s*#\s*@package\s+(\S+)", re.MULTILINE)
 

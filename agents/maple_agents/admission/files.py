@@ -16,11 +16,11 @@ from .candidates import Candidate, of_key, part_at
 from .extracts import CONFIG, PACKAGES, SOURCE
 from .folders import module_paths, program_paths, work_folder
 from .hydra import Composed, Setting, composed
-from .launched import FRAMEWORKS, common_arguments, line_at
-from .opened import Files
+from .launch_facts import FRAMEWORKS, common_arguments, line_at
 from .programs import Argument, Started, main, one_program
 from .python.source import Declared, Source
 from .trees import SUFFIXES
+from .user_files import Files
 
 _CONFIG = re.compile(  # options that name a configuration of the training: that of a model or a tokenizer is none
     r"(?:(?:train|training|trainer|exp|experiment|base|ds|deepspeed|run|main|job|yaml)_)?"

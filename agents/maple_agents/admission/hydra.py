@@ -8,8 +8,8 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from .extracts import CONFIG
-from .opened import Files
 from .trees import Leaf
+from .user_files import Files
 
 DEEPEST = 8  # configs that name configs
 MOST_LAID = 200  # configs, each time it is named

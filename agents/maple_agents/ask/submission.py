@@ -16,7 +16,7 @@ from ..base.complaint import Complaint
 if TYPE_CHECKING:
     from maple_submit_filter.answer.decision import Decision
 
-    from .sites.here import Here
+    from .sites.this_site import Here
 
 MOST = 64 * 1024 * 1024  # bytes; far beyond what any scheduler takes for a script
 GENERIC = {site.id: site for site in (GENERIC_SLURM, GENERIC_PBS)}
@@ -134,7 +134,7 @@ def site_of(site_id: Optional[str], source: bytes = b"") -> Site:
 
 def here_of(site_id: Optional[str], source: bytes = b"") -> "Here":
     """Return which site a command is about, and from where that is known."""
-    from maple_agents.ask.sites.here import here
+    from maple_agents.ask.sites.this_site import here
 
     return here(site_id, _unknown_cluster(source))
 

@@ -17,7 +17,7 @@ from maple_submit_filter.site.modes import in_force, policy_of
 
 from ..ask.submission import Answer, answer
 from ..base.difference import unified
-from . import completing
+from . import completion
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
@@ -33,7 +33,7 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
     "--site",
     "site_id",
     metavar="ID",
-    shell_complete=completing.sites,
+    shell_complete=completion.sites,
     help="Check for this site, not for the one we are on.",
 )
 @click.option("--plan", "with_plan", is_flag=True, help="Draw the processes that would start, too.")
@@ -58,7 +58,7 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan
     asked = answer(script, words, site_id)
     if asked.decision.findings:
         asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
-        from .carried import with_last_rung
+        from .other_cluster import with_last_rung
 
         asked = with_last_rung(asked)
     asked = asked._replace(decision=handed_over(asked.submission, asked.decision))

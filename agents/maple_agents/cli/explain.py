@@ -10,12 +10,12 @@ import click
 from ..base import drawing
 from ..base.complaint import Complaint
 from ..base.near_names import meant
-from . import completing
+from . import completion
 from .rule_pages import Page, pages
 
 
 @click.command()
-@click.argument("code", required=False, metavar="[CODE]", shell_complete=completing.rules)
+@click.argument("code", required=False, metavar="[CODE]", shell_complete=completion.rules)
 @click.option("--json", "as_json", is_flag=True, help="Print code, title and text as JSON.")
 def explain(code: Optional[str], as_json: bool) -> None:
     """Show a rule's page: what is wrong, what is right, and why. Without CODE, list all rules.

@@ -32,8 +32,8 @@ def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:
 
 
 def _line(words: list[str]) -> str:
-    from ..ask.memory.asking import ask
     from ..ask.memory.failed_jobs import read, said
+    from ..ask.memory.service import ask
 
     return said(read(ask({"ask": "failures", "seen": _looked_at(words) or ""}, seconds=SECONDS)), _cause)
 
@@ -49,7 +49,7 @@ def _looked_at(words: list[str]) -> Optional[str]:
 
 def _taken() -> Optional[str]:
     """Return the job that `maple-fix` took where none was named."""
-    from .fix.last import taken
+    from .fix.last_failed import taken
 
     return taken()
 

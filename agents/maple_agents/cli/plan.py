@@ -9,7 +9,7 @@ import click
 
 from ..ask.submission import answer
 from ..base.complaint import Complaint
-from . import completing
+from . import completion
 from .branches import branches
 
 
@@ -20,7 +20,7 @@ from .branches import branches
     "--site",
     "site_id",
     metavar="ID",
-    shell_complete=completing.sites,
+    shell_complete=completion.sites,
     help="Plan for this site, not for the one we are on.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the plan as JSON, with every process.")

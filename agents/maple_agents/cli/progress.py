@@ -13,7 +13,7 @@ LARGE = 32 << 20  # bytes of logs that are worth a word while they are read
 
 if TYPE_CHECKING:
     from maple_agents.diagnose.values import Case
-    from maple_agents.verify.run.watching import Watched
+    from maple_agents.verify.run.watch import Watched
 
 
 @contextmanager

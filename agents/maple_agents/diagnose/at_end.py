@@ -66,7 +66,7 @@ def says(job: str, now: float) -> str:
 
 def keep(diagnosis: Diagnosis, at: float) -> None:
     """Keep a diagnosis, as JSON and as people read it. Raises `OSError`."""
-    from .tell.told import told
+    from .tell.json_form import told
 
     row = {"v": 1, "at": at, "told": told(diagnosis), "shown": _shown(diagnosis)}
     data = json.dumps(row).encode()
@@ -119,7 +119,7 @@ def _read(words: Sequence[str]) -> tuple[str, str, tuple[str, ...]]:
 
 
 def _diagnosed(job: str, status: str, logs: tuple[str, ...]) -> None:
-    from .explaining import case_of, explained
+    from .explanation import case_of, explained
 
     pass
 
@@ -148,7 +148,7 @@ def _failed(case: Case, job: str, status: str) -> Case | None:
 
 
 def _shown(diagnosis: Diagnosis) -> str:
-    from .tell.shown import show
+    from .tell.page import show
 
     out = io.StringIO()
     with contextlib.redirect_stdout(out):

@@ -12,11 +12,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ..ask.models.conforming import mismatch
+from ..ask.models.conformance import mismatch
 from ..ask.models.protocol import Limit, Message, Model, ModelError, Schema
 from ..base.secrets.masking import masked
 from ..base.slots import INTEGERS, LAUNCHERS, NAMES, PARADIGMS, Name, Slot, Slots
-from .language.quoted import Evidence, Reads
+from .language.quotations import Evidence, Reads
 
 MOST = 8000  # characters of a request that a model is asked about
 _TO_A_MODEL = re.compile(

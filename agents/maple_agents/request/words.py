@@ -12,7 +12,7 @@ from .language import languages, slash_lists
 from .language.lexemes import Line, counted, flowing
 from .language.reading import FROM, GPUS, RANKS, WISH, Reading
 from .language.words import Token, plain, tokens
-from .weighing import Weighed, weigh
+from .weights import Weighed, weigh
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
@@ -91,7 +91,7 @@ def resolve(asked: Asked, cluster: Cluster) -> Asked:
 
     What the cluster does not have becomes a contradiction.
     """
-    from .resolving import resolved
+    from .cluster_names import resolved
 
     return resolved(asked, cluster)
 

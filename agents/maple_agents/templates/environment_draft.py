@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Sequence
 
 from ..ask.sites.model import Fact, SiteFile
-from .described import Described
+from .site_description import Described
 
 _WHY = "Drafted from the site file: look at every line, and say here why it is so."
 _PAGES = {

@@ -16,11 +16,11 @@ from ..ask.sites.mistakes import nearest
 from ..ask.sites.model import Load, SiteFile, TransportVariable
 from ..base.tables import Part, paths, read
 from . import catalogue, environments, model_facts, paradigms, proofs
-from .described import Described, described
 from .environments import Environment
 from .facts import fact
 from .paradigms import Paradigm
 from .revisions import composition_revision
+from .site_description import Described, described
 
 MISSING = "environment/%s.toml: is missing; for a first one: maple templates draft %s > %s"
 INTERNET = ("", "direct", "proxy", "none")

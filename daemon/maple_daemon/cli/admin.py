@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
-from maple_agents.cli import completing
+from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 
 from ..install.refusals import Refused, absolute
@@ -74,7 +74,7 @@ admin.add_command(docs)
     "site_id",
     required=True,
     metavar="ID",
-    shell_complete=completing.sites,
+    shell_complete=completion.sites,
     help="Site whose facts hold; maple site list.",
 )
 @click.option(
@@ -201,7 +201,7 @@ def uninstall(prefix: str) -> None:
     "--to",
     default="",
     metavar="VERSION",
-    shell_complete=completing.releases,
+    shell_complete=completion.releases,
     help="Version or name of the release.  [default: the one before]",
 )
 @click.option("--list", "only_list", is_flag=True, help="Show the releases, newest in force last; change nothing.")

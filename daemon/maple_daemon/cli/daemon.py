@@ -61,7 +61,7 @@ def _changed(told: Settings, foreground: bool, roles: tuple[str, ...], socket: s
 
 def _checked(settings: Settings, wrong: list[str]) -> int:
     from ..decide import rules_in_force
-    from ..serve.checking import doubts, mistakes
+    from ..serve.config_check import doubts, mistakes
 
     wrong = [*wrong, *mistakes(settings)]
     for line in (*wrong, *doubts(settings)):

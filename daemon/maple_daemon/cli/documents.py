@@ -47,7 +47,7 @@ def add(everybody: bool | None, paths: Tuple[str, ...]) -> None:
 
     Exit code: 0 all were kept, 2 one was not.
     """
-    from maple_agents.diagnose.documents import kept as documents
+    from maple_agents.diagnose.documents import folders as documents
 
     folder = _folder(everybody)
     try:
@@ -72,7 +72,7 @@ def list_(as_json: bool) -> None:
       maple admin docs list
       maple admin docs list --json
     """
-    from maple_agents.diagnose.documents import kept as documents
+    from maple_agents.diagnose.documents import folders as documents
 
     found = sorted(documents.every(), key=lambda one: one.source)
     if as_json:
@@ -98,7 +98,7 @@ def remove(everybody: bool | None, path: str) -> None:
       maple admin docs remove /project/handbook
       maple admin docs remove --everybody /project/handbook/old.md
     """
-    from maple_agents.diagnose.documents import kept as documents
+    from maple_agents.diagnose.documents import folders as documents
 
     folder = _folder(everybody)
     try:
@@ -124,7 +124,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
       maple admin docs search \\
         "NCCL WARN Bootstrap : no socket interface found" --json
     """
-    from maple_agents.diagnose.documents.found import installed
+    from maple_agents.diagnose.documents.search import installed
 
     found = installed().search(" ".join(words), most)
     if as_json:
@@ -142,7 +142,7 @@ def search(words: Tuple[str, ...], most: int, as_json: bool) -> None:
 
 def _folder(everybody: bool | None) -> str:
     """Return where documents are kept. Raises `Complaint` where there is no home."""
-    from maple_agents.diagnose.documents import kept as documents
+    from maple_agents.diagnose.documents import folders as documents
 
     if everybody if everybody is not None else os.geteuid() == 0:
         return documents.of_site()

@@ -122,7 +122,7 @@ def report_of_memory(path: str, since: str, show: bool, after: bool = False) -> 
     from maple_submit_filter.rules import rules
 
     from ..install.report.audit import begin
-    from ..install.report.of_store import facts_of, table
+    from ..install.report.store import facts_of, table
 
     first = begin(since, datetime.datetime.now(datetime.timezone.utc))[:10]
     with memory(settings_of(path)) as store:
@@ -168,7 +168,7 @@ def _of_installation(environ: Mapping[str, str] = os.environ) -> str:
 @contextmanager
 def memory(settings: Settings) -> Iterator[Store]:
     """Give the store that the settings name; what goes wrong with it is a complaint."""
-    from ..store.opening import open_store
+    from ..store.choice import open_store
     from ..store.protocol import StoreError
 
     try:

@@ -10,12 +10,12 @@ from pathlib import Path
 
 import click
 from maple_agents.ask import sites
-from maple_agents.ask.sites.here import prefix_of_front
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
-from maple_agents.cli import completing
+from maple_agents.ask.sites.this_site import prefix_of_front
+from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
-from maple_submit_filter.host import places, settled
+from maple_submit_filter.host import configuration, places
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.snapshot import write
 
@@ -23,13 +23,13 @@ from ..install import settings
 from ..install.refusals import Refused, absolute
 from ..install.release import receipt, releases, revisions
 from ..install.release.layout import Layout, Release, layout
-from ..install.service import reloading
+from ..install.service import reload
 from ..sites import snapshot
 from ..sites.compare import differences
 from ..sites.show import page
 from .plainly import plainly
 
-_SITE = click.argument("site", metavar="ID|FILE", shell_complete=completing.site_or_file)
+_SITE = click.argument("site", metavar="ID|FILE", shell_complete=completion.site_or_file)
 _TARGET = (
     click.option("--to", type=click.Path(path_type=Path), help="The snapshot file, in place of the installed one."),
     click.option(
@@ -47,7 +47,7 @@ def site() -> None:
 
 
 @site.command(epilog="Example: maple site lint my-cluster.toml")
-@click.argument("names", metavar="[ID|FILE]...", nargs=-1, shell_complete=completing.site_or_file)
+@click.argument("names", metavar="[ID|FILE]...", nargs=-1, shell_complete=completion.site_or_file)
 def lint(names: Sequence[str]) -> None:
     """Check site files, all known ones if none is named, and tell every mistake in each. Exit 1 if there is one."""
     wrong = False
@@ -67,7 +67,7 @@ def lint(names: Sequence[str]) -> None:
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool) -> None:
     """List the known sites. The one that we seem to be on is marked."""
-    from maple_agents.ask.sites.here import GENERIC, here
+    from maple_agents.ask.sites.this_site import GENERIC, here
 
     now = here(None, "")
     known = None if now.how == GENERIC else now.id
@@ -89,7 +89,7 @@ def init(site_id: str, output: Path | None) -> None:
     Only asks, and changes nothing. Each value says where it was read; what nobody said is left out and listed at the
     end. The draft is in mode observe until somebody has read it.
     """
-    from ..sites.drafting_command import drafted, save
+    from ..sites.draft_command import drafted, save
 
     text = drafted(site_id, output)
     if output is None:
@@ -110,7 +110,7 @@ def show(site: str, as_json: bool) -> None:
 
 @site.command(epilog="Example: maple site diff ncsa-delta.toml  (what `apply` would change)")
 @_SITE
-@click.argument("other", metavar="[ID|FILE]", required=False, shell_complete=completing.site_or_file)
+@click.argument("other", metavar="[ID|FILE]", required=False, shell_complete=completion.site_or_file)
 @_TARGET[0]
 @_TARGET[1]
 def diff(site: str, other: str | None, to: Path | None, prefix: Path | None) -> None:
@@ -208,7 +208,7 @@ def _revisions(where: Layout, site_id: str = "") -> revisions.Revisions:
 
 
 def _reloaded(where: Layout) -> None:
-    says = reloading.reload(where.current)
+    says = reload.reload(where.current)
     if says:
         click.echo(says)
 
@@ -237,7 +237,7 @@ def _target(to: Path | None, prefix: Path | None) -> Path:
     where = _installation(prefix)
     if where is None:
         return Path(places.etc()) / "site.json"
-    return Path(settled.in_force(settings.values(Release(where.current)))[0])
+    return Path(configuration.in_force(settings.values(Release(where.current)))[0])
 
 
 def _load(name: str) -> Site:

@@ -7,7 +7,7 @@ import os
 from typing import NamedTuple
 
 import maple_submit_filter
-from maple_submit_filter.host import settled
+from maple_submit_filter.host import configuration
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.modes import Policy
 
@@ -27,9 +27,9 @@ class InForce(NamedTuple):
 
 def read(conf_path: str) -> InForce:
     """Return what is in force by that `front.conf`. Raises `OSError` and `ValueError` as `settled` does."""
-    conf = settled.read_conf(conf_path)
-    snapshot, site = settled.in_force(conf)
-    return InForce(site, settled.policy(conf), facts_of(snapshot), snapshot, conf.get("child", ""))
+    conf = configuration.read_conf(conf_path)
+    snapshot, site = configuration.in_force(conf)
+    return InForce(site, configuration.policy(conf), facts_of(snapshot), snapshot, conf.get("child", ""))
 
 
 def facts_of(snapshot: str, package: str = "") -> bytes:
@@ -43,7 +43,7 @@ def facts_of(snapshot: str, package: str = "") -> bytes:
 
 def generic() -> InForce:
     """Return what is in force where nobody has described the cluster: contradictions of a script with itself."""
-    return InForce(settled.site({}), settled.policy({}), rules_hash(), "")
+    return InForce(configuration.site({}), configuration.policy({}), rules_hash(), "")
 
 
 def rules_hash(package: str = "") -> bytes:

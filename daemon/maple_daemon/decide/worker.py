@@ -21,11 +21,11 @@ _HEAD = struct.Struct(">BI")  # whether a file was wanted, bytes that follow
 def main(snapshot: str) -> None:
     """Answer requests until there are no more."""
     from maple_submit_filter.answer import decision, packing, reply
-    from maple_submit_filter.host import frames, settled
+    from maple_submit_filter.host import configuration, frames
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    site = settled.site({"snapshot": snapshot} if snapshot else {})
+    site = configuration.site({"snapshot": snapshot} if snapshot else {})
     wanted = []
 
     def read(path: bytes) -> Optional[bytes]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
-from maple_submit_filter.host import settled
+from maple_submit_filter.host import configuration
 
 from . import command, mode, place, settings, user_commands
 from .check import Check
@@ -155,7 +155,7 @@ def snapshot(where: Layout, release: Release) -> Iterator[Check]:
 
     values = settings.values(release)
     try:
-        path, held = settled.in_force(values)
+        path, held = configuration.in_force(values)
     except (OSError, ValueError) as error:
         yield Check("site", "wrong", f"{release.snapshot}: {error}", "install again")
         return

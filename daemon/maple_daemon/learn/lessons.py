@@ -16,10 +16,10 @@ from maple_submit_filter.types.job_records import Record
 
 from ..base.background import Background
 from ..base.log import cause, log
-from ..remember.remembering import Keeper
+from ..remember.memory import Keeper
 from ..store.protocol import Due, Known, Store
-from .learned import MOST_VERSIONS, Learned
-from .learning import MADE, Standing, Trial, after, trial_of
+from .lineages import MOST_VERSIONS, Learned
+from .outcome_of_change import MADE, Standing, Trial, after, trial_of
 
 EVERY = 2.0  # seconds between two looks at what others have learnt or purged
 SWEEP = 60.0  # seconds between two looks at ends that nobody told of

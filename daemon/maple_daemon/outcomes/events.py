@@ -2,7 +2,7 @@
 
 A submission is told by the name of an empty file, so that nothing has to be read and no half-written file exists:
 `submitted,JOB,PID,STARTED,HOST,RANDOM`. An end is one JSON line of at most 4 KiB. What a hook says are the scheduler's
-own words; `meaning.py` translates them. No event carries text of a log or script.
+own words; `scheduler_words.py` translates them. No event carries text of a log or script.
 """
 
 from __future__ import annotations

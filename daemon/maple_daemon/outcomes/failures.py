@@ -15,7 +15,7 @@ from maple_submit_filter.types.job_records import Outcome
 
 from ..base.background import Background
 from ..base.log import cause, log
-from ..remember.remembering import Keeper
+from ..remember.memory import Keeper
 
 WEEK = 7 * 86400.0  # seconds; an older failure is told of no more
 EVERY = 2.0  # seconds between two looks at what others told of

@@ -18,8 +18,8 @@ from maple_submit_filter.types.job_records import Record
 
 from ..base.log import log
 from ..store import rows
+from ..store.choice import SCHEMES
 from ..store.mounts import on_network
-from ..store.opening import SCHEMES
 from ..store.protocol import NotKept, Store
 
 MOST = 1 << 20  # bytes of a file, then the next one begins

@@ -23,17 +23,17 @@ _HEAD = struct.Struct(">BI")  # as `worker` answers: a zero, bytes that follow
 
 def main(snapshot: str) -> None:
     """Answer questions until there are no more."""
-    from maple_submit_filter.host import settled
+    from maple_submit_filter.host import configuration
     from maple_submit_filter.host.frames import receive, send
 
-    from maple_daemon.remember import described
+    from maple_daemon.remember import description
     from maple_daemon.remember.questions import SIZES, Question
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
     with contextlib.suppress(OSError):  # a service may be forbidden to, even for itself
         os.nice(5)
-    site = settled.site({"snapshot": snapshot} if snapshot else {})
+    site = configuration.site({"snapshot": snapshot} if snapshot else {})
     send(1, _HEAD.pack(0, 0))  # ready
     while True:
         sizes = SIZES.unpack(receive(0, SIZES.size))
@@ -42,7 +42,7 @@ def main(snapshot: str) -> None:
         question = Question(receive(0, sizes[0]), receive(0, sizes[1]), _wanted(receive(0, sizes[2])))
         signal.setitimer(signal.ITIMER_REAL, SECONDS)
         try:
-            made = json.dumps(described.answer(question, site)).encode()
+            made = json.dumps(description.answer(question, site)).encode()
         except Exception as error:  # nothing is known of this submission, and the next one counts
             os.write(2, ("maple: reader: %s: %s\n" % (type(error).__name__, error)).encode("utf-8", "replace"))
             made = b""

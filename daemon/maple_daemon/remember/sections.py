@@ -10,7 +10,7 @@ from typing import NamedTuple
 from maple_submit_filter.answer.decision import MOST_READ
 from maple_submit_filter.bash import nodes
 from maple_submit_filter.bash.nodes import Command, Word
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.types.job_records import Part
 from maple_submit_filter.types.script import line_of

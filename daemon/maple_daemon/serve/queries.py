@@ -18,8 +18,8 @@ from typing import Any, Protocol
 from maple_agents.base.secrets.masking import masked
 from maple_submit_filter.types.job_records import Part, Value, Version
 
+from ..remember.memory import Keeper
 from ..remember.readings import Looked
-from ..remember.remembering import Keeper
 from ..remember.versions import FILES
 from ..store.protocol import NotKept, Store
 

@@ -13,7 +13,7 @@ from ..base.limits import Busy, Limits
 from ..base.log import cause, log
 from ..base.peers import Peer, Stranger, peer_of, uid_of
 from ..decide.handlers import Forged, Handled, Handler
-from . import about, queries
+from . import identity, queries
 
 READ_SECONDS = 2.0  # for a whole request: the front sends it at once
 LEARN_SECONDS = 3.0  # that a helper may take before the front carries back what it learnt
@@ -90,8 +90,8 @@ class Server:
             head = await reader.readexactly(8)
         if self.questions is not None and head[:4] in queries.KINDS:
             return await self._question(reader, writer, head, peer)
-        if head == about.ASK + bytes(4):
-            return await self._sent(writer, about.answer(self._handler.in_force))
+        if head == identity.ASK + bytes(4):
+            return await self._sent(writer, identity.answer(self._handler.in_force))
         size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
         self._limits.spend(peer.uid, size)
         with self._limits.holding(size, peer.uid):

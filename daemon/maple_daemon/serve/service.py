@@ -22,17 +22,17 @@ from ..decide import rules_in_force
 from ..decide.exact import Memory
 from ..decide.handlers import Handled, Handler, Wish
 from ..decide.workers import Workers
-from ..learn.learned import Learned
 from ..learn.lessons import Lessons
+from ..learn.lineages import Learned
 from ..outcomes.failures import Failures
-from ..outcomes.watching import Watching
+from ..outcomes.watch import Watching
 from ..remember import journal
-from ..remember.described import is_clean
+from ..remember.description import is_clean
 from ..remember.journal import Journal
+from ..remember.memory import Keeper, purging
 from ..remember.readings import Readings
-from ..remember.recording import Recorder
-from ..remember.remembering import Keeper, purging
-from ..store.opening import open_store
+from ..remember.recorder import Recorder
+from ..store.choice import open_store
 from ..store.protocol import Gone, Store
 from .queries import Questions
 from .server import Server

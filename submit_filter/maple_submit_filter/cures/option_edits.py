@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import List, NamedTuple, Optional, Tuple
 
-from ..request.wording import is_pbs, prefix
+from ..request.scheduler_words import is_pbs, prefix
 from ..types.edits import ArgvEdit, Edit, Fix, Span
 from ..types.job import Job
 from ..types.script import Directive

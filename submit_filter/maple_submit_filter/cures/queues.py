@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import List, Optional, Tuple
 
-from ..request.wording import option
+from ..request.scheduler_words import option
 from ..site.facts import Partition, Site
 from ..types.edits import Fix, Safety
 from ..types.job import Job

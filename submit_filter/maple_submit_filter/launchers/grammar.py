@@ -15,6 +15,7 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 from ..types.edits import Span
 from ..types.launch_plan import Option
 from ..types.text import Text, join, plain
+from .argument_words import OPERAND, Hit, Kind, classify, say
 from .option_table import (
     ARGPARSE,
     DASHES,
@@ -30,7 +31,6 @@ from .option_table import (
     extended,
     table,
 )
-from .spelling import OPERAND, Hit, Kind, classify, say
 
 __all__ = ["ARGPARSE", "DASHES", "ENV", "FLAG", "GETOPT", "GLUED", "GO", "ONE", "PAIR", "Reading", "Row", "Table"]
 __all__ += ["classify", "extended", "read", "table"]

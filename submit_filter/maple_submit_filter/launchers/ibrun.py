@@ -11,7 +11,7 @@ from .grammar import read
 from .ibrun_options import TABLE
 from .links import followed, link, option_number
 from .mpiexec import run_in
-from .steering import anywhere, steered
+from .steering_variables import anywhere, steered
 
 if TYPE_CHECKING:
     from ..play.starter import Starter

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
-from ..play.owners import foreign, maker, unaware
+from ..play.program_owner import foreign, maker, unaware
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
 from ..play.shell_state import Place, Shell
 from ..site.facts import Site
@@ -21,7 +21,7 @@ from .mpi.hosts import FILES, LISTS, hosts
 from .mpi.layout import Layout, layout, pals_total, per_node, total
 from .mpi.options import TABLES, makers, readings
 from .mpi.ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
-from .steering import anywhere, steered
+from .steering_variables import anywhere, steered
 
 if TYPE_CHECKING:
     from ..play.starter import Starter

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ..play import image
 from ..play.interpreter import Interpreter
-from ..play.owners import MPI, RUN_IN_ENVIRONMENT, around, family, foreign
+from ..play.program_owner import MPI, RUN_IN_ENVIRONMENT, around, family, foreign
 from ..play.scene import START, Agent, Scene, Start, Trail
 from ..play.shell_state import Shell
 from ..types.text import NUL, Text, host, plain, show

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
 
-from ..play.owners import IMAGE, foreign, maker
+from ..play.program_owner import IMAGE, foreign, maker
 from ..site.facts import Site
 from ..types.launch_plan import Link
 from ..types.text import plain

@@ -14,7 +14,7 @@ from ..types.text import Text, host, number, plain, token, unknown
 from .grammar import read
 from .links import followed, link
 from .srun_options import TABLE
-from .steering import anywhere, steered
+from .steering_variables import anywhere, steered
 
 if TYPE_CHECKING:
     from ..play.starter import Starter

@@ -11,7 +11,7 @@ from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Text, plain, unknown
 from . import image, working_folder
-from .owners import SUBMITTED_FROM
+from .program_owner import SUBMITTED_FROM
 from .shell_state import Place, Shell, open_value
 from .shell_variables import Variable
 from .slurm_allocation import WHOLE_NODE, allocate, batch_environment

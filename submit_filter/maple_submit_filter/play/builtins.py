@@ -11,7 +11,7 @@ from . import arithmetic, outputs, working_folder
 from .compound import Leave
 from .conditions import test
 from .expansion import matches, split, word
-from .owners import UNREAD, of_alias, of_source
+from .program_owner import UNREAD, of_alias, of_source
 from .scene import Trail
 from .shell_state import Shell, bounded, joined, open_value
 from .shell_variables import Variable

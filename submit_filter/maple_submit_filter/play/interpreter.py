@@ -20,13 +20,13 @@ from ..bash.nodes import (
     Test,
     Unread,
 )
-from ..bash.parsing import parse
+from ..bash.parser import parse
 from ..bash.questions import file_written
 from ..types.text import Text
 from .builtins import BUILTINS
 from .compound import Compound, Leave
 from .expansion import fields, word
-from .owners import of_command
+from .program_owner import of_command
 from .scene import MOST_COMMANDS, Scene, Trail
 from .shell_state import Shell
 

@@ -9,7 +9,7 @@ from ..types.launch_plan import Around, Noted, Reason
 from ..types.submission import is_watched, travels
 from ..types.text import EMPTY, Piece, Text, join, plain, token, unknown
 from .availability import BATCH, IMAGE, TASK
-from .owners import UNREAD, of_path
+from .program_owner import UNREAD, of_path
 from .shell_variables import (
     Layer,  # whose home that is
     Variable,

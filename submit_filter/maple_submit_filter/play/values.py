@@ -18,7 +18,7 @@ from ..bash.nodes import (
     Redirect,
     Simple,
 )
-from ..bash.parsing import parse
+from ..bash.parser import parse
 from ..bash.questions import first, read_from, single
 from ..types.edits import Span
 from ..types.launch_plan import Allocation

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import Dict, Optional
 
+from ..request.scheduler_words import is_pbs
 from ..request.slurm import values
-from ..request.wording import is_pbs
 from ..types.job import Job
 
 _MEMORY = ("mem", "mem-per-cpu", "mem-per-gpu")

@@ -8,8 +8,8 @@ from typing import Iterator, List, Tuple
 from ..types.edits import Span
 from ..types.job import Job
 from .options import read_options
+from .scheduler_words import is_pbs
 from .slurm.options import SBATCH
-from .wording import is_pbs
 
 _HEAD = re.compile(rb"[ \t]*#[ \t]*!?[ \t]*[A-Za-z]{2,7}:?[ \t]*")
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 
 from typing import FrozenSet, List, NamedTuple, Optional, Tuple
 
+from ..request.scheduler_words import is_pbs
 from ..request.slurm import values
-from ..request.wording import is_pbs
 from ..site.facts import NodeKind, Partition, Site, kinds_with
 from ..types.job import Job
 from ..types.settings import Settings

@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.admission import telling
+from maple_agents.admission import messages
 from maple_agents.admission.files import read_files
-from maple_agents.admission.opened import Extract, Files
+from maple_agents.admission.user_files import Extract, Files
 from maple_daemon.remember.sections import script_parts
 from maple_submit_filter.host import frames
 from maple_submit_filter.host.frames import Request
@@ -124,7 +124,7 @@ def told(folder: Path, known: Any = (), site: Site = GENERIC_SLURM) -> dict[str,
     asked = submission(folder)
     frame = frames.pack_request(Request(bytes(16), bytes(32), asked, 1))
     question = {"record": "ab", "request": base64.b64encode(frame).decode(), "known": known}
-    made: dict[str, Any] = json.loads(json.dumps(telling.read(question, site)))
+    made: dict[str, Any] = json.loads(json.dumps(messages.read(question, site)))
     return made
 
 
@@ -158,7 +158,7 @@ def test_what_is_told_fits_its_frame(tmp_path: Path) -> None:
         )
         (tmp_path / ("part%d.py" % at)).write_bytes(options)
     found = told(tmp_path)
-    assert len(json.dumps(found)) <= telling.MOST_TOLD
+    assert len(json.dumps(found)) <= messages.MOST_TOLD
     assert len(found["parts"]) == 13
     assert any(one[3] for one in found["looked"]) and not all(one[3] for one in found["looked"] if one[2])
 
@@ -190,7 +190,7 @@ def test_who_is_not_the_service_is_told_nothing(service: str, believed: bool) ->
     with subprocess.Popen(words, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL) as other:
         assert other.stdout is not None and other.stdout.readline() == b"\n"
         with pytest.raises((OSError, ValueError)):
-            telling.Service(name, service).tell({"record": "ab"})
+            messages.Service(name, service).tell({"record": "ab"})
         assert (other.stdout.readline() == b"9\n") == believed
         other.kill()
 
@@ -239,16 +239,16 @@ def test_a_user_has_one_process_that_reads(
     folder = tmp_path / "runtime"
     folder.mkdir(0o700)
     how(folder)
-    monkeypatch.setattr(telling, "RUNTIME", str(folder).replace("%", "%%") + "%.0s")
-    first = telling.alone(os.getuid(), "/run/x.sock")
+    monkeypatch.setattr(messages, "RUNTIME", str(folder).replace("%", "%%") + "%.0s")
+    first = messages.alone(os.getuid(), "/run/x.sock")
     assert first is not None
     assert isinstance(first, socket.socket) == (how not in (_there, _lock_a_pipe))
-    assert telling.alone(os.getuid(), "/run/x.sock") is None
-    other = telling.alone(os.getuid(), "/run/y.sock")
+    assert messages.alone(os.getuid(), "/run/x.sock") is None
+    other = messages.alone(os.getuid(), "/run/y.sock")
     assert other is not None
     other.close()
     first.close()
-    again = telling.alone(os.getuid(), "/run/x.sock")
+    again = messages.alone(os.getuid(), "/run/x.sock")
     assert again is not None
     again.close()
     assert not (tmp_path / "elsewhere").exists()

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from maple_agents.admission import opened
+from maple_agents.admission import user_files
 from maple_agents.admission.analysis import analyse
 from maple_agents.admission.extracts import CONFIG
 from maple_agents.admission.files import read_files
 from maple_agents.admission.hydra import MOST_LAID, composed
-from maple_agents.admission.opened import Files, Form, T
 from maple_agents.admission.trees import MOST_LEAVES, leaves
+from maple_agents.admission.user_files import Files, Form, T
 from maple_daemon.remember.sections import script_parts
 from maple_submit_filter.types.job_records import Value
 from maple_submit_filter.types.submission import Submission
@@ -50,7 +50,7 @@ def cycle(path: Path) -> None:
 
 def huge(path: Path) -> None:
     """One byte too many."""
-    path.write_bytes(OPTION + b"#" * (opened.MOST_BYTES - len(OPTION) + 1))
+    path.write_bytes(OPTION + b"#" * (user_files.MOST_BYTES - len(OPTION) + 1))
 
 
 def binary(path: Path) -> None:
@@ -165,10 +165,10 @@ def test_a_config_that_names_itself_is_laid_once(tmp_path: Path) -> None:
 
 def test_the_largest_file_is_read_and_a_larger_one_is_not(tmp_path: Path) -> None:
     """The bound is in bytes, and itself allowed."""
-    (tmp_path / "one").write_bytes(b"x" * opened.MOST_BYTES)
-    (tmp_path / "other").write_bytes(b"x" * (opened.MOST_BYTES + 1))
-    assert opened.content(str(tmp_path / "one")) is not None
-    assert opened.content(str(tmp_path / "other")) is None
+    (tmp_path / "one").write_bytes(b"x" * user_files.MOST_BYTES)
+    (tmp_path / "other").write_bytes(b"x" * (user_files.MOST_BYTES + 1))
+    assert user_files.content(str(tmp_path / "one")) is not None
+    assert user_files.content(str(tmp_path / "other")) is None
 
 
 def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -176,7 +176,7 @@ def test_what_is_no_regular_file_is_not_even_opened(tmp_path: Path, monkeypatch:
     fifo(tmp_path / "pipe")
     asked: list[object] = []
     monkeypatch.setattr(os, "open", lambda *words: asked.append(words))
-    assert opened.content(str(tmp_path / "pipe")) is None
+    assert user_files.content(str(tmp_path / "pipe")) is None
     assert asked == []
 
 

@@ -8,8 +8,8 @@ import sys
 
 from maple_agents.ask.models.local import LocalModel
 from maple_agents.ask.models.protocol import Limit
-from maple_agents.diagnose import explaining
-from maple_agents.diagnose.advise.advising import advised
+from maple_agents.diagnose import explanation
+from maple_agents.diagnose.advise.model_advice import advised
 from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.read import read
 from maple_agents.templates.knowledge import anchors, entries
@@ -25,7 +25,7 @@ def _forbidden(self: socket.socket, where: object) -> None:
 def main(folder: str, log: str) -> None:
     socket.socket.connect = _forbidden  # type: ignore[method-assign, assignment]
     case = by_files([log], None, "generic-slurm", (), "failed", 1)
-    before = explaining.explained(case, "off")
+    before = explanation.explained(case, "off")
     told: list[str] = []
     digest = read(case.logs, anchors(entries()))
     after = advised(before, digest, None, entries(), LocalModel(folder), Limit(200, 1200), tell=told.append)

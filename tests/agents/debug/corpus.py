@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 import tomllib
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.read import cleaned, read
 from maple_agents.diagnose.values import Case, Diagnosis, Digest, Evidence

@@ -13,10 +13,10 @@ import pytest
 import tomllib
 from maple_agents.ask.models.http import HttpModel
 from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
-from maple_agents.diagnose.advise import advising
-from maple_agents.diagnose.advise.advising import CLASSES_ASKED, messages, schema, sentences
+from maple_agents.diagnose.advise import model_advice
 from maple_agents.diagnose.advise.evidence import MOST, TO_A_MODEL, Shown, shown
-from maple_agents.diagnose.diagnosing import UNKNOWN
+from maple_agents.diagnose.advise.model_advice import CLASSES_ASKED, messages, schema, sentences
+from maple_agents.diagnose.diagnosis import UNKNOWN
 from maple_agents.diagnose.values import Cause, Cited, Cure, Diagnosis, Digest, Evidence
 from maple_agents.templates.knowledge import entries
 
@@ -58,7 +58,7 @@ def offered(monkeypatch: pytest.MonkeyPatch) -> None:
         name = found.causes[0].cause
         return (cure(len(name), says="fix of " + name), cure(says="bad", held_back="bash would not take it"))
 
-    monkeypatch.setattr(advising, "cures", cures)
+    monkeypatch.setattr(model_advice, "cures", cures)
 
 
 def two(**more: object) -> Diagnosis:
@@ -71,7 +71,7 @@ def ask(
 ) -> tuple[Diagnosis, list[str]]:
     """Return what comes of asking, and the lines that were told."""
     told: list[str] = []
-    made = advising.advised(found or two(), read, None, entries(), model, nearest=nearest, tell=told.append)  # type: ignore[arg-type]
+    made = model_advice.advised(found or two(), read, None, entries(), model, nearest=nearest, tell=told.append)  # type: ignore[arg-type]
     return made, told
 
 
@@ -294,7 +294,7 @@ def test_without_lines_nobody_is_asked() -> None:
 
 def test_every_candidate_and_no_line_make_a_shape() -> None:
     """The shape is one that `conforming` knows, also where there is nothing to choose."""
-    from maple_agents.ask.models.conforming import mismatch
+    from maple_agents.ask.models.conformance import mismatch
 
     shape = schema([], Shown())
     assert mismatch({"causes": [], "class": "unknown", "fix": "none", "quotes": [], "says": ""}, shape) == ""
@@ -332,7 +332,7 @@ def test_servers_that_lie_change_nothing(kind: str) -> None:
     """Over HTTP as well: late, broken off, of another shape or lying, the diagnosis is as it was."""
     with served(SERVERS[kind]) as server:
         told: list[str] = []
-        made = advising.advised(
+        made = model_advice.advised(
             two(), READ, None, entries(), HttpModel(server.url, "m", ""), Limit(0.7, 100), tell=told.append
         )
     assert made == two()
@@ -344,7 +344,7 @@ def test_a_server_that_is_right_is_heard_and_sees_no_secret() -> None:
     token = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
     read = digest(*READ.events, event(f"fatal: could not read from https://ann:{token}@github.com/x", 15))
     with served(saying(json.dumps(RIGHT))) as server:
-        made = advising.advised(two(), read, None, entries(), HttpModel(server.url, "m", ""), Limit(5, 100))
+        made = model_advice.advised(two(), read, None, entries(), HttpModel(server.url, "m", ""), Limit(5, 100))
         sent = server.asked[0].raw.decode()
     assert made.causes[0].by == "model"
     assert token not in sent

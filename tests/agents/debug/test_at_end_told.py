@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from maple_agents.ask.memory.failed_jobs import Failure, said
 from maple_agents.cli import news
-from maple_agents.cli.history.shown import cause
+from maple_agents.cli.history.history_page import cause
 from maple_agents.diagnose.at_end import keep
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended
 from maple_submit_filter.site.facts import GENERIC_SLURM

@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from maple_agents.diagnose.diagnosing import UNKNOWN
-from maple_agents.diagnose.earlier_cases_kept import (
+from maple_agents.diagnose.diagnosis import UNKNOWN
+from maple_agents.diagnose.earlier_cases import (
     MOST,
     Earlier,
     confirmed,

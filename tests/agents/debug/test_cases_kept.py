@@ -15,8 +15,8 @@ import pytest
 from maple_agents.base import own_files
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
-from maple_agents.diagnose import earlier_cases_kept as cases_kept
-from maple_agents.diagnose.earlier_cases_kept import Earlier, read, settled, write
+from maple_agents.diagnose import earlier_cases as cases_kept
+from maple_agents.diagnose.earlier_cases import Earlier, read, settled, write
 
 SECRET = "hf_" + "aB3dE5gH7jK9mN1pQ3sT"
 LOG = "starting on node%d\nsimulate.bin: fatal error 77 in the %s of the mesh\nslurmstepd: step ended\n"

@@ -8,8 +8,8 @@ import signal
 from collections.abc import Iterator
 
 import pytest
-from maple_agents.diagnose.earlier_cases_kept import Earlier, digest, settled
-from maple_daemon.store.opening import open_store
+from maple_agents.diagnose.earlier_cases import Earlier, digest, settled
+from maple_daemon.store.choice import open_store
 from maple_submit_filter.types.job_records import Outcome
 
 from tests.daemon.asking import written

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.values import Diagnosis

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.read.progress import ended_well, is_progress

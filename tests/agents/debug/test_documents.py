@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.diagnose import explaining
-from maple_agents.diagnose.documents import kept as documents
-from maple_agents.diagnose.documents.found import Library, cited, installed
-from maple_agents.diagnose.documents.parsed import Piece, pieces
-from maple_agents.diagnose.documents.read import Unreadable, named, read
+from maple_agents.diagnose import explanation
+from maple_agents.diagnose.documents import folders as documents
+from maple_agents.diagnose.documents.files import Unreadable, named, read
+from maple_agents.diagnose.documents.passages import Piece, pieces
+from maple_agents.diagnose.documents.search import Library, cited, installed
 from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.values import Diagnosis
 
@@ -49,7 +49,7 @@ def explained(log: str, folder: Path) -> Diagnosis:
     """Return what the rules say of a job whose log ends so."""
     path = folder / "job.out"
     path.write_text("step 1 loss 2.0\n" + log + "\n")
-    return explaining.explained(by_files([str(path)], None, "generic-slurm", (), "failed", 1), "off")
+    return explanation.explained(by_files([str(path)], None, "generic-slurm", (), "failed", 1), "off")
 
 
 def test_most_symptoms_find_their_passage_and_others_none(handbook: Library, tmp_path: Path) -> None:

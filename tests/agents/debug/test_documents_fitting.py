@@ -7,10 +7,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 import tomllib
-from maple_agents.diagnose.documents import kept as documents
-from maple_agents.diagnose.documents.found import ALIKE, Library, cited, near
-from maple_agents.diagnose.documents.parsed import Piece
-from maple_agents.diagnose.documents.read import read
+from maple_agents.diagnose.documents import folders as documents
+from maple_agents.diagnose.documents.files import read
+from maple_agents.diagnose.documents.passages import Piece
+from maple_agents.diagnose.documents.search import ALIKE, Library, cited, near
 from maple_agents.templates.retrieval import minilm
 from maple_agents.templates.retrieval.embedder import Unavailable
 

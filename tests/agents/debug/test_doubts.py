@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.values import Event, Place, Severity
 from maple_agents.templates.knowledge import entries
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.diagnosing import MOST, excerpt
+from maple_agents.diagnose.diagnosis import MOST, excerpt
 from maple_agents.diagnose.values import Digest, Event, LogFile, Place, Severity, Stream
 
 

@@ -16,10 +16,10 @@ import pytest
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.gather import by_files, by_job, cases, offline, places
 from maple_agents.diagnose.gather.cases import with_script
+from maple_agents.diagnose.gather.folder_walk import Walk
 from maple_agents.diagnose.gather.sources import from_slurm, numbers
-from maple_agents.diagnose.gather.sources.submitted import asked
-from maple_agents.diagnose.gather.sources.told import Told, together
-from maple_agents.diagnose.gather.walking import Walk
+from maple_agents.diagnose.gather.sources.job_facts import Told, together
+from maple_agents.diagnose.gather.sources.submission import asked
 from maple_agents.diagnose.values import Case
 from maple_submit_filter.answer.decision import decide
 from maple_submit_filter.answer.trailer import close

@@ -9,12 +9,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
-from maple_agents.ask.memory import remembered
+from maple_agents.ask.memory import versions
 from maple_agents.ask.schedulers.errors import SchedulerError
 from maple_agents.ask.schedulers.pbs.jobs import job_of
 from maple_agents.ask.schedulers.protocol import Job
-from maple_agents.diagnose.gather import last
-from maple_agents.diagnose.gather.last import Last, last_failed
+from maple_agents.diagnose.gather import last_failed as last
+from maple_agents.diagnose.gather.last_failed import Last, last_failed
 from maple_submit_filter.types.job_records import Outcome, Record
 
 from tests.lab import Lab
@@ -109,7 +109,7 @@ def test_what_maple_remembers_counts_too(monkeypatch: pytest.MonkeyPatch) -> Non
         record("7_2", "out-of-memory", 250),
         record("6", "failed", 1),
     ]
-    monkeypatch.setattr(remembered, "records", lambda limit: list(rows))
+    monkeypatch.setattr(versions, "records", lambda limit: list(rows))
     kept = Last("7", "kept.sh", "out-of-memory", 250)
     assert of_pbs() == kept and of_pbs(pbs_job("30.pbs01", "1", 100)) == kept
     later = of_pbs(pbs_job("31.pbs01", "1", 300))

@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose.gather import signs
-from maple_agents.diagnose.gather.gathering import MOST, Gathered, absent
+from maple_agents.diagnose.gather import name_patterns
+from maple_agents.diagnose.gather.evidence_files import MOST, Gathered, absent
+from maple_agents.diagnose.gather.folder_walk import Walk, Window
 from maple_agents.diagnose.gather.launch_files import launched
-from maple_agents.diagnose.gather.played import play
-from maple_agents.diagnose.gather.sought import Facts, redirected
-from maple_agents.diagnose.gather.walking import Walk, Window
+from maple_agents.diagnose.gather.redirect_targets import Facts, redirected
+from maple_agents.diagnose.gather.script_outputs import play
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission
 
@@ -29,7 +29,7 @@ def gathered(folder: Path, text: str, nodes: tuple[str, ...] = NODES, scheduler:
     known = {b"SLURM_JOB_NAME": b"job", b"SLURM_SUBMIT_DIR": os.fsencode(folder), b"PBS_O_WORKDIR": os.fsencode(folder)}
     played = play(asked, site, {name: value for name, value in known.items() if scheduler.upper()[:3].encode() in name
                                 or scheduler == "slurm" and name.startswith(b"SLURM")})  # fmt: skip
-    facts = Facts(scheduler, "4711", nodes, str(folder), signs.slurm_values("4711", "job", "me", "", None))
+    facts = Facts(scheduler, "4711", nodes, str(folder), name_patterns.slurm_values("4711", "job", "me", "", None))
     made = Gathered(Window(), nodes)
     made.sought((*redirected(played, facts), *launched(played, facts)))
     return made
@@ -279,30 +279,30 @@ def test_why_a_file_is_not_there_is_told_apart(tmp_path: Path) -> None:
 )
 def test_signs_of_slurm(pattern: str, expected: str) -> None:
     """As sbatch 22.05 fills them in; one that it does not know stays."""
-    values = signs.of_batch(signs.slurm_values("4711", "job", "me", "", None), NODES)
-    assert signs.text(signs.slurm(pattern, values)) == expected
+    values = name_patterns.of_batch(name_patterns.slurm_values("4711", "job", "me", "", None), NODES)
+    assert name_patterns.text(name_patterns.slurm(pattern, values)) == expected
 
 
 def test_the_number_of_a_step_ends_where_the_name_of_a_node_begins() -> None:
     """Names of nodes have hyphens too."""
-    pattern = signs.expression(signs.slurm("%J-%N-%s-%t", {"j": "7"}))
+    pattern = name_patterns.expression(name_patterns.slurm("%J-%N-%s-%t", {"j": "7"}))
     found = pattern.fullmatch("7.0-gpu-node-1-0-3")
     assert found is not None and found.groupdict() == {"step": "0", "node": "gpu-node-1", "rank": "3"}
 
 
 def test_an_array_has_signs_of_its_own() -> None:
     """A task's own number may not be known: then it is any number."""
-    values = signs.slurm_values("", "job", "me", "4711", 3)
-    assert signs.text(signs.slurm("%A_%a-%2a-%j", values)) == "4711_3-03-*"
-    assert signs.slurm("%b", values) == (signs.Wild("", True),)
+    values = name_patterns.slurm_values("", "job", "me", "4711", 3)
+    assert name_patterns.text(name_patterns.slurm("%A_%a-%2a-%j", values)) == "4711_3-03-*"
+    assert name_patterns.slurm("%b", values) == (name_patterns.Wild("", True),)
 
 
 def test_a_folder_with_too_many_names_is_left(tmp_path: Path) -> None:
     """What may be looked at is counted over all folders."""
     files(tmp_path, *("f%d" % number for number in range(20)))
     walk = Walk(left=5)
-    assert len(list(walk.files((str(tmp_path) + "/f", signs.ANY)))) == 5
-    assert list(walk.files((str(tmp_path) + "/f", signs.ANY))) == []
+    assert len(list(walk.files((str(tmp_path) + "/f", name_patterns.ANY)))) == 5
+    assert list(walk.files((str(tmp_path) + "/f", name_patterns.ANY))) == []
 
 
 @pytest.mark.parametrize(

@@ -11,10 +11,10 @@ import pytest
 from maple_agents.ask.submission import site_of
 from maple_agents.base import drawing
 from maple_agents.diagnose.tell import schema as fix_schema
-from maple_agents.diagnose.tell.rows import cut_up
+from maple_agents.diagnose.tell.json_form import told as as_object
+from maple_agents.diagnose.tell.page import show
+from maple_agents.diagnose.tell.page_rows import cut_up
 from maple_agents.diagnose.tell.schema import Answer
-from maple_agents.diagnose.tell.shown import show
-from maple_agents.diagnose.tell.told import told as as_object
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence, LogFile
 from maple_submit_filter.answer.report import columns
 from maple_submit_filter.types.submission import Submission

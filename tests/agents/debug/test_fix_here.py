@@ -9,10 +9,10 @@ from typing import Any
 import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.submission import GENERIC
-from maple_agents.diagnose.tell.ended import is_of_pbs, with_status
-from maple_agents.diagnose.tell.of_site import _OF_CAUSE, here
-from maple_agents.diagnose.tell.rows import step
-from maple_agents.diagnose.tell.told import filled, louder, new, steps
+from maple_agents.diagnose.tell.exit_status import is_of_pbs, with_status
+from maple_agents.diagnose.tell.json_form import filled, louder, new, steps
+from maple_agents.diagnose.tell.page_rows import step
+from maple_agents.diagnose.tell.site_help import _OF_CAUSE, here
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile
 from maple_agents.templates.knowledge.causes import CLASSES
 from maple_submit_filter.answer.report import printable
@@ -142,7 +142,7 @@ def test_what_makes_a_job_say_more(script: bytes, said: str) -> None:
 
 def test_a_step_with_a_command_is_one_line(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
     """It is copied by hand: a line break of ours would end the command; a sentence is folded."""
-    monkeypatch.setattr("maple_agents.diagnose.tell.rows._room", lambda: 40)
+    monkeypatch.setattr("maple_agents.diagnose.tell.page_rows._room", lambda: 40)
     step("  - ", "srun bash -c 'accelerate launch --machine_rank $SLURM_NODEID \"$@\"' bash train.py")
     step("  - ", "ask the people who look after the cluster whether that node is known to be broken")
     lines = capsys.readouterr().out.splitlines()

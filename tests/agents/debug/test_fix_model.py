@@ -11,7 +11,7 @@ import pytest
 from maple_agents.ask.models.protocol import Limit
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
-from maple_agents.diagnose.explaining import Announced, advised_by_choice
+from maple_agents.diagnose.explanation import Announced, advised_by_choice
 from maple_agents.diagnose.values import Digest
 from maple_agents.templates.knowledge import entries
 

@@ -8,11 +8,11 @@ from pathlib import Path
 
 import pytest
 from maple_agents.base.complaint import Complaint
-from maple_agents.cli.fix import named as fix_named
-from maple_agents.cli.fix.named import named
-from maple_agents.diagnose.explaining import case_of
+from maple_agents.cli.fix import argument as fix_named
+from maple_agents.cli.fix.argument import named
+from maple_agents.diagnose.explanation import case_of
 from maple_agents.diagnose.gather.sources import from_memory
-from maple_agents.diagnose.gather.sources.told import Told
+from maple_agents.diagnose.gather.sources.job_facts import Told
 
 SCRIPT = "#!/bin/bash\n#SBATCH --nodes=2\nsrun python train.py\n"
 

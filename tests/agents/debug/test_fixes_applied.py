@@ -8,7 +8,7 @@ import sys
 
 import pytest
 from maple_agents.base.complaint import Complaint
-from maple_agents.cli.fix.applied import applied, beside, words
+from maple_agents.cli.fix.application import applied, beside, words
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission

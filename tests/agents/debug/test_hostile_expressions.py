@@ -8,7 +8,7 @@ from re import _parser as parser  # type: ignore[attr-defined]
 from typing import Any
 
 import pytest
-from maple_agents.templates.knowledge.loading import entries
+from maple_agents.templates.knowledge.entries_in_force import entries
 
 LONGEST = 2000  # characters: a line is never longer when it is searched
 PROGRAM = "import re, sys\nfor line in sys.stdin:\n    pattern, text = eval(line)\n    re.search(pattern, text)\n"

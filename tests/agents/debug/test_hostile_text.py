@@ -15,8 +15,8 @@ from maple_agents.ask.submission import site_of
 from maple_agents.base.secrets.masking import MASK
 from maple_agents.cli.fix.command import fix as command
 from maple_agents.cli.main import run
-from maple_agents.diagnose.tell.shown import show
-from maple_agents.diagnose.tell.told import told
+from maple_agents.diagnose.tell.json_form import told
+from maple_agents.diagnose.tell.page import show
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
 from maple_agents.templates.knowledge.causes import CLASSES
 
@@ -297,7 +297,7 @@ def test_a_mistake_of_maple_keeps_no_secret(
     def mistaken(*_: object) -> None:
         raise ValueError("export HF_TOKEN=%s was not understood" % token)
 
-    monkeypatch.setattr("maple_agents.diagnose.explaining.explained", mistaken)
+    monkeypatch.setattr("maple_agents.diagnose.explanation.explained", mistaken)
     said = in_process(*case(tmp_path))
     kept = _kept(tmp_path)
     assert said.code == 2 and "bug in Maple" in said.err and b"ValueError" in kept

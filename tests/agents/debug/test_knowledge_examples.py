@@ -10,9 +10,9 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.read import read
-from maple_agents.diagnose.recognise.matching import matches
+from maple_agents.diagnose.recognise.matches import matches
 from maple_agents.diagnose.values import Case, Cause, Digest, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries
 from maple_agents.templates.knowledge.entries import Entry

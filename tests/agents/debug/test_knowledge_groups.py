@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 from maple_agents.templates import knowledge
-from maple_agents.templates.knowledge import loading
+from maple_agents.templates.knowledge import entries_in_force
 from maple_agents.templates.knowledge.entries import Entry
-from maple_agents.templates.knowledge.loading import expanded
+from maple_agents.templates.knowledge.entries_in_force import expanded
 
 GROUPS = {"late": ["timed out", "gave up"], "ids": ["slow", "time_limit"]}
 HEAD = 'revision = 1\nwhy = "a reason"\nsources = ["here"]\n'
@@ -54,18 +54,20 @@ def test_a_name_of_no_group_is_a_mistake(more):
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A knowledge base of the test's own."""
-    monkeypatch.setattr(loading, "paths", lambda kind: {one.stem: str(one) for one in sorted(tmp_path.glob("*.toml"))})
-    loading.entries.cache_clear()
+    monkeypatch.setattr(
+        entries_in_force, "paths", lambda kind: {one.stem: str(one) for one in sorted(tmp_path.glob("*.toml"))}
+    )
+    entries_in_force.entries.cache_clear()
     yield tmp_path
     monkeypatch.undo()
-    loading.entries.cache_clear()
+    entries_in_force.entries.cache_clear()
 
 
 def test_a_group_of_another_file_is_known(folder):
     """A site's own entry may use the lists that are there."""
     (folder / "a.toml").write_text(HEAD + ENTRY % "one" + 'match = ["@late"]\n', "utf-8")
     (folder / "z.toml").write_text(HEAD + '[groups]\nlate = ["timed out"]\n', "utf-8")
-    assert knowledge.mistakes() == [] and loading.entries()["one"].match == ["timed out"]
+    assert knowledge.mistakes() == [] and entries_in_force.entries()["one"].match == ["timed out"]
 
 
 @pytest.mark.parametrize(

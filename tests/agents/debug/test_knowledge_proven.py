@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_agents.diagnose.diagnosing import diagnose
-from maple_agents.diagnose.explaining import case_of, decided
-from maple_agents.diagnose.fix.curing import cures
+from maple_agents.diagnose.diagnosis import diagnose
+from maple_agents.diagnose.explanation import case_of, decided
+from maple_agents.diagnose.fix.cures import cures
 from maple_agents.diagnose.read import read
 from maple_agents.templates.knowledge import anchors, entries
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.values import Case, Cause, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries

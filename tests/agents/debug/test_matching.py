@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.recognise.matching import matches
+from maple_agents.diagnose.recognise.matches import matches
 from maple_agents.diagnose.values import Event, Place, Severity
 from maple_agents.templates.knowledge.entries import Entry
 

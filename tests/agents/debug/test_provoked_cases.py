@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 import tomllib
-from maple_agents.diagnose import explaining
+from maple_agents.diagnose import explanation
 from maple_agents.diagnose.values import Diagnosis
 
 from tests.agents.debug.corpus import stands
@@ -27,8 +27,8 @@ def told(name: str) -> Diagnosis:
     said: dict[str, Any] = CASES[name]
     logs = [str(FOLDER / name / log) for log in said["logs"]]
     script = str(FOLDER / name / said["script"])
-    return explaining.explained(
-        explaining.case_of(None, logs, script, said["site"], (), said.get("state"), said.get("exit_code"))
+    return explanation.explained(
+        explanation.case_of(None, logs, script, said["site"], (), said.get("state"), said.get("exit_code"))
     )
 
 

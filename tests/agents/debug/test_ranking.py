@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
 from maple_agents.templates.knowledge.entries import Entry
 from maple_submit_filter.site.facts import GENERIC_SLURM

@@ -5,8 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose.diagnosing import diagnose
-from maple_agents.diagnose.read import digesting, read
+from maple_agents.diagnose.diagnosis import diagnose
+from maple_agents.diagnose.read import digest as digesting
+from maple_agents.diagnose.read import read
 from maple_agents.diagnose.values import Case, Digest, Ended, LogFile, Severity
 from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.site.facts import GENERIC_SLURM

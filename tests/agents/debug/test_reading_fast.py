@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_agents.diagnose.read import Limits, digesting, literals, progress, read, severity, templates
+from maple_agents.diagnose.read import Limits, digest, literals, progress, read, severity, templates
 from maple_agents.diagnose.read.templates import Screened, needed
-from maple_agents.diagnose.read.units.speaking import Speaker, bracketed, last_rows, numbered, speaker
+from maple_agents.diagnose.read.units.rank_labels import Speaker, bracketed, last_rows, numbered, speaker
 from maple_agents.diagnose.values import LogFile
 
 SCREENED = {
@@ -134,7 +134,7 @@ def _slowly(monkeypatch: pytest.MonkeyPatch) -> None:
         return {rank: row for row, line in enumerate(lines) if (rank := rank_of(line)) is not None}
 
     monkeypatch.setattr(Screened, "may_match", lambda self, text: True)
-    monkeypatch.setattr("maple_agents.diagnose.read.selecting.last_rows", last)
+    monkeypatch.setattr("maple_agents.diagnose.read.selection.last_rows", last)
 
 
 @settings(max_examples=40, deadline=None)
@@ -154,7 +154,7 @@ def test_interleavings_are_read_the_same(
     fast = read([LogFile(str(path), "both")], [b"slow link"], limits)
     with pytest.MonkeyPatch.context() as patch:
         _slowly(patch)
-        digesting._search.cache_clear()
+        digest._search.cache_clear()
         assert read([LogFile(str(path), "both")], [b"slow link"], limits) == fast
 
 

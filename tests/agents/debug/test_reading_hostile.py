@@ -19,7 +19,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.diagnose.read import Limits, cleaned, read
 from maple_agents.diagnose.read.literals import Search
-from maple_agents.diagnose.read.opening import opened
+from maple_agents.diagnose.read.log_blocks import opened
 from maple_agents.diagnose.read.streams import NOT_UNDERSTOOD
 from maple_agents.diagnose.values import Digest, Event, LogFile, Severity, Stream
 
@@ -90,7 +90,7 @@ def test_unreadable_for_whoever_reads(tmp_path: Path, monkeypatch: pytest.Monkey
     def refuse(*_: object) -> int:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr("maple_agents.diagnose.read.opening.os.open", refuse)
+    monkeypatch.setattr("maple_agents.diagnose.read.log_blocks.os.open", refuse)
     assert stream(tmp_path / "job.log").wrong == "Permission denied"
 
 
@@ -191,7 +191,7 @@ def test_error_while_reading(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) ->
             raise OSError(116, "Stale file handle")
         return real(fd, count)
 
-    monkeypatch.setattr("maple_agents.diagnose.read.opening.os.read", failing)
+    monkeypatch.setattr("maple_agents.diagnose.read.log_blocks.os.read", failing)
     found = read([LogFile(str(path), "both")])
     assert found.streams[0].wrong == "not read to its end: Stale file handle"
     assert event(found, "RuntimeError").rank == 3

@@ -12,9 +12,9 @@ from maple_agents.ask.schedulers import Job, JobState
 from maple_agents.ask.verified.records import CannotVerify
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.retry import jobs as rounds_jobs
+from maple_agents.diagnose.retry import report as rounds_shown
 from maple_agents.diagnose.retry import rounds
 from maple_agents.diagnose.retry import rounds as rounds_copies
-from maple_agents.diagnose.retry import shown as rounds_shown
 from maple_agents.diagnose.retry.loop import Attempt, End, NotTried, Story, story, symptom
 from maple_agents.diagnose.values import Cure, Diagnosis
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import pytest
 from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState
 from maple_agents.ask.submission import site_of
-from maple_agents.diagnose.retry.verified import RANKS, explain_verified
+from maple_agents.diagnose.retry.verification import RANKS, explain_verified
 from maple_agents.diagnose.values import Diagnosis
 from maple_agents.verify.judge.verdicts import Kind, Reason, verdict_of
-from maple_agents.verify.verifying import Verified
+from maple_agents.verify.verification import Verified
 
 from tests.agents.debug.made import submission
 

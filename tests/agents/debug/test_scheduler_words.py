@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import tomllib
 from maple_agents.ask.submission import site_of
-from maple_agents.diagnose.diagnosing import diagnose
+from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.fix import cures
-from maple_agents.diagnose.fix.curing import objection
+from maple_agents.diagnose.fix.cures import objection
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.scheduler_words import foreign, spoken
-from maple_agents.diagnose.tell.told import steps, told
+from maple_agents.diagnose.tell.json_form import steps, told
 from maple_agents.diagnose.values import Case, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.answer.decision import decide

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose import explaining
+from maple_agents.diagnose import explanation
 from maple_agents.diagnose.read import cleaned
 
 EARLY = """\
@@ -21,8 +21,8 @@ def test_a_silent_hang_is_proven_by_the_line_of_the_script(tmp_path: Path) -> No
     script, log = tmp_path / "job.sh", tmp_path / "job.out"
     script.write_text(EARLY)
     log.write_text("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22T10:04:22 DUE TO TIME LIMIT ***\n")
-    case = explaining.case_of(None, [str(log)], str(script), "generic-slurm", (), "timeout", None)
-    first = explaining.explained(case).causes[0]
+    case = explanation.case_of(None, [str(log)], str(script), "generic-slurm", (), "timeout", None)
+    first = explanation.explained(case).causes[0]
     assert first.cause == "early_expanded_rank_variable"
     shown = first.evidence[0]
     assert (Path(shown.file).name, shown.line) == ("job.sh", 4)
@@ -43,8 +43,8 @@ def test_an_exception_that_ended_its_process_counts_though_others_train_on(tmp_p
         "srun: error: n1: task 0: Exited with exit code 1\n"
         "starting rank 0\nstarting rank 1\nstarting rank 2\nstarting rank 3\nreading\nepoch 1/2 loss 0.31\n"
     )
-    case = explaining.case_of(None, [str(log)], str(script), "generic-slurm", (), "failed", 1)
-    assert explaining.explained(case).causes[0].cause == "wrong_world_size_or_rank"
+    case = explanation.case_of(None, [str(log)], str(script), "generic-slurm", (), "failed", 1)
+    assert explanation.explained(case).causes[0].cause == "wrong_world_size_or_rank"
 
 
 @pytest.mark.parametrize(

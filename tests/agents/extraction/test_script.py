@@ -7,8 +7,8 @@ import os
 
 import pytest
 from maple_agents.base.slots import Refused
+from maple_agents.request.script.foreign_script import read
 from maple_agents.request.script.parts import Foreign
-from maple_agents.request.script.reading import read
 
 CASES = os.path.join(os.path.dirname(__file__), "..", "..", "cases")
 RIGHT = sorted(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.ask.models.choosing import choose
+from maple_agents.ask.models.choice import choose
 from maple_agents.ask.models.http import HttpModel
 from maple_agents.ask.models.local import LocalModel
 from maple_agents.ask.models.protocol import Limit, ModelError

@@ -10,9 +10,9 @@ from maple_agents.ask import sites
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.base import tables
 from maple_agents.templates import environments, lint, model_facts, paradigms, proofs
-from maple_agents.templates.described import described
 from maple_agents.templates.environment_draft import draft
 from maple_agents.templates.revisions import composition_revision
+from maple_agents.templates.site_description import described
 from maple_submit_filter.host import places
 
 

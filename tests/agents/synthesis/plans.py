@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from maple_agents.base.slots import Lacking, Origin, Slot, Slots
 from maple_agents.write.clusters import cluster
-from maple_agents.write.decide.deciding import decide_plan
+from maple_agents.write.decide.decision import decide_plan
 from maple_agents.write.values import Plan
 
 SITES = (

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from maple_agents.base.slots import Assumed, Lacking, Origin, Refused, Slot
 from maple_agents.write.clusters import cluster
-from maple_agents.write.decide.deciding import decide_plan
+from maple_agents.write.decide.decision import decide_plan
 from maple_agents.write.values import Plan
 
 from tests.agents.synthesis.plans import SITES, complete, decided, missing, slots

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.write.clusters import cluster
-from maple_agents.write.decide import choosing
+from maple_agents.write.decide import choice
 
 HERE = cluster("ncsa-delta")
 
@@ -15,16 +15,16 @@ HERE = cluster("ncsa-delta")
 )
 def test_sixteen_bytes_for_each_parameter_divided_as_the_paradigm_does(billions, paradigm, ranks, gigabytes):
     """Weights and gradients in 16 bits, and twelve bytes for Adam; activations come on top."""
-    assert choosing.gigabytes(int(billions * 10**9), HERE.paradigms[paradigm], ranks) == pytest.approx(gigabytes)
+    assert choice.gigabytes(int(billions * 10**9), HERE.paradigms[paradigm], ranks) == pytest.approx(gigabytes)
 
 
 def test_the_fewest_ranks_are_those_on_which_it_fits():
     """One less does not fit; what divides nothing fits on one or on none."""
     fsdp, ddp = HERE.paradigms["fsdp"], HERE.paradigms["ddp"]
-    fewest = choosing.fewest_ranks(70 * 10**9, fsdp, 42.0)
+    fewest = choice.fewest_ranks(70 * 10**9, fsdp, 42.0)
     assert fewest == 27
-    assert choosing.gigabytes(70 * 10**9, fsdp, fewest) <= 42.0 < choosing.gigabytes(70 * 10**9, fsdp, fewest - 1)
-    assert choosing.fewest_ranks(70 * 10**9, ddp, 42.0) is None and choosing.fewest_ranks(10**9, ddp, 42.0) == 1
+    assert choice.gigabytes(70 * 10**9, fsdp, fewest) <= 42.0 < choice.gigabytes(70 * 10**9, fsdp, fewest - 1)
+    assert choice.fewest_ranks(70 * 10**9, ddp, 42.0) is None and choice.fewest_ranks(10**9, ddp, 42.0) == 1
 
 
 @pytest.mark.parametrize(
@@ -33,14 +33,14 @@ def test_the_fewest_ranks_are_those_on_which_it_fits():
 )
 def test_a_size_in_a_name(name, count):
     """A number with B or M behind it; experts are not counted by it."""
-    assert choosing.parameters(name, None) == count
+    assert choice.parameters(name, None) == count
 
 
 @pytest.mark.parametrize("name", ["Llama-3.1-8B", "llama 3.1 8b", "meta-llama/Llama-3.1-8B"])
 def test_a_model_by_any_of_its_names(name):
     """Its count is that of its facts."""
-    found = choosing.known(name, HERE)
-    assert found is not None and choosing.parameters(name, found) == 8_030_261_248
+    found = choice.known(name, HERE)
+    assert found is not None and choice.parameters(name, found) == 8_030_261_248
 
 
 @pytest.mark.parametrize(
@@ -51,4 +51,4 @@ def test_a_device_has_its_part_of_the_card(site, kind, gigabytes):
     """Two tiles or dies share the memory of a card."""
     there = cluster(site)
     node = there.site.kind(kind)
-    assert node is not None and choosing.of_device(there, (node,)) == pytest.approx(gigabytes, abs=0.1)
+    assert node is not None and choice.of_device(there, (node,)) == pytest.approx(gigabytes, abs=0.1)

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
-from maple_agents.verify.verifying import Verified, Wanted, verify
+from maple_agents.verify.verification import Verified, Wanted, verify
 from maple_submit_filter.site.facts import GENERIC_SLURM, Site
 from maple_submit_filter.types.submission import Submission
 

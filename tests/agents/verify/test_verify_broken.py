@@ -155,7 +155,7 @@ def test_what_the_scheduler_refuses_is_told_in_its_own_words(lab, tmp_path):
 
 def test_a_job_that_does_not_start_in_time_is_unclear_and_gone(lab, tmp_path):
     from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
-    from maple_agents.verify.verifying import Wanted, verify
+    from maple_agents.verify.verification import Wanted, verify
     from maple_submit_filter.site.facts import GENERIC_SLURM
 
     from tests.agents.verify.in_lab import left, script, submission
@@ -171,7 +171,7 @@ def test_a_job_that_does_not_start_in_time_is_unclear_and_gone(lab, tmp_path):
 
 def test_a_scheduler_that_is_not_there_is_no_verdict(lab, tmp_path):
     from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
-    from maple_agents.verify.verifying import Wanted, verify
+    from maple_agents.verify.verification import Wanted, verify
     from maple_submit_filter.site.facts import GENERIC_SLURM
 
     from tests.agents.verify.in_lab import left, script, submission

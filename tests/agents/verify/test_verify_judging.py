@@ -6,14 +6,14 @@ import dataclasses
 
 import pytest
 from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState
-from maple_agents.verify.judge.comparing import Names, compare
+from maple_agents.verify.judge.comparison import Names, compare
 from maple_agents.verify.judge.outcome import judged, reasons_of
 from maple_agents.verify.judge.sanity import warnings_of
 from maple_agents.verify.judge.scenes import Scene
 from maple_agents.verify.judge.symptoms import in_output
 from maple_agents.verify.run.facts import fact_of, from_output, merged
 from maple_agents.verify.run.runs import Stage
-from maple_agents.verify.run.watching import Until
+from maple_agents.verify.run.watch import Until
 
 from tests.agents.verify.planned import DRY, fact, failed, run_of
 

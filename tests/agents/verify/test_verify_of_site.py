@@ -11,8 +11,8 @@ import pytest
 from maple_agents.ask.verified import records
 from maple_agents.ask.verified.records import CannotVerify
 from maple_agents.base.slots import Slots
-from maple_agents.cli.verify import of_site as verify_of_site
-from maple_agents.cli.verify.of_site import Case, Layout, cases
+from maple_agents.cli.verify import site_templates as verify_of_site
+from maple_agents.cli.verify.site_templates import Case, Layout, cases
 from maple_agents.templates import paradigms
 from maple_agents.verify.exchange.from_paradigm import composed
 from maple_agents.verify.exchange.least_time import at_least, least

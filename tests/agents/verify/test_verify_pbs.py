@@ -11,7 +11,7 @@ import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState, SchedulerError
 from maple_agents.verify.exchange import from_template
-from maple_agents.verify.verifying import Verified, Wanted, verify
+from maple_agents.verify.verification import Verified, Wanted, verify
 from maple_submit_filter.site.facts import GENERIC_PBS, Site
 from maple_submit_filter.types.submission import Submission
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 import pytest
 from maple_agents.ask.schedulers import Job, JobState, SchedulerError
 from maple_agents.verify.run.facts import Fact
-from maple_agents.verify.run.watching import Limits, Until, Watched, watch
+from maple_agents.verify.run.watch import Limits, Until, Watched, watch
 
 from tests.agents.verify.planned import fact, failed
 

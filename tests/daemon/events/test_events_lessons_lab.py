@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from maple_daemon.learn.learning import Standing
-from maple_daemon.store.opening import open_store
+from maple_daemon.learn.outcome_of_change import Standing
+from maple_daemon.store.choice import open_store
 
 from tests.daemon.events.test_events_lab import Site, hooked, site, start, until  # noqa: F401
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 from maple_daemon.outcomes import join
-from maple_daemon.outcomes import meaning as outcomes
+from maple_daemon.outcomes import scheduler_words as outcomes
 from maple_daemon.outcomes.events import Ended, ended
 from maple_submit_filter import stand_in
 from maple_submit_filter.types.job_records import Record

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 import pytest
-from maple_daemon.learn.learning import Standing
 from maple_daemon.learn.lessons import take
+from maple_daemon.learn.outcome_of_change import Standing
 from maple_daemon.store.protocol import Store
 
 from tests.daemon.store.jobs import outcome, record, version

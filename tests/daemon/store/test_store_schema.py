@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 from maple_daemon.store import schema
+from maple_daemon.store.choice import open_store
 from maple_daemon.store.mounts import on_network
-from maple_daemon.store.opening import open_store
 from maple_daemon.store.protocol import StoreError
 from maple_daemon.store.sqlite import open_sqlite
 

@@ -8,7 +8,7 @@ from typing import Optional
 from maple_submit_filter.types.job_records import Record
 
 from ..schedulers.pbs.ids import same_server
-from .remembered import records
+from .versions import records
 
 _PART = re.compile(r"(\d+)[_+]\d+", re.ASCII)  # of Slurm's arrays and heterogeneous jobs
 _PBS = re.compile(r"(\d+)(\[\d*\])?((?:\.[\w.-]*)?)", re.ASCII)

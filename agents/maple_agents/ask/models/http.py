@@ -13,7 +13,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from ...base.secrets.masking import MASK, masked
-from .conforming import mismatch, read
+from .conformance import mismatch, read
 from .exchange import Answered, address, post
 from .protocol import Limit, Message, ModelError, Schema
 

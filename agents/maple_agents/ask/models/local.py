@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .conforming import mismatch, read
+from .conformance import mismatch, read
 from .protocol import Limit, Message, ModelError, Schema
 
 _QUIET = {

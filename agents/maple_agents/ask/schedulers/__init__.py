@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from .choose import choose
 from .errors import MisuseError, SchedulerError
+from .job_wait import Pace, changes, wait
 from .protocol import Ending, EndReason, Job, JobState, Node, Queue, Scheduler, Server
-from .waiting import Pace, changes, wait
 
 __all__ = [
     "EndReason",

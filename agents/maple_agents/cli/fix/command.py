@@ -11,7 +11,7 @@ try:
 
     from ...base.complaint import Complaint
     from ...templates.knowledge.causes import CLASSES
-    from .. import completing
+    from .. import completion
 except KeyboardInterrupt:  # half of the start is spent here, and nothing was begun yet
     raise SystemExit(130) from None
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("job", metavar="[JOBID|last]", required=False, shell_complete=completing.failed)
+@click.argument("job", metavar="[JOBID|last]", required=False, shell_complete=completion.failed)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
 @click.option(
     "--log",
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 )
 @click.option("--script", metavar="FILE", help="The batch script that was submitted.")
 @click.option(
-    "--site", "site_id", metavar="ID", shell_complete=completing.sites, help="The site it ran on, if not this one."
+    "--site", "site_id", metavar="ID", shell_complete=completion.sites, help="The site it ran on, if not this one."
 )
 @click.option(
     "--state",
@@ -114,8 +114,8 @@ def fix(
     Exit code: 0 the cause is known, or the job succeeded; 1 it is not known; 2 usage, or nothing can be read; 130
     interrupted.
     """
-    from .named import named
-    from .stopped import interruptible, printing, spoken
+    from .argument import named
+    from .interruption import interruptible, printing, spoken
 
     with interruptible():
         spoken()
@@ -125,7 +125,7 @@ def fix(
         job = _job(job, words, files=bool(logs or script is not None), acts=bool(write or submit or rounds or was))
         asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
         if job is not None and not asked and not anew:
-            from .kept import shown
+            from .earlier_diagnosis import shown
 
             with printing():
                 code = shown(job, as_json)
@@ -146,7 +146,7 @@ def _schema() -> int:
     from importlib import resources
 
     from ...diagnose import tell
-    from .stopped import printing
+    from .interruption import printing
 
     with printing():
         click.echo(resources.files(tell).joinpath("fix.schema.json").read_text("utf-8"), nl=False)
@@ -156,7 +156,7 @@ def _schema() -> int:
 def _job(job: Optional[str], words: Tuple[str, ...], files: bool, acts: bool) -> Optional[str]:
     """Return the job that is asked about, None where only *files* are. Raises `Complaint`."""
     if job == "last" or (job is None and not files):
-        from .last import last_failed
+        from .last_failed import last_failed
 
         return last_failed(acts, asked_for=job is not None)
     if job is not None and not job.strip():
@@ -177,8 +177,8 @@ def _explained(
     model: Optional[str],
 ) -> "Diagnosis":
     """Return why the job failed. Raises `Complaint`, also where what Maple knows of causes cannot be read."""
-    from ...diagnose import explaining
-    from ...diagnose.tell.ended import is_of_pbs, with_status
+    from ...diagnose import explanation
+    from ...diagnose.tell.exit_status import is_of_pbs, with_status
     from ...templates import knowledge
     from ..progress import reading
 
@@ -188,17 +188,17 @@ def _explained(
         wrong = str(error).split("\n")[0]
         raise Complaint(f"what Maple knows of causes cannot be read: {wrong}", "maple templates lint") from error
     known = None if is_of_pbs(exit_code) else exit_code
-    found = explaining.case_of(job, logs, script, site_id, words, state, known)
+    found = explanation.case_of(job, logs, script, site_id, words, state, known)
     if job is None and exit_code is not None and known is None:
         found = with_status(found, exit_code, state)
     with reading(found):
-        return explaining.explained(found, model)
+        return explanation.explained(found, model)
 
 
 def _shown(told: "Diagnosis", acts: bool, hint: bool) -> None:
     """Print the page. *acts*: there is more to do, also where its reader has gone."""
-    from ...diagnose.tell.shown import show
-    from .stopped import printing
+    from ...diagnose.tell.page import show
+    from .interruption import printing
 
     with printing(goes_on=acts):
         show(told, hint)
@@ -206,7 +206,7 @@ def _shown(told: "Diagnosis", acts: bool, hint: bool) -> None:
 
 def _applied(told: "Diagnosis", write: bool, submit: bool, as_json: bool) -> None:
     """Take the fix where that was asked for; the JSON tells what was done, and is whole where nothing could be."""
-    from .applied import Applied, applied
+    from .application import Applied, applied
 
     done: Optional[Applied] = None
     try:
@@ -217,13 +217,13 @@ def _applied(told: "Diagnosis", write: bool, submit: bool, as_json: bool) -> Non
 
 
 def _object(told: "Diagnosis") -> Dict[str, object]:
-    from ...diagnose.tell.told import told as as_object
+    from ...diagnose.tell.json_form import told as as_object
 
     return as_object(told)
 
 
 def _as_json(answer: Dict[str, object]) -> None:
-    from .stopped import printing
+    from .interruption import printing
 
     with printing():
         click.echo(json.dumps(answer, indent=2))
@@ -231,7 +231,7 @@ def _as_json(answer: Dict[str, object]) -> None:
 
 def _confirmed(told: "Diagnosis", was: str, quiet: bool) -> None:
     """Remember the user's own word. Raises `Complaint` where the job could not be known again."""
-    from ...diagnose.earlier_cases_kept import confirm
+    from ...diagnose.earlier_cases import confirm
 
     wrong = confirm(told, was)
     if wrong:

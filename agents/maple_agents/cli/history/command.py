@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Optional
 
 import click
 
-from .. import completing
-from ..unanswered import asked_of_service
+from .. import completion
+from ..no_answer import asked_of_service
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Record
 
-    from maple_agents.ask.memory.remembered import Job
+    from maple_agents.ask.memory.versions import Job
 
 
 @click.command()
-@click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completing.job_names)
+@click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completion.job_names)
 @click.option("--why", is_flag=True, help="Show which parts of each version were read again, and why.")
 @click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
               help="Versions of a job, or jobs where none is named.")  # fmt: skip
@@ -41,16 +41,16 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     with asked_of_service():
         found = _found(job, limit, wide=bool(job) or why or as_json)
     if as_json:
-        from .told import told
+        from .versions import told
 
         click.echo(json.dumps({"jobs": [told(one, limit) for one in found]}, indent=2))
     elif job or why:
-        from .shown import show
+        from .history_page import show
 
         for one in found:
             show(one, limit, why)
     else:
-        from .shown import listed
+        from .history_page import listed
 
         listed(found)
     if not found and not as_json:
@@ -60,7 +60,7 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
 
 def _found(job: str, limit: int, wide: bool) -> "list[Job]":
     """Return the jobs that are meant; with their scripts where differences are shown."""
-    from maple_agents.ask.memory.remembered import jobs, with_scripts
+    from maple_agents.ask.memory.versions import jobs, with_scripts
 
     found = jobs(job, _absolute(job) or "")
     became = _submission(job) if job and not found else None
@@ -74,7 +74,7 @@ def _found(job: str, limit: int, wide: bool) -> "list[Job]":
 def _submission(job: str) -> "Optional[Record]":
     """Return the submission that became a job, by the id that the scheduler gave it; of "last" one's last."""
     from maple_agents.ask.memory.named_jobs import submission
-    from maple_agents.ask.memory.remembered import records
+    from maple_agents.ask.memory.versions import records
 
     return next(iter(records(limit=1)), None) if job == "last" else submission(job)
 
@@ -87,7 +87,7 @@ def _absolute(path: str) -> Optional[str]:
 
 
 def _nothing(job: str) -> None:
-    from maple_agents.ask.memory.remembered import names
+    from maple_agents.ask.memory.versions import names
     from maple_agents.base.near_names import meant
 
     from ...diagnose.tell.safe import safe  # a token may have been typed in place of a name

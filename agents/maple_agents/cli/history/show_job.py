@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import click
 
-from .. import completing
-from ..unanswered import asked_of_service
+from .. import completion
+from ..no_answer import asked_of_service
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Record, Version
@@ -18,7 +18,7 @@ Object = dict[str, Any]
 
 
 @click.command()
-@click.argument("job", metavar="JOBID|last", shell_complete=completing.submissions)
+@click.argument("job", metavar="JOBID|last", shell_complete=completion.submissions)
 @click.option("--script", is_flag=True, help="Print only the script that was submitted; secrets are masked.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def show(job: str, script: bool, as_json: bool) -> int:
@@ -35,7 +35,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
     Exit code: 0 shown, 1 no such submission is remembered, 2 usage, 3 the service does not answer.
     """
     with asked_of_service():
-        from maple_agents.ask.memory.remembered import decision
+        from maple_agents.ask.memory.versions import decision
 
         record = _record(job)
         version = _version(record) if record else None
@@ -55,7 +55,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(_told(record, version, decided), indent=2))
     else:
-        from .show_told import shown
+        from .submission_page import shown
 
         shown(record, version, decided)
     return 0
@@ -64,7 +64,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
 def _record(job: str) -> "Optional[Record]":
     """Return the submission that is meant, the newest of several; a task of an array is found by the array's id too."""
     from maple_agents.ask.memory.named_jobs import submission
-    from maple_agents.ask.memory.remembered import records
+    from maple_agents.ask.memory.versions import records
 
     if job == "last":
         return next(iter(records(limit=1)), None)
@@ -75,15 +75,15 @@ def _record(job: str) -> "Optional[Record]":
 
 
 def _version(record: "Record") -> "Optional[Version]":
-    from maple_agents.ask.memory.asking import ask
-    from maple_agents.ask.memory.remembered import version
+    from maple_agents.ask.memory.service import ask
+    from maple_agents.ask.memory.versions import version
 
     told = ask({"ask": "version", "version": record.version}) if record.version else None
     return version(told) if told else None
 
 
 def _printed(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> int:
-    from .show_told import submitted
+    from .submission_page import submitted
 
     if version is not None and not record.verdict:
         how = "qstat -f" if version.scheduler == "pbs" else "scontrol write batch_script"
@@ -102,8 +102,8 @@ def _printed(record: "Record", version: "Optional[Version]", decided: Optional[O
 
 def _told(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> Object:
     from ...base.difference import text, unified
-    from .show_told import submitted
-    from .told import name_of
+    from .submission_page import submitted
+    from .versions import name_of
 
     source, words = submitted(record, version, decided)
     before = version.script if version else b""

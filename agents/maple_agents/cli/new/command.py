@@ -14,16 +14,16 @@ from ...ask.submission import on_site
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
-from .. import completing
-from . import asking
-from . import shown as new_shown
-from .asked import Wanted, wanted
+from .. import completion
+from . import page as new_shown
+from . import questions
+from .request import Wanted, wanted
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slot
     from maple_agents.request.script.parts import Foreign
     from maple_agents.write.carry.values import Carried
-    from maple_agents.write.making import Made
+    from maple_agents.write.composition import Made
 
 ROUNDS = 4  # an answer can bring up another question; no slot is asked for twice
 
@@ -35,7 +35,7 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
     "--site",
     "site_id",
     metavar="ID",
-    shell_complete=completing.sites,
+    shell_complete=completion.sites,
     help="Write for this site instead of the current one.",
 )
 @click.option(
@@ -43,7 +43,7 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
     "sets",
     metavar="SLOT=VALUE",
     multiple=True,
-    shell_complete=completing.slots,
+    shell_complete=completion.slots,
     help="Set one slot; it overrides the request.",
 )
 @click.option("-o", "--output", metavar="FILE", help="Write the script to a new file; nothing is overwritten.")
@@ -101,7 +101,7 @@ def new(
 def _complaint(error: ValueError) -> Exception:
     """Return what cannot be had in one line, and a mistake of ours as the mistake that it is."""
     from maple_agents.base.slots import Refused
-    from maple_agents.write.checked import Mistaken
+    from maple_agents.write.rule_check import Mistaken
 
     return Complaint(str(error)) if isinstance(error, (Refused, Mistaken)) else error
 
@@ -136,7 +136,7 @@ def _settled(
             if not open_:
                 return asked, found
             before, put = asked, {**put, **{one.slot: one for one in open_}}
-        asked = _with(asked, asking.ask(open_, partial(_refusal, asked, foreign, last, hints)))
+        asked = _with(asked, questions.ask(open_, partial(_refusal, asked, foreign, last, hints)))
     return asked, _made(asked, foreign, last, hints)
 
 
@@ -168,7 +168,7 @@ def _refusal(
 def _made(
     asked: Wanted, foreign: "Optional[Foreign]", last: Mapping[str, str], hints: "Tuple[Assumed, ...]"
 ) -> "Union[Made, Carried, Lacking]":
-    from maple_agents.write.making import make
+    from maple_agents.write.composition import make
 
     if foreign is None:
         return make(asked.slots, asked.cluster, asked.wishes, last, asked.ranks, asked.gpu_kinds, hints)
@@ -193,7 +193,7 @@ def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]"
 
 def _foreign(path: str) -> "Foreign":
     from maple_agents.base.slots import Refused
-    from maple_agents.request.script.reading import read
+    from maple_agents.request.script.foreign_script import read
 
     from ...ask.submission import source_of
 
@@ -221,7 +221,7 @@ def _hand_over(
     if not as_json:
         new_shown.tell(asked, made.plan.assumed if made.plan is not None else (), made.advice)
     if verified:
-        from .verified import failed
+        from .verification import failed
 
         code = failed(made.script, asked.cluster.site)
         if code:

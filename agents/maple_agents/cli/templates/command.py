@@ -11,11 +11,11 @@ import click
 from maple_submit_filter.answer.report import printable
 
 from ...base.complaint import Complaint
-from .. import completing
+from .. import completion
 from ..groups import Group
 
 _SITE = click.option(
-    "--site", "site_id", metavar="ID", shell_complete=completing.sites, help="What there is for this site."
+    "--site", "site_id", metavar="ID", shell_complete=completion.sites, help="What there is for this site."
 )
 _JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON; its shape is stable.")
 
@@ -70,7 +70,7 @@ def list_(site_id: Optional[str], as_json: bool) -> None:
 
 
 @templates.command()
-@click.argument("name", shell_complete=completing.parts)
+@click.argument("name", shell_complete=completion.parts)
 @_SITE
 @_JSON
 @_clear
@@ -97,7 +97,7 @@ def show(name: str, site_id: Optional[str], as_json: bool) -> None:
 
 
 @templates.command()
-@click.argument("site_id", metavar="SITE", shell_complete=completing.sites)
+@click.argument("site_id", metavar="SITE", shell_complete=completion.sites)
 @_clear
 def draft(site_id: str) -> None:
     """Print a first environment part for SITE, made from its site file: modules, variables, demands.
@@ -109,8 +109,8 @@ def draft(site_id: str) -> None:
       maple templates draft ncsa-delta > \\
         /etc/maple/templates/environment/ncsa-delta.toml
     """
-    from maple_agents.templates.described import described
     from maple_agents.templates.environment_draft import draft as drafted
+    from maple_agents.templates.site_description import described
 
     click.echo(drafted(described(site_id)), nl=False)
 

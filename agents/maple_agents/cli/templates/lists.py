@@ -11,8 +11,8 @@ from maple_submit_filter.answer.report import printable
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.base.tables import paths, read
 from maple_agents.templates import catalogue, environments, model_facts, paradigms, proofs
-from maple_agents.templates.described import Described, described
 from maple_agents.templates.revisions import composition_revision
+from maple_agents.templates.site_description import Described, described
 
 from ...base.drawing import WIDE, coloured, width
 

@@ -13,11 +13,11 @@ from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.ask.sites.launch_templates import LaunchFile
 from maple_agents.ask.sites.mistakes import nearest
 from maple_agents.templates import catalogue, environments, model_facts, paradigms
-from maple_agents.templates.described import Described, described
 from maple_agents.templates.environments import Environment
 from maple_agents.templates.facts import fact
 from maple_agents.templates.model_facts import Family
 from maple_agents.templates.paradigms import Paradigm
+from maple_agents.templates.site_description import Described, described
 
 from ...base.drawing import Branch
 from ...base.drawing import draw as draw_tree

@@ -14,12 +14,12 @@ from maple_submit_filter.site.facts import Site
 
 from ...ask.submission import answer, on_site
 from ...base.complaint import Complaint
-from .. import completing
-from .of_site import Case, Found, Layout, cases
+from .. import completion
+from .site_templates import Case, Found, Layout, cases
 
 if TYPE_CHECKING:
     from maple_agents.ask.schedulers import Scheduler
-    from maple_agents.verify.verifying import Verified, Wanted
+    from maple_agents.verify.verification import Verified, Wanted
 
     from ...diagnose.values import Diagnosis
 
@@ -40,10 +40,10 @@ class NotVerified(Complaint):
     "--site",
     "site_id",
     metavar="ID",
-    shell_complete=completing.sites,
+    shell_complete=completion.sites,
     help="The site we are on, where Maple does not find out by itself.",
 )
-@click.option("--template", "name", metavar="NAME", shell_complete=completing.launches,
+@click.option("--template", "name", metavar="NAME", shell_complete=completion.launches,
               help="Verify this launch template, or this paradigm (ddp, zero3 ...), not a script.")  # fmt: skip
 @click.option("--stale", is_flag=True, help="Of the site's templates and paradigms only those whose record is missing "
               "or holds no more.")  # fmt: skip
@@ -119,7 +119,7 @@ def _verified(
     asked: Found, words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, as_json: bool
 ) -> Tuple[int, dict[str, object]]:
     """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
-    from maple_agents.verify.verifying import Wanted
+    from maple_agents.verify.verification import Wanted
 
     if not isinstance(asked, Case):
         raise NotVerified(str(asked))
@@ -130,7 +130,7 @@ def _verified(
     told = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
     why = _explained(made, wanted)
     if not as_json:
-        from ...diagnose.tell.shown import show as show_why
+        from ...diagnose.tell.page import show as show_why
         from .verdict_table import show
 
         show(asked.title, made)
@@ -138,7 +138,7 @@ def _verified(
         if why is not None:
             show_why(why, hint=False)
     elif why is not None:
-        from ...diagnose.tell.told import told as told_why
+        from ...diagnose.tell.json_form import told as told_why
 
         told["explained"] = told_why(why)
     return EXIT[made.verdict.result.value], told
@@ -148,7 +148,7 @@ def _explained(made: "Verified", wanted: "Wanted") -> Optional["Diagnosis"]:
     """Return the cause and the fix of a verification that failed, as `maple-fix` finds them; None where it did not."""
     if made.verdict.result.value != "failed":
         return None
-    from ...diagnose.retry.verified import explain_verified
+    from ...diagnose.retry.verification import explain_verified
 
     return explain_verified(made, wanted.submission, wanted.site)
 
@@ -193,7 +193,7 @@ def _in_one_line() -> Iterator[None]:
 
 
 def _run(wanted: "Wanted") -> "Verified":
-    from maple_agents.verify.verifying import verify as verified
+    from maple_agents.verify.verification import verify as verified
 
     from ..progress import progress
 
@@ -211,7 +211,7 @@ def _scheduler(site: Site) -> "Scheduler":
 def _kept(wanted: "Wanted", made: "Verified", asked: Case) -> dict[str, object]:
     """Keep the record, and return the JSON."""
     from maple_agents.ask.verified import records
-    from maple_agents.verify.reporting import as_json, inputs_of, record_of
+    from maple_agents.verify.report import as_json, inputs_of, record_of
 
     inputs = inputs_of(wanted, made, asked.template, asked.revision, asked.composition)
     name = asked.title if asked.template else os.path.abspath(asked.title)

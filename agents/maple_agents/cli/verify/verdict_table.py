@@ -13,7 +13,7 @@ from ...base.drawing import WIDE, coloured, width
 if TYPE_CHECKING:
     from maple_agents.verify.run.facts import Fact
     from maple_agents.verify.run.runs import Run
-    from maple_agents.verify.verifying import Verified
+    from maple_agents.verify.verification import Verified
 
 RANKS = 32  # rows of one launch line; of more, those that failed and the first few
 COLUMNS = ("rank", "local", "world", "node", "master", "GPUs", "CPUs", "link", "came to")

@@ -6,8 +6,7 @@ A typed fix is found by the name that a remedy of the knowledge base gives it, a
 from __future__ import annotations
 
 from . import corrections  # noqa: F401  # registers its fixes
-from .curing import cures as cures
-from .given import MADE as MADE
+from .cures import cures as cures
 from .kinds import (  # noqa: F401  # each registers its fixes
     deepspeed,
     directives,
@@ -26,3 +25,4 @@ from .kinds import (  # noqa: F401  # each registers its fixes
     variables,
     walltime,
 )
+from .registry import MADE as MADE

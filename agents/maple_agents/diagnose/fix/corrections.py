@@ -10,9 +10,9 @@ from itertools import islice
 
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
-from .given import Given, fix
 from .kinds.directives import said
 from .kinds.words import PlainWord, plain_words
+from .registry import Given, fix
 
 _SHELLS = ("bash", "sh")
 _LAUNCHERS = ("srun", "mpiexec", "mpirun", "ibrun")

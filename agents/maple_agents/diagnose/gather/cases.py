@@ -20,15 +20,15 @@ from ...ask.schedulers.errors import SchedulerError
 from ...base.secrets.masking import masked
 from ..values import Case, LogFile
 from . import outputs, places
-from .gathering import Gathered
+from .evidence_files import Gathered
+from .folder_walk import Window, regular
 from .launch_files import launched
-from .played import Played, play
-from .sought import Facts, redirected
-from .sources import submitted
+from .redirect_targets import Facts, redirected
+from .script_outputs import Played, play
+from .sources import submission
 from .sources.from_memory import MASKED
 from .sources.from_slurm import LAUNCH_FAILED
-from .sources.told import Told, how_it_ended
-from .walking import Window, regular
+from .sources.job_facts import Told, how_it_ended
 
 SECONDS = 20.0  # for looking through folders: a file server may not answer at all
 
@@ -40,10 +40,10 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
     owner = told.owner if os.geteuid() == 0 and told.owner not in (None, 0) else None
     told = _limits(with_script(told, owner))
     site, known_by = places.site_for(told, site_id)
-    asked = submitted.asked(told, site)
+    asked = submission.asked(told, site)
     gathered = Gathered(_window(told, owner), told.nodes)
     gathered.given(logs)
-    gathered.notes += submitted.made_up(told, asked)
+    gathered.notes += submission.made_up(told, asked)
     played = _played(told, asked, site, gathered, None if owner is not None else read_file)
     _within(gathered, lambda: _gather(gathered, told, others, played))
     return Case(
@@ -63,7 +63,7 @@ def case_of(told: Told, site_id: Optional[str], others: Sequence[Told] = (), log
 def _played(told: Told, asked: Optional[Submission], site: Site, gathered: Gathered, read: Optional[Read]) -> Played:
     """Return what the script writes to. The script is not ours: whatever stands in it is no failure here."""
     try:
-        return play(submitted.as_one(asked), site, known(told), read) if asked is not None else Played()
+        return play(submission.as_one(asked), site, known(told), read) if asked is not None else Played()
     except (RecursionError, ValueError, LookupError) as error:
         gathered.missing.append("what the script writes to was not followed: %s" % error)
         return Played()

@@ -15,13 +15,13 @@ from ...ask.schedulers.protocol import Job, JobState, Scheduler
 from ...ask.submission import source_of
 from ...base.complaint import Complaint
 from ..values import Case
-from . import ids, owners
+from . import ids, ownership
 from .cases import case_of
 from .offline import by_files, log_files
 from .sources import from_accounting, from_memory, from_pbs, from_slurm
 from .sources.commands import Commands
 from .sources.from_job import of_job
-from .sources.told import Told, together
+from .sources.job_facts import Told, together
 
 MOST_TASKS = 8  # tasks of an array whose output is read
 MOST_ASKED = 5000  # tasks that are asked for, to find those that failed
@@ -131,7 +131,7 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
         return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
     if not job.attributes:
         return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
-    owner = owners.check(asked, job.owner)
+    owner = ownership.check(asked, job.owner)
     whole = _array_of(job, scheduler)
     tasks = _subjobs(job, scheduler)
     told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
@@ -176,12 +176,12 @@ def _indices(text: str) -> list[int]:
 
 
 def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
-    owner = owners.check(asked, job.owner) if job.state is not JobState.VANISHED else None
+    owner = ownership.check(asked, job.owner) if job.state is not JobState.VANISHED else None
     tasks = _tasks(asked, job, scheduler)
     chosen = tasks[0] if tasks else job
     accounted = from_accounting.told(chosen.id, commands)
     if accounted is not None and accounted.owner is not None:
-        owners.check(asked, str(accounted.owner))
+        ownership.check(asked, str(accounted.owner))
     if job.state is JobState.VANISHED and accounted is None:
         says = (
             "Slurm does not know this job: its controller has forgotten it, accounting has no record or does not answer"

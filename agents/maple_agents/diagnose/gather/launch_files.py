@@ -8,10 +8,10 @@ from collections.abc import Iterator
 from maple_submit_filter.types.launch_plan import Link
 from maple_submit_filter.types.text import Text
 
-from . import signs
-from .played import Launched, Played
-from .signs import ANY, Path, Wild, joined
-from .sought import Facts, Role, Sought, pieces, seen_from
+from . import name_patterns
+from .name_patterns import ANY, Path, Wild, joined
+from .redirect_targets import Facts, Role, Sought, pieces, seen_from
+from .script_outputs import Launched, Played
 
 _TORCHRUN = ("torchrun", "torch.distributed.launch", "torch.distributed.run", "accelerate", "accelerate-launch")
 _MPI = ("mpiexec", "mpirun", "orterun", "prterun", "mpiexec.hydra", "mpiexec.mpich", "mpirun.openmpi")
@@ -61,8 +61,8 @@ def _srun(link: Link, one: Launched, cwd: Text | None, facts: Facts) -> Iterator
     streams: tuple[tuple[Text | None, Role], ...] = ((out, "both" if err is None else "stdout"), (err, "stderr"))
     for text, role in streams:
         path = _srun_path(text, facts)
-        if chdir is not None and text is not None and signs.by_task(os.fsdecode(text.raw)):
-            path = signs.below(signs.text(pieces(chdir, facts)), path)  # a task opens it, where it runs
+        if chdir is not None and text is not None and name_patterns.by_task(os.fsdecode(text.raw)):
+            path = name_patterns.below(name_patterns.text(pieces(chdir, facts)), path)  # a task opens it, where it runs
         place = seen_from(cwd, path, facts) if path else None
         if place is not None:
             yield Sought(place, role, "output of the srun in line %d" % one.line, named=True)
@@ -72,9 +72,9 @@ def _srun_path(text: Text | None, facts: Facts) -> Path:
     """Return a step's output pattern; `none`, `all` and a task's number name no file (srun(1), "IO Redirection")."""
     if text is None or text.raw in (b"none", b"all", b"", b"-") or text.raw.isdigit():
         return ()
-    out: list[signs.Piece] = []
+    out: list[name_patterns.Piece] = []
     for piece in pieces(text, facts):
-        out += signs.slurm(piece, facts.values) if isinstance(piece, str) else [piece]
+        out += name_patterns.slurm(piece, facts.values) if isinstance(piece, str) else [piece]
     # The step's number stands where the batch script has the job's own: %J is job.step there.
     return joined(out)
 
@@ -127,9 +127,9 @@ def _mpiexec(link: Link, cwd: Text | None, facts: Facts) -> Iterator[Sought]:
 
 
 def _hydra(text: Text, facts: Facts) -> Path:
-    out: list[signs.Piece] = []
+    out: list[name_patterns.Piece] = []
     for piece in pieces(text, facts):
-        out += signs.hydra(piece) if isinstance(piece, str) else [piece]
+        out += name_patterns.hydra(piece) if isinstance(piece, str) else [piece]
     return joined(out)
 
 
@@ -149,9 +149,9 @@ def _variables(one: Launched, facts: Facts) -> Iterator[Sought]:
         text = one.variables.get(name)
         if text is None or not text.raw:
             continue
-        out: list[signs.Piece] = []
+        out: list[name_patterns.Piece] = []
         for piece in pieces(text, facts):
-            out += signs.nccl(piece) if isinstance(piece, str) else [piece]
+            out += name_patterns.nccl(piece) if isinstance(piece, str) else [piece]
         path = seen_from(one.cwds[1], joined(out), facts)
         if path is not None:
             role: Role = "error-file" if name == b"TORCHELASTIC_ERROR_FILE" else "trace"

@@ -10,8 +10,8 @@ from typing import Optional
 
 from ..values import Case
 from . import places
-from .sources import from_memory, submitted
-from .sources.told import Told, how_it_ended
+from .sources import from_memory, submission
+from .sources.job_facts import Told, how_it_ended
 
 MOST = 2  # numbers in a name that are tried as ids
 _NUMBER = re.compile(r"\d{1,12}(?:_\d{1,9})?", re.ASCII)
@@ -35,7 +35,7 @@ def with_submitted(case: Case, logs: Sequence[str], site_id: Optional[str]) -> C
         scheduler=told.scheduler or site.scheduler,
         site=site,
         site_known_by=known_by,
-        asked=submitted.asked(told, site),
+        asked=submission.asked(told, site),
         name=os.path.basename(told.path) or told.name,
         before=told.before,
         notes=(note, *case.notes),

@@ -19,12 +19,12 @@ from ...ask.submission import source_of, submission
 from ...base.complaint import Complaint
 from ...base.secrets.masking import masked
 from ..values import Case, Ended, LogFile
-from .gathering import Gathered
+from .evidence_files import Gathered
+from .folder_walk import Window, regular
 from .launch_files import launched
 from .places import known_site
-from .played import play
-from .sought import Facts, redirected
-from .walking import Window, regular
+from .redirect_targets import Facts, redirected
+from .script_outputs import play
 
 _RANK = re.compile(r"(?:rank|proc|task|worker)[._-]?(\d{1,6})(?!\d)", re.IGNORECASE)
 _TORCHRUN = re.compile(r"attempt_\d+/(\d{1,6})/(?:stdout\.log|stderr\.log|error\.json)\Z")

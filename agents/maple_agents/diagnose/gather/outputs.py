@@ -10,9 +10,9 @@ from typing import Optional
 from maple_submit_filter.types.job import Job as Asked
 
 from ...ask.schedulers.pbs.paths import output_paths
-from . import owners, signs
-from .gathering import Gathered
-from .sources.told import Told
+from . import name_patterns, ownership
+from .evidence_files import Gathered
+from .sources.job_facts import Told
 
 _PADDED = re.compile(r"%(0\d+)(?![A-Za-z\d])", re.ASCII)
 
@@ -27,8 +27,8 @@ def add(gathered: Gathered, told: Told, asked: Optional[Asked], values: Mapping[
 
 def values_of(told: Told) -> dict[str, str]:
     """Return what Slurm's signs mean for this job."""
-    user = owners.name_of(told.owner) if told.owner is not None else ""
-    return signs.slurm_values(raw_id(told), told.name, user, told.array, told.index)
+    user = ownership.name_of(told.owner) if told.owner is not None else ""
+    return name_patterns.slurm_values(raw_id(told), told.name, user, told.array, told.index)
 
 
 def raw_id(told: Told) -> str:
@@ -49,7 +49,7 @@ def _of_slurm(gathered: Gathered, told: Told, asked: Optional[Asked], values: Ma
         gathered.notes.append(
             "the job was started anew %d times; its output holds the earlier runs too" % told.restarts
         )
-    full = signs.of_batch(values, told.nodes)
+    full = name_patterns.of_batch(values, told.nodes)
     _streams(gathered, _path(out, told, full, asked), _path(err, told, full, asked) if err else None)
 
 
@@ -61,15 +61,15 @@ def _without_signs(path: Optional[str], said: Optional[str], told: Told, values:
     path = _PADDED.sub(r"\1", path) if path is not None else None
     if path is None or said is None or "\\" not in said:
         return path
-    filled = "\\".join(signs.text(signs.slurm(part, values)) for part in said.split("\\"))
+    filled = "\\".join(name_patterns.text(name_patterns.slurm(part, values)) for part in said.split("\\"))
     shown = (filled, said.replace("\\", ""))  # 26.05 shows the name that the file has
-    return said if path in [signs.text(signs.below(told.work_dir, (one,))) for one in shown] else path
+    return said if path in [name_patterns.text(name_patterns.below(told.work_dir, (one,))) for one in shown] else path
 
 
-def _path(pattern: str, told: Told, values: Mapping[str, str], asked: Optional[Asked]) -> signs.Path:
-    pieces = signs.slurm(pattern, values)
+def _path(pattern: str, told: Told, values: Mapping[str, str], asked: Optional[Asked]) -> name_patterns.Path:
+    pieces = name_patterns.slurm(pattern, values)
     folder = _said(asked, "chdir") if not told.work_dir else None
-    return signs.below(folder or told.work_dir, pieces)
+    return name_patterns.below(folder or told.work_dir, pieces)
 
 
 def _of_pbs(gathered: Gathered, told: Told, asked: Optional[Asked]) -> None:
@@ -109,7 +109,7 @@ def _attributes(told: Told, asked: Optional[Asked]) -> dict[str, str]:
     }
 
 
-def _delivered(path: Optional[str], told: Told, suffix: str) -> signs.Path:
+def _delivered(path: Optional[str], told: Told, suffix: str) -> name_patterns.Path:
     """Return where PBS delivers to; a folder gets a file of the job's id."""
     if not path:
         return ()
@@ -126,7 +126,7 @@ def _spooled(gathered: Gathered, told: Told) -> None:
                     gathered.output((path,), role, "not delivered yet")  # type: ignore[arg-type]
 
 
-def _streams(gathered: Gathered, out: signs.Path, err: Optional[signs.Path]) -> None:
+def _streams(gathered: Gathered, out: name_patterns.Path, err: Optional[name_patterns.Path]) -> None:
     if err is not None and err != out:
         gathered.output(err, "stderr", "stderr of the job")
         if out:

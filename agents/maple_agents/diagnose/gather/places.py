@@ -8,7 +8,7 @@ from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 
 from ...ask.submission import GENERIC, here_of, loaded
 from ...base.complaint import Complaint
-from .sources.told import Told
+from .sources.job_facts import Told
 
 _GIB = 1 << 30
 

@@ -13,8 +13,8 @@ from collections.abc import Collection, Mapping, Sequence
 from ...templates.knowledge.conditions import Fact
 from ...templates.knowledge.entries import Entry
 from ..read import bare
-from ..recognise.matching import Match
-from ..recognise.signs import stands
+from ..recognise.log_facts import stands
+from ..recognise.matches import Match
 from ..values import Digest, Event, Place, Severity
 from .ranking import Ranked, of_earlier_run, survived
 

@@ -14,8 +14,8 @@ from dataclasses import dataclass, replace
 
 from ...templates.knowledge.conditions import Fact, holds
 from ...templates.knowledge.entries import Entry
-from ..recognise.matching import Match
-from ..recognise.signs import ENDINGS
+from ..recognise.log_facts import ENDINGS
+from ..recognise.matches import Match
 from ..values import Digest, Event, Place, Severity
 
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}

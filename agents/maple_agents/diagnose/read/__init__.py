@@ -1,7 +1,7 @@
 """Logs read into a digest: streamed, in bounded memory, whatever the files hold."""
 
-from .cleaning import cleaned
-from .digesting import read
+from .clean_lines import cleaned
+from .digest import read
 from .limits import Limits
 from .units.prefixes import bare
 

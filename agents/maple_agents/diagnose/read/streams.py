@@ -13,21 +13,21 @@ from itertools import accumulate
 from typing import Any
 
 from ..values import LogFile, Severity, Stream
-from .cleaning import plain, shown_lines
+from .clean_lines import plain, shown_lines
 from .languages import english
-from .learned import without_learned
 from .limits import Limits
 from .literals import Search
-from .opening import opened
+from .log_blocks import opened
 from .progress import bar, ended_well, is_progress
 from .runs import starts
-from .selecting import Chosen
+from .selection import Chosen
 from .severity import by_words
-from .units.assembling import Assembler
+from .units.assembly import Assembler
 from .units.clocks import Clock, Moment
 from .units.prefixes import Labels, Prefix, labels, node_said, prefix
 from .units.rows import Kept, More, gaps
 from .units.voices import ASIDE, Line, Unit
+from .unknown_prefixes import without_learned
 
 HEAD, TAIL = 20, 40
 NOT_UNDERSTOOD = "could not be parsed, which is a bug in Maple"

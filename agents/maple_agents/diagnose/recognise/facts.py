@@ -8,7 +8,7 @@ from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.types.launch_plan import LaunchPlan
 
 from ...templates.knowledge.conditions import Fact
-from ..read.opening import EMPTY
+from ..read.log_blocks import EMPTY
 from ..values import Case, Digest, Ended, Severity
 
 FEW_LINES = 60  # a log of so few ordinary lines may be one that hung in silence

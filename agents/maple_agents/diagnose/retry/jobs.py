@@ -13,7 +13,7 @@ from maple_submit_filter.types.submission import Submission
 
 from ...ask.schedulers import Job, JobState, Scheduler, SchedulerError
 from ...ask.schedulers.commands import run
-from ...ask.schedulers.waiting import Pace, changes
+from ...ask.schedulers.job_wait import Pace, changes
 from .loop import NotTried
 
 SUBMIT = 120.0  # seconds that the submit command may take

@@ -24,13 +24,13 @@ from ...base.complaint import Complaint
 from ...base.new_file import put
 from ...base.terminal import at_terminal
 from ...verify.run.interrupts import Interrupts
-from .. import explaining
-from ..diagnosing import UNKNOWN
+from .. import explanation
+from ..diagnosis import UNKNOWN
 from ..values import Case, Cure, Diagnosis, Ended
 from . import jobs as rounds_jobs
 from .loop import Attempt, NotTried, Story, story, submitted, untried
-from .shown import as_object, complained, show
-from .verified import PROVEN, explain_verified, run_miniapps
+from .report import as_object, complained, show
+from .verification import PROVEN, explain_verified, run_miniapps
 
 QUESTION = (
     "Each round submits a job: the launch lines with mini-apps where these prove the fix, else the fixed copy. Go on?"
@@ -160,13 +160,13 @@ class _Rounds:
 
     def _read(self, job_id: str, before: Case, changed: Submission) -> Diagnosis:
         try:
-            case = explaining.case_of(job_id, (), None, before.site.id, (), None, None)
+            case = explanation.case_of(job_id, (), None, before.site.id, (), None, None)
         except Complaint as error:
             unread = replace(before, ended=Ended(job_id), asked=changed, logs=(), missing=(error.format_message(),))
             return Diagnosis(unread, (UNKNOWN,))
         if case.asked is None or case.asked.script is None:
             case = replace(case, asked=changed)
-        return explaining.explained(case, self.model)
+        return explanation.explained(case, self.model)
 
 
 def _changed(asked: Submission, cure: Cure, path: str) -> Submission:

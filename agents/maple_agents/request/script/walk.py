@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from typing import NamedTuple
 
 from maple_submit_filter.bash.nodes import Assignment, CommandSub, HereDoc, Item, Literal, Program, Simple, Word
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.types.edits import Span
 
 DECLARING = frozenset((b"export", b"declare", b"typeset", b"local", b"readonly"))

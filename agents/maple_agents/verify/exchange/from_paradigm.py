@@ -9,9 +9,9 @@ from ...ask.verified.records import CannotVerify
 from ...base.slots import Lacking, Refused, Slots
 from ...templates import environments, paradigms
 from ...templates.revisions import composition_revision
-from ...write.checked import Mistaken
 from ...write.clusters import cluster
-from ...write.making import Made, make
+from ...write.composition import Made, make
+from ...write.rule_check import Mistaken
 
 
 class Composed(NamedTuple):

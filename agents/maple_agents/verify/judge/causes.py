@@ -8,8 +8,8 @@ from collections.abc import Callable, Iterator
 from ...ask.schedulers import EndReason
 from ..run.facts import Fact
 from ..run.runs import Run
-from ..run.watching import Until
-from .comparing import CHOOSE_THEMSELVES
+from ..run.watch import Until
+from .comparison import CHOOSE_THEMSELVES
 from .scenes import Scene, failed, of_kind, ranks, reason
 from .symptoms import EARLY
 from .verdicts import Kind, Reason, listed, ranks_in_words

@@ -9,10 +9,10 @@ from maple_submit_filter.launchers.agents import AGENTS
 from ...ask.schedulers import EndReason
 from ..run.facts import Fact
 from ..run.runs import Run
-from ..run.watching import Until
+from ..run.watch import Until
 from . import scenes
 from .causes import CAUSES, gpus, unknown_ranks, wrong_worlds
-from .comparing import Difference, compare
+from .comparison import Difference, compare
 from .sanity import idle, warnings_of
 from .scenes import Scene, of_kind, ranks, reason
 from .symptoms import in_output, kind_of

@@ -11,8 +11,8 @@ from maple_submit_filter.types.launch_plan import Step
 from ...ask.schedulers import Job as Submitted
 from ..run.facts import Fact
 from ..run.runs import Run
-from ..run.watching import Until
-from .comparing import Names
+from ..run.watch import Until
+from .comparison import Names
 from .symptoms import kind_of
 from .verdicts import Kind, Reason
 

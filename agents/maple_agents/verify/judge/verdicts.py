@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 
-from .comparing import Difference
+from .comparison import Difference
 
 
 class Result(StrEnum):

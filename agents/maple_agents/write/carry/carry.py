@@ -11,20 +11,20 @@ from maple_submit_filter.types.edits import Conflict, Edit, Span, apply
 from maple_submit_filter.types.script import line_of
 
 from ...base.slots import Lacking, Refused, Slots
+from ...request.script.foreign_script import again, at_site
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
-from ...request.script.reading import again, at_site
 from ...request.script.regions import COMMANDS
 from ...request.script.slots import main
 from ...request.script.walk import Found, bare, found
 from ...templates.cluster import Cluster
-from ..compose import launching
+from ..compose import launch_line
 from ..decide import cores
-from ..decide.deciding import decide_plan
+from ..decide.decision import decide_plan
 from ..values import Plan
-from . import asked, judged, launch_lines, layouts, mending, variables
-from .assembling import Way, made, template
-from .meant import OUTER, meant, surely_wrong
+from . import judgement, launch_lines, layouts, requests, same_cluster, variables
+from .assembly import Way, made, template
+from .misused_launcher import OUTER, meant, surely_wrong
 from .values import Carried
 
 NOTHING = Slots()
@@ -59,7 +59,7 @@ def carry(
     *wishes*, *earlier*, *ranks*, *gpu_kinds*: of the words beside the script, as `deciding.decide_plan` takes them.
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
-    home = asked.is_home(foreign, cluster.site)
+    home = requests.is_home(foreign, cluster.site)
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
     words = Words(said, wishes, earlier, ranks, gpu_kinds)
@@ -81,7 +81,7 @@ def carry(
             home
             and understood is foreign
             and not foreign.wrong
-            and not mending.says_more(foreign, said)
+            and not same_cluster.says_more(foreign, said)
             and not foreign.job.script.refused
         ):
             return Carried(foreign.source, None, (*foreign.notes, _NOT_FOLLOWED), True)
@@ -115,7 +115,7 @@ def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
         if launch.outer is None and not launch.small and OF_TASK.search(foreign.source, start, end):
             at = launch_lines.command_word(launch, foreign.source, commands)
             layout = layouts.of_launch(launch, foreign, plan)
-            words = launching.filled(template(launch, plan).launch[0], plan._replace(layout=layout))
+            words = launch_line.filled(template(launch, plan).launch[0], plan._replace(layout=layout))
             edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))
     if not edits or foreign.site != plan.cluster.site.id:
         return foreign
@@ -127,7 +127,7 @@ def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
     kind = foreign.slots.text("gpu")
     if words.ranks or (words.gpu_kinds and kind not in words.gpu_kinds):
         return None
-    script = mending.mended(foreign, cluster, words.said, foreign.source)
+    script = same_cluster.mended(foreign, cluster, words.said, foreign.source)
     if script is None:
         return None
     try:
@@ -160,7 +160,7 @@ def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
 
 def _decided(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Plan | Lacking:
     """Return the plan for what the script asks; numbers that contradict each other in a wrong script do not count."""
-    slots = asked.slots(foreign, cluster, words.said, home)
+    slots = requests.slots(foreign, cluster, words.said, home)
     kinds: tuple[str, ...] = ()
     if words.gpu_kinds and "gpu" not in words.said:
         slots, kinds = Slots(slot for name, slot in slots.items() if name != "gpu"), words.gpu_kinds
@@ -186,7 +186,7 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
         except Conflict as error:
             whys.append("two changes want the same place (%s)" % error)
             continue
-        why = judged.wrong(script, foreign, plan.cluster, wanted)
+        why = judgement.wrong(script, foreign, plan.cluster, wanted)
         if not why:
             advice += [] if home else advice_on(foreign, plan, script, found(foreign.source))
             return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))

@@ -10,9 +10,9 @@ from ...base.slots import Refused
 from ...request.script.launches import options_kept
 from ...request.script.parts import Foreign, Launch, Words
 from ...request.script.walk import Found, bare, context, texts
-from ..compose import launching
+from ..compose import launch_line
 from ..values import Layout, Plan
-from . import plumbing
+from . import rendezvous
 
 LAYOUT = {
     "torchrun": ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
@@ -111,7 +111,7 @@ def _put(words: Words, new: bytes, because: str) -> list[Edit]:
 
 def _outer(launch: Launch, foreign: Foreign, plan: Plan, whole: Layout) -> bytes:
     """Return the words of the outer launcher; a step of fewer nodes than the job has says so."""
-    words = launching.filled(outer_words(plan), plan)
+    words = launch_line.filled(outer_words(plan), plan)
     if plan.launch.when.over == "srun" and plan.layout.nodes < whole.nodes:
         words = words.replace("srun ", "srun --nodes=%d " % plan.layout.nodes, 1)
     made = words.encode()
@@ -148,9 +148,9 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     if plan.layout.nodes == 1:
         made = _alone(words.name, plan.layout, link, kept)
     else:
-        inner = launching.filled(plan.launch.launch[1], plan)
+        inner = launch_line.filled(plan.launch.launch[1], plan)
         made = _without_mode(inner, link) if words.name == "accelerate" else inner
-        made = plumbing.in_text(made, words.quote) if words.quote else made
+        made = rendezvous.in_text(made, words.quote) if words.quote else made
     own = made.encode()
     if words.name == "torchrun" and plan.launch.when.launcher == "torchrun":
         own = _name_kept(own, words, foreign)
@@ -197,7 +197,7 @@ def _without_mode(inner: str, link: Link) -> str:
 
 def rank_by_rank(launch: Launch, foreign: Foreign, plan: Plan) -> list[Edit]:
     """Return the edit that gives each rank its numbers, in front of its program or where its shell's text begins."""
-    words = launching.filled(plumbing.in_front(plan.launch), plan)
+    words = launch_line.filled(rendezvous.in_front(plan.launch), plan)
     because = "%s revision %d" % (plan.launch.name, plan.launch.revision)
     if not words or launch.program is None:
         return []
@@ -206,10 +206,10 @@ def rank_by_rank(launch: Launch, foreign: Foreign, plan: Plan) -> list[Edit]:
         return [Edit(Span(start, start), words.encode() + b" ", because)]
     text = context(texts(foreign.source), launch.program.start)
     numbers = [
-        b"%s=%s" % (name.encode(), launching.filled(word, plan).encode())
-        for name, word in plumbing.ranks(plan.launch).items()
+        b"%s=%s" % (name.encode(), launch_line.filled(word, plan).encode())
+        for name, word in rendezvous.ranks(plan.launch).items()
     ]
-    return plumbing.set_first(foreign.source, text, [b"export " + b" ".join(numbers)]) if text is not None else []
+    return rendezvous.set_first(foreign.source, text, [b"export " + b" ".join(numbers)]) if text is not None else []
 
 
 def python_template(plan: Plan) -> LaunchFile | None:

@@ -9,7 +9,7 @@ from typing import NamedTuple
 from maple_submit_filter.site.facts import Demand
 
 from ...base.slots import Refused
-from ..decide import kinds, placing
+from ..decide import kinds, places
 from ..values import Plan
 from . import containers, programs
 
@@ -106,8 +106,8 @@ def _said(plan: Plan, slot: str) -> list[Directive]:
 
 def _place(plan: Plan) -> list[Directive]:
     """The partition or queue, and a QOS beside a partition."""
-    own = placing.selector(plan.cluster)
-    name = placing.named(plan.said, plan.cluster) or plan.text(own)
+    own = places.selector(plan.cluster)
+    name = places.named(plan.said, plan.cluster) or plan.text(own)
     found = [Directive(own, name, own)] if name else []
     return found if own == "qos" or plan.cluster.site.scheduler == "pbs" else [*found, *_said(plan, "qos")]
 
@@ -169,7 +169,7 @@ def _of_environment(plan: Plan) -> list[Directive]:
 def _share(plan: Plan) -> float | None:
     """Return which part of its nodes' GPUs the job has, None where it has whole nodes."""
     most = min((kind.gpus for kind in plan.kinds if kind.gpus), default=0)
-    shares = plan.place is not None and not placing.whole_nodes(plan.place, plan.cluster)
+    shares = plan.place is not None and not places.whole_nodes(plan.place, plan.cluster)
     return plan.layout.gpus_per_node / most if shares and plan.layout.gpus_per_node < most else None
 
 

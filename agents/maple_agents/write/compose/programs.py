@@ -7,7 +7,7 @@ import re
 from typing import NamedTuple
 
 from maple_submit_filter.bash.nodes import AndOr, Assignment, Command, Param, Pipeline, Simple, Word
-from maple_submit_filter.bash.parsing import parse
+from maple_submit_filter.bash.parser import parse
 
 from ...base.slots import Refused
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 
-from maple_submit_filter.host import settled
+from maple_submit_filter.host import configuration
 
 from ...decide import rules_in_force
-from ...serve import about
+from ...serve import identity
 from .. import settings
 from ..check import Check
 from ..refusals import user_name
@@ -47,7 +47,7 @@ def _name(one: Placed) -> str:
 
 def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: str) -> Iterator[Check]:
     """Does it answer, will the front believe it, and does it decide as the helper of this release would?"""
-    found = about.ask(path)
+    found = identity.ask(path)
     if found.owner >= 0 and str(found.owner) not in ("0", trusted, str(os.geteuid())):
         says = f"{path} is of {user_name(found.owner)} (uid {found.owner}), whom no front believes"
         yield Check("service", "wrong", says, f"run it as uid {trusted or '0'}, or install again with --service-uid")
@@ -62,7 +62,7 @@ def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: 
     yield revision(service, release)
 
 
-def revision(service: about.About, release: Release) -> Check:
+def revision(service: identity.About, release: Release) -> Check:
     """Does the service decide by the same rules and facts as the release in force?"""
     installed = facts_in_force(release)
     if service.facts == installed:
@@ -77,7 +77,7 @@ def revision(service: about.About, release: Release) -> Check:
 
 def facts_in_force(release: Release) -> str:
     """Return the hash of the rules and facts that the front of a release goes by, in hexadecimal."""
-    path, _ = settled.in_force(settings.values(release))
+    path, _ = configuration.in_force(settings.values(release))
     return rules_in_force.facts_of(path, str(release.package)).hex()
 
 

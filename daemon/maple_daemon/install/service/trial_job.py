@@ -9,7 +9,7 @@ import time
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from maple_agents.ask.memory import asking
+from maple_agents.ask.memory import service
 from maple_agents.ask.memory.named_jobs import submission
 from maple_submit_filter.types.job_records import Record
 
@@ -42,7 +42,7 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
         yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
         return
     uid = values.get("service_uid", "")
-    with asking.at(socket, int(uid) if uid.isdigit() else -1):
+    with service.at(socket, int(uid) if uid.isdigit() else -1):
         yield from _followed(job, patience)
 
 
@@ -79,5 +79,5 @@ def _followed(job: str, patience: float) -> Iterator[Check]:
 def _known(job: str) -> Record | None:
     try:
         return submission(job)
-    except (asking.NoService, asking.Refused):
+    except (service.NoService, service.Refused):
         return None

@@ -6,7 +6,7 @@ import re
 from typing import Iterator, List, Sequence, Tuple
 
 from ...bash import nodes
-from ...bash.parsing import parse
+from ...bash.parser import parse
 from ...types.edits import Span
 from ...types.script import Oddity
 from ...types.settings import Setting

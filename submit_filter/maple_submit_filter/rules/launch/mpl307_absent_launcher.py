@@ -7,7 +7,7 @@ from typing import Iterator, Optional, Tuple
 
 from ...launchers.agents import AGENTS
 from ...launchers.rank_words import of_site
-from ...play.owners import foreign
+from ...play.program_owner import foreign
 from ...site.facts import LauncherFact, LaunchTemplate, Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

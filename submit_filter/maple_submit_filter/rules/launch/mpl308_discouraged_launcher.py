@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ...play.owners import foreign
+from ...play.program_owner import foreign
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job

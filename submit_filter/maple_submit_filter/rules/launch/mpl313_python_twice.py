@@ -6,7 +6,7 @@ import re
 from typing import Iterator, Optional, Tuple
 
 from ...launchers.agents import AGENTS
-from ...play.owners import foreign
+from ...play.program_owner import foreign
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ...cures.option_edits import say
-from ...request.wording import is_pbs, option
+from ...request.scheduler_words import is_pbs, option
 from ...site.facts import Demand, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding

@@ -7,8 +7,8 @@ from typing import Iterator, Optional
 from ...cures.option_edits import at, unsay
 from ...cures.queues import through_route
 from ...launchers.agents import AGENTS
+from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
-from ...request.wording import is_pbs, option
 from ...site.facts import Demand, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from ...cures.option_edits import at
-from ...request.wording import option
+from ...request.scheduler_words import option
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job

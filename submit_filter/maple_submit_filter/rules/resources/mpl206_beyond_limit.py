@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Iterator, List, Optional
 
 from ...cures.option_edits import at, restate
+from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
-from ...request.wording import is_pbs, option
 from ...site.facts import Partition, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding

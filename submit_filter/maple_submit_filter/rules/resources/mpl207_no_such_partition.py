@@ -7,7 +7,7 @@ from typing import Iterator, List, Sequence
 
 from ...cures.option_edits import at, restate
 from ...cures.queues import queues, through_route
-from ...request.wording import is_pbs, option
+from ...request.scheduler_words import is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Safety
 from ...types.findings import Finding

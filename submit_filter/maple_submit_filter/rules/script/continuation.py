@@ -6,7 +6,7 @@ import re
 from typing import Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from ...bash import nodes
-from ...bash.parsing import parse
+from ...bash.parser import parse
 from ...types.edits import Edit, Span
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step

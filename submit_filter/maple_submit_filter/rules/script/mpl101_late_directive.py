@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ...request.scheduler_words import command
 from ...request.unread_directives import unheeded
-from ...request.wording import command
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Iterator, Optional
 
-from ...request.wording import command, is_pbs, option
+from ...request.scheduler_words import command, is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding

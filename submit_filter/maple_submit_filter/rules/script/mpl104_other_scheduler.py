@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Iterator, Optional, Tuple
 
 from ...request.other_scheduler import command, other_scheduler, unset_here
+from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import submission as slurm
-from ...request.wording import is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional, Tuple
 
+from ...request.scheduler_words import is_pbs
 from ...request.unread_directives import unknown_option
-from ...request.wording import is_pbs
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
 
 from ...bash import nodes
-from ...bash.parsing import parse
+from ...bash.parser import parse
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

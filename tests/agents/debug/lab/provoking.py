@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from maple_agents.diagnose.read.cleaning import cleaned
+from maple_agents.diagnose.read.clean_lines import cleaned
 
 from tests.agents.debug.lab.cluster import FailingLab, of_user
 from tests.agents.debug.lab.disturbing import disturb, listeners

@@ -9,10 +9,10 @@ import random
 
 import pytest
 from maple_agents.base.slots import Lacking, Origin, Refused, Slot, Slots
+from maple_agents.request.script.foreign_script import at_site, read
 from maple_agents.request.script.parts import Foreign
-from maple_agents.request.script.reading import at_site, read
 from maple_agents.templates.cluster import Cluster
-from maple_agents.write.carry import judged
+from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
 from maple_agents.write.carry.values import Carried
 from maple_agents.write.clusters import cluster
@@ -68,7 +68,7 @@ def _carried(foreign: Foreign, site_id: str, **more: str) -> Carried:
 
 
 def _worlds(script: bytes, foreign: Foreign, site_id: str) -> list[tuple[object, ...]]:
-    state = judged.state_of(script, foreign, _cluster(site_id))
+    state = judgement.state_of(script, foreign, _cluster(site_id))
     assert state is not None
     groups = [group for step in state.plan.steps for group in step.groups]
     return [(group.nodes, group.world_size, group.launcher) for group in groups]
@@ -108,7 +108,7 @@ def test_the_users_lines_go_along(path: str, there: str) -> None:
     after = iter(made.script.split(b"\n"))
     lost = [line for line in _own_lines(foreign) if line not in after]
     assert lost == []
-    state = judged.state_of(made.script, foreign, _cluster(there))
+    state = judgement.state_of(made.script, foreign, _cluster(there))
     assert state is not None and not state.proven() and state.job.script.refused == ""
     other = b"#PBS" if _cluster(there).site.scheduler == "slurm" else b"#SBATCH"
     assert not any(line.startswith(other) for line in made.script.split(b"\n"))

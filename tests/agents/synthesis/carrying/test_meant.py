@@ -8,9 +8,9 @@ import os
 import pytest
 import tomllib
 from maple_agents.base.slots import Origin, Refused, Slot, Slots
-from maple_agents.request.script.reading import read
+from maple_agents.request.script.foreign_script import read
 from maple_agents.templates.cluster import Cluster
-from maple_agents.write.carry import judged
+from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
 from maple_agents.write.carry.values import Carried
 from maple_agents.write.clusters import cluster
@@ -82,7 +82,7 @@ def test_another_launchers_words_are_read_by_it_or_refused(here: str, line: str,
             continue
         made = carry(foreign, _cluster(there), _said(there))
         assert isinstance(made, Carried) and not made.unchanged
-        state = judged.state_of(made.script, foreign, _cluster(there))
+        state = judgement.state_of(made.script, foreign, _cluster(there))
         assert state is not None and not state.proven()
         [step] = state.plan.steps
         assert step.program[-3:] == (b"train.py", b"--seed=17", b"a b") and step.links[-1].name == start
@@ -115,7 +115,7 @@ def test_the_lost_launcher_goes_in_front_of_what_runs_the_written_script(run: st
     made = carry(foreign, _cluster("tacc-lonestar6"))
     assert isinstance(made, Carried)
     assert b"\nibrun -np 2 %s\n" % run.encode() in made.script
-    state = judged.state_of(made.script, foreign, _cluster("tacc-lonestar6"))
+    state = judgement.state_of(made.script, foreign, _cluster("tacc-lonestar6"))
     assert state is not None and not state.proven()
     [group] = [group for step in state.plan.steps for group in step.groups]
     assert (group.nodes, group.world_size) == (2, 6)

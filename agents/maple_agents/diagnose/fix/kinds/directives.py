@@ -7,8 +7,8 @@ import re
 from maple_submit_filter.types.edits import ArgvEdit, Edit, Fix, Safety, Span
 from maple_submit_filter.types.settings import Setting
 
-from ..given import PLAIN, Given, fix
-from .inserting import before_commands, newline
+from ..registry import PLAIN, Given, fix
+from .insertion import before_commands, newline
 
 _NAME = re.compile(r"[a-z][a-z-]*\Z")
 _LETTERS = {"queue": b"-q", "account": b"-A"}  # of qsub; resources stand behind -l

@@ -7,7 +7,7 @@ import re
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 from ....request.script.walk import texts
-from ..given import Given, fix
+from ..registry import Given, fix
 
 
 def _ends_commands(source: bytes) -> bool:

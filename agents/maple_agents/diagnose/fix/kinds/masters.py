@@ -8,8 +8,8 @@ import re
 from maple_submit_filter.launchers.rank_words import first_node
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
-from ..given import Given, fix
-from .inserting import line
+from ..registry import Given, fix
+from .insertion import line
 from .ports import expression
 from .variables import exported, exporting
 

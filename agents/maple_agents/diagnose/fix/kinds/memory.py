@@ -8,7 +8,7 @@ from maple_submit_filter.request.pbs.select import chunks
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.settings import Setting
 
-from ..given import Given, fix
+from ..registry import Given, fix
 from .directives import said
 from .step_limits import Limit, of_step, own, raised
 

@@ -9,9 +9,9 @@ from collections.abc import Iterable
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 
 from ..corrections import listed, nearest
-from ..given import Given, fix
+from ..registry import Given, fix
 from ..site_files import whole
-from .inserting import line, newline
+from .insertion import line, newline
 from .words import plain_words
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*\Z")

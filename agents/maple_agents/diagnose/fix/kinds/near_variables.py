@@ -7,7 +7,7 @@ import re
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 from ..corrections import nearest
-from ..given import Given, fix
+from ..registry import Given, fix
 
 # OUTPUT ENVIRONMENT VARIABLES of sbatch and srun (Slurm 20.11 to 25.05), and those of qsub (OpenPBS 23.06).
 _SLURM = """

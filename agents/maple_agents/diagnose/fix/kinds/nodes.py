@@ -6,7 +6,7 @@ import re
 
 from maple_submit_filter.types.edits import Fix
 
-from ..given import Given, fix
+from ..registry import Given, fix
 from .directives import said
 
 _HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9-]{0,62}\Z")

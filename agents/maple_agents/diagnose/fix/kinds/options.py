@@ -9,8 +9,8 @@ from maple_submit_filter.cures import launch_edits
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.launch_plan import Link, Option
 
-from ..concerned import concerned
-from ..given import Given, fix
+from ..affected_steps import concerned
+from ..registry import Given, fix
 from .words import PlainWord, plain_words
 
 _OPTION = re.compile(r"[a-z][a-z-]*\Z")

@@ -8,7 +8,7 @@ import re
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 from ..corrections import listed, near_path, nearest
-from ..given import Given, fix
+from ..registry import Given, fix
 from .words import plain_words
 
 _WRITES = frozenset((

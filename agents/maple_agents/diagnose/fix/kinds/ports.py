@@ -11,8 +11,8 @@ from maple_submit_filter.types.launch_plan import Link, Step
 from maple_submit_filter.types.text import Text
 
 from ....request.script.walk import context, texts
-from ..given import Given, fix
-from .inserting import line
+from ..registry import Given, fix
+from .insertion import line
 
 LEAST, PORTS = 20000, 10000  # below the ports that Linux gives to callers (32768 and up)
 _NUMBER = re.compile(rb"[0-9]{2,5}\Z")

@@ -8,8 +8,8 @@ import re
 
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 
-from ..given import Given, fix
-from .inserting import line
+from ..registry import Given, fix
+from .insertion import line
 from .paths import environments
 from .words import plain_words
 

@@ -8,9 +8,9 @@ from maple_submit_filter.types.edits import Edit, Fix, Safety
 from maple_submit_filter.types.launch_plan import Step
 
 from ....request.script.walk import context, texts
-from ..concerned import concerned
-from ..given import Given, fix
-from .inserting import line
+from ..affected_steps import concerned
+from ..registry import Given, fix
+from .insertion import line
 from .masters import MEETING, words
 
 TOLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK")

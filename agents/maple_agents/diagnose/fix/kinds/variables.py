@@ -12,9 +12,9 @@ from maple_submit_filter.types.launch_plan import Step
 
 from ....request.script.walk import found
 from ....request.script.walk import given as assignments
-from ..given import Given, fix
+from ..registry import Given, fix
 from ..site_files import whole
-from .inserting import is_name, line, place
+from .insertion import is_name, line, place
 
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]*\Z")
 _UNDER = re.compile(r"\$([A-Z][A-Z0-9_]*)(?=/|\Z)")  # a value may begin with a variable: `$SCRATCH/hf`

@@ -7,7 +7,7 @@ import re
 from maple_submit_filter.types.edits import Fix
 from maple_submit_filter.types.job import Job
 
-from ..given import Given, fix
+from ..registry import Given, fix
 from .directives import said
 from .step_limits import Limit, of_step, own, raised
 

@@ -15,7 +15,7 @@ from . import numbers
 from .commands import Commands
 from .endings import of_ending
 from .from_slurm import LAUNCH_FAILED, submit_line
-from .told import Told
+from .job_facts import Told
 
 FIELDS = (
     "JobID", "JobIDRaw", "JobName", "User", "UID", "State", "ExitCode", "Reason", "Submit", "Start", "End",

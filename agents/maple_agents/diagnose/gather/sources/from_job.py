@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ....ask.schedulers.protocol import Ending, EndReason, Job
 from .endings import state_of
-from .told import Told
+from .job_facts import Told
 
 
 def of_job(job: Job, by: str, restarts: int = 0) -> Told:

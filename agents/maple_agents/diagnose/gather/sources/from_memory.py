@@ -7,11 +7,11 @@ from typing import Any
 
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
-from ....ask.memory.asking import NoService, Refused, ask
 from ....ask.memory.named_jobs import is_meant, submission
-from ....ask.memory.remembered import HANDED_OVER, decision, version
-from ..signs import NO_INDEX
-from .told import Told
+from ....ask.memory.service import NoService, Refused, ask
+from ....ask.memory.versions import HANDED_OVER, decision, version
+from ..name_patterns import NO_INDEX
+from .job_facts import Told
 
 MASKED = b"[masked]"
 

@@ -14,7 +14,7 @@ from ....ask.schedulers.pbs.paths import variable
 from ....ask.schedulers.protocol import Job, JobState
 from . import numbers
 from .from_job import of_job
-from .told import Told
+from .job_facts import Told
 
 # Exit_status of a job that PBS itself ended (OpenPBS 23.06), in words.
 _NEGATIVE = {

@@ -11,7 +11,7 @@ from ....ask.schedulers.slurm import details as slurm_details
 from . import numbers, partition_defaults
 from .commands import Commands
 from .from_job import of_job
-from .told import Told
+from .job_facts import Told
 
 _NOTHING = ("", "(null)", "N/A", "None", "Unknown")
 LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened

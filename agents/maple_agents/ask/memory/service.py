@@ -1,0 +1,134 @@
+"""One question to the service about one's own jobs: finds its socket, asks, and takes back what it says."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import socket
+import struct
+import sys
+import time
+from contextlib import contextmanager
+from contextvars import ContextVar
+from typing import Any, Iterator, Mapping
+
+from maple_submit_filter.host import configuration
+
+ASK, TELL, ANSWER = b"MPH1", b"MPA1", b"MPJ1"
+SECONDS = 5.0
+MOST_ANSWER = 16 << 20
+USUAL = "/run/maple/daemon.sock"
+COMMANDS = ("sbatch", "qsub")
+
+
+_AT: ContextVar[tuple[str, int] | None] = ContextVar("the one service that is asked", default=None)
+
+
+@contextmanager
+def at(path: str, uid: int) -> Iterator[None]:
+    """Ask the service at one socket alone; *uid*: whom it runs as, -1 where only root and oneself are believed."""
+    before = _AT.set((path, uid))
+    try:
+        yield
+    finally:
+        _AT.reset(before)
+
+
+class NoService(Exception):
+    """Nobody answers; one line why, and what to do."""
+
+
+class Refused(Exception):
+    """The service answers that it cannot: one line."""
+
+
+def ask(question: Mapping[str, object], kind: bytes = ASK, seconds: float = SECONDS) -> Any:
+    """Return what the service has found, within *seconds*. Raises `NoService` and `Refused`."""
+    body = json.dumps(question).encode()
+    until = time.monotonic() + seconds
+    tried = []
+    for path, uid in places(os.environ):
+        try:
+            return _read(_exchange(path, uid, kind + struct.pack(">I", len(body)) + body, until))
+        except OSError as error:
+            tried.append("%s: %s" % (path, (error.strerror or str(error)).lower()))
+    raise NoService("the Maple service does not answer (%s); job history needs it" % "; ".join(tried))
+
+
+def places(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield sockets to try and the service's uid there: MAPLE_SOCKET alone where it is set, else what is installed."""
+    settled_place = _AT.get()
+    if settled_place is not None:
+        yield settled_place
+        return
+    if environ.get("MAPLE_SOCKET"):
+        yield environ["MAPLE_SOCKET"], -1
+        return
+    found = list(_installed(environ))
+    own = environ.get("XDG_RUNTIME_DIR")
+    found += [(os.path.join(own, "maple.sock"), -1)] if own and os.path.exists(os.path.join(own, "maple.sock")) else []
+    yield from found or [(USUAL, -1)]
+
+
+def _installed(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
+    """Yield what each front.conf names: beside the commands that stand in for sbatch and qsub, and beside ourselves."""
+    programs = [shutil.which(name, path=environ.get("PATH")) for name in COMMANDS]
+    seen = set()
+    for program in (*programs, sys.argv[0], sys.executable):
+        folder = os.path.dirname(os.path.realpath(program)) if program else ""
+        conf = os.path.normpath(os.path.join(folder, "..", "etc", "front.conf"))
+        if not folder or conf in seen:
+            continue
+        seen.add(conf)
+        try:
+            told = configuration.read_conf(conf)
+        except OSError:
+            continue
+        if told.get("socket"):
+            uid = told.get("service_uid", "")
+            yield told["socket"], int(uid) if uid.isdigit() else -1
+
+
+def _exchange(path: str, service: int, frame: bytes, until: float) -> bytes:
+    """Return the body of the answer. Raises `OSError`, also where the peer is nobody to tell of one's jobs."""
+    with socket.socket(socket.AF_UNIX, socket.SOCK_STREAM) as one:
+        one.settimeout(_left(until))
+        one.connect(path)
+        _, uid, _ = struct.unpack("3i", one.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, 12))
+        if uid not in (0, os.getuid(), service):
+            raise OSError("listening there is uid %d, who is neither root nor the service's user" % uid)
+        one.sendall(frame)
+        head = _exactly(one, 8, until)
+        size = int(struct.unpack(">I", head[4:])[0])
+        if head[:4] != ANSWER or size > MOST_ANSWER:
+            raise OSError("the answer is none of Maple's")
+        return _exactly(one, size, until)
+
+
+def _left(until: float) -> float:
+    """Return the seconds until then, a millisecond at least: 0 would mean not to wait, and another error."""
+    return max(0.001, until - time.monotonic())
+
+
+def _exactly(one: socket.socket, size: int, until: float) -> bytes:
+    parts = []
+    while size > 0:
+        one.settimeout(_left(until))
+        part = one.recv(min(size, 1 << 20))
+        if not part:
+            raise OSError("it hung up: it is busy, keeps no memory, or is older than this command")
+        parts.append(part)
+        size -= len(part)
+    return b"".join(parts)
+
+
+def _read(body: bytes) -> Any:
+    """Return what was found. Raises `Refused`, and `OSError` for what is no answer."""
+    try:
+        told = json.loads(body)
+    except ValueError:
+        raise OSError("the answer is none of Maple's") from None
+    if not isinstance(told, dict) or "found" not in told:
+        raise Refused(str(told.get("wrong", "no reason")) if isinstance(told, dict) else "no reason")
+    return told["found"]

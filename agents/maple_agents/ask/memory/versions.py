@@ -1,0 +1,112 @@
+"""Versions and submissions of one's own jobs, as the service tells them."""
+
+from __future__ import annotations
+
+import os
+from typing import Any, Iterable, NamedTuple, Optional, Sequence
+
+from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
+
+from .service import ask
+
+# By the verdict of a submission: which of the changes that were decided on went to the scheduler.
+HANDED_OVER = {"repaired": "repaired", "accepted": "offered", "known-good": "offered"}
+MOST = 500  # versions and submissions that are looked through
+MOST_SCRIPTS = 50  # that come in one answer
+
+
+class Job(NamedTuple):
+    """One lineage: its versions, the newest first, and the submissions of each."""
+
+    versions: tuple[Version, ...]
+    records: dict[str, tuple[Record, ...]]
+
+    @property
+    def newest(self) -> Version:
+        return self.versions[0]
+
+    def parent(self, version: Version) -> Optional[Version]:
+        """Return the version that one was made from, None where it is the first, or forgotten."""
+        return next((one for one in self.versions if one.id == version.parent), None)
+
+
+def jobs(wanted: str, path: str) -> list[Job]:
+    """Return the jobs that are called *wanted*, as their script is, lie at *path*, or whose version's id begins so.
+
+    All for "". A script may be named without its ending, where nothing has that very name. The one that was submitted
+    last comes first. Raises as `ask` does.
+    """
+    versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
+    lineages = dict.fromkeys(one.lineage for one in versions if not wanted or _is(one, wanted, path))
+    if not lineages:  # as people say it: without the ending of its file
+        lineages = dict.fromkeys(one.lineage for one in versions if wanted in _stems(one))
+    by_version: dict[str, list[Record]] = {}
+    for one in records():
+        by_version.setdefault(one.version, []).append(one)
+    found = []
+    for lineage in lineages:
+        own = tuple(one for one in versions if one.lineage == lineage)
+        found.append(Job(own, {one.id: tuple(by_version.get(one.id, ())) for one in own}))
+    return sorted(found, key=_last, reverse=True)
+
+
+def with_scripts(job: Job) -> Job:
+    """Return the job with the scripts of its newest versions."""
+    told = ask({"ask": "versions", "lineage": job.newest.lineage, "scripts": True, "limit": MOST_SCRIPTS})
+    scripts = {one["id"]: version(one).script for one in told}
+    return job._replace(versions=tuple(one._replace(script=scripts.get(one.id, b"")) for one in job.versions))
+
+
+def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]:
+    """Return submissions, the newest first."""
+    return [record(one) for one in ask({"ask": "records", "version": version, "job": job, "limit": limit})]
+
+
+def decision(key: str) -> Optional[dict[str, Any]]:
+    """Return what was decided as `maple check --json` has it, secrets masked; None where that is not kept."""
+    told = ask({"ask": "decision", "decision": key}) if key else None
+    return told if isinstance(told, dict) else None
+
+
+def version(told: dict[str, Any]) -> Version:
+    """Return the version that the service tells of."""
+    made = dict(told)
+    made["script"] = (told["script"] or "").encode("utf-8", "surrogateescape")
+    made["argv"] = tuple(told["argv"])
+    made["parts"] = tuple(Part(**{**one, "lines": tuple(one["lines"])}) for one in told["parts"])
+    made["values"] = tuple(Value(**one) for one in told["values"])
+    return Version(**_known(Version._fields, made))
+
+
+def record(told: dict[str, Any]) -> Record:
+    """Return the submission that the service tells of."""
+    outcome = told["outcome"]
+    made = {**told, "codes": tuple(told["codes"])}
+    made["outcome"] = Outcome(**_known(Outcome._fields, outcome)) if outcome else None
+    return Record(**_known(Record._fields, made))
+
+
+def _known(fields: Iterable[str], told: dict[str, Any]) -> dict[str, Any]:
+    """Return what is known here: a newer service may tell more."""
+    return {name: told[name] for name in fields if name in told}
+
+
+def _is(one: Version, wanted: str, path: str) -> bool:
+    begins = len(wanted) >= 6 and (one.id.startswith(wanted) or one.lineage.startswith(wanted))
+    called = wanted in (one.name, os.path.basename(one.path))  # from any folder: a name is no path
+    return called or bool(one.path) and one.path == path or begins
+
+
+def names() -> list[str]:
+    """Return what one's own jobs are called, each once, the newest first. Raises as `ask` does."""
+    versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
+    return list(dict.fromkeys(name for one in versions for name in (os.path.basename(one.path), one.name) if name))
+
+
+def _stems(one: Version) -> set[str]:
+    return {os.path.splitext(name)[0] for name in (one.name, os.path.basename(one.path))}
+
+
+def _last(job: Job) -> float:
+    times: Sequence[float] = [one.at for found in job.records.values() for one in found[:1]]
+    return max((*times, job.newest.at))

@@ -1,0 +1,171 @@
+"""Which site is this? One answer for every command, in one order: said, installed, detected, generic.
+
+What is installed comes before what this machine looks like: the front goes by it, and two answers are worse than one.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Optional
+
+from maple_submit_filter.host import configuration
+from maple_submit_filter.site.facts import Site
+
+SAID, INSTALLED, DETECTED, GENERIC = "said", "installed", "detected", "generic"
+
+
+class Here(NamedTuple):
+    """*how*: one of the four. *why*: a phrase that says from where. *site*: its facts, where one is installed."""
+
+    id: str
+    how: str
+    why: str
+    site: Optional[Site] = None
+
+    def __str__(self) -> str:
+        return "%s (%s)" % (self.id, self.why)
+
+
+def here(said: Optional[str], generic: str, environ: Mapping[str, str] = os.environ, hostname: str = "") -> Here:
+    """Return the site that commands are about. *said*: on the command line. *generic*: where nothing tells.
+
+    *hostname*: this machine's, "" for what it calls itself.
+    """
+    if said:
+        return Here(said, SAID, "--site")
+    order = ("qsub", "sbatch") if generic.endswith("pbs") else ("sbatch", "qsub")
+    found = installed(order, environ)
+    if found is not None:
+        return Here(found.site.id, INSTALLED, "installed below %s" % prefix_of(found.conf), found.site)
+    return _detected(environ, hostname or os.uname().nodename) or Here(
+        generic, GENERIC, "not described yet; maple site init drafts a description"
+    )
+
+
+def _detected(environ: Mapping[str, str], hostname: str) -> Optional[Here]:
+    """Return the site that names and variables speak for; the scheduler is asked for its name last: that takes time."""
+    from . import detect
+
+    by_name = detect(environ, hostname)
+    if by_name is not None:
+        return Here(by_name, DETECTED, "detected by the name or environment of %s" % hostname)
+    for name, where in cluster_names(environ):
+        found = detect(environ, hostname, name)
+        if found is not None:
+            return Here(found, DETECTED, "detected: %s is %s" % (where, name))
+    return None
+
+
+# What the scheduler here calls itself: ClusterName of slurm.conf(5), PBS_SERVER of pbs.conf(8).
+
+SECONDS = 2.0  # that a controller may take; it is asked only where no file says its name
+_MOST = 1 << 20
+_SLURM = ("/etc/slurm/slurm.conf", "/etc/slurm-llnl/slurm.conf", "/run/slurm/conf/slurm.conf")
+
+
+def cluster_names(environ: Mapping[str, str]) -> Iterator[tuple[str, str]]:
+    """Yield each name, and what it is: of configuration files first, then as Slurm's controller says it."""
+    slurm = environ.get("SLURM_CONF")
+    said = False
+    for path in (slurm,) if slurm else _SLURM:
+        name = _value(path, rb"(?im)^[ \t]*ClusterName[ \t]*=[ \t]*([\w.-]+)")
+        if name:
+            said = True
+            yield name.lower(), "ClusterName in %s" % path
+            break
+    server = environ.get("PBS_SERVER") or _value(
+        environ.get("PBS_CONF_FILE") or "/etc/pbs.conf", rb"(?m)^PBS_SERVER=([\w.-]+)"
+    )
+    if server:
+        yield server, "PBS_SERVER"
+    name = "" if said else _asked(environ)
+    if name:
+        yield name, "ClusterName of scontrol show config"
+
+
+def _value(path: str, pattern: bytes) -> Optional[str]:
+    try:
+        with open(path, "rb") as file:
+            found = re.search(pattern, file.read(_MOST))
+    except OSError:
+        return None
+    return found[1].decode() if found else None
+
+
+def _asked(environ: Mapping[str, str]) -> str:
+    """Return what the controller calls the cluster; a node without a slurm.conf of its own asks for one too."""
+    scontrol = shutil.which("scontrol", path=environ.get("PATH", ""))
+    if scontrol is None:
+        return ""
+    try:
+        done = subprocess.run(
+            [scontrol, "show", "config"], stdin=subprocess.DEVNULL, capture_output=True, timeout=SECONDS, check=False,
+            env={**environ, "LC_ALL": "C"},
+        )  # fmt: skip
+    except (OSError, subprocess.SubprocessError):
+        return ""
+    found = re.search(rb"(?m)^ClusterName\s*=\s*([\w.-]+)", done.stdout)
+    return found[1].decode() if found else ""
+
+
+# The installation whose front a shell finds as sbatch or qsub here, and what it goes by.
+
+COMMANDS = ("sbatch", "qsub")
+_CONF = re.compile(
+    rb"(/[^\0\n]*)/current/etc/front\.conf\0"
+)  # what a front that was copied elsewhere was compiled with
+_installed_MOST = 4 << 20  # bytes of a front
+
+
+class Installed(NamedTuple):
+    """*conf*: the path of its front.conf. *site*: of the facts that its front goes by."""
+
+    conf: str
+    site: Site
+
+
+def installed(commands: Sequence[str] = COMMANDS, environ: Mapping[str, str] = os.environ) -> Optional[Installed]:
+    """Return what the first of these commands that is a front goes by, None where none is one that can be read."""
+    for command in commands:
+        path = front_conf(command, environ)
+        try:
+            conf = configuration.read_conf(path) if path else {}
+            if conf.get("snapshot"):
+                return Installed(path, configuration.site(conf))
+        except (OSError, ValueError):
+            continue
+    return None
+
+
+def prefix_of_front(environ: Mapping[str, str] = os.environ) -> str:
+    """Return the prefix of the installation whose front is on PATH, "" where there is none."""
+    paths = (front_conf(command, environ) for command in COMMANDS)
+    found = next((path for path in paths if path), "")
+    return prefix_of(found)
+
+
+def prefix_of(conf: str) -> str:
+    """Return the prefix of the installation that a front.conf belongs to."""
+    return re.sub(r"/(current|releases/[^/]*)/etc/front\.conf\Z", "", conf)
+
+
+def front_conf(command: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Return the front.conf of the command of that name on PATH, "" where that is no front of Maple's."""
+    program = shutil.which(command, path=environ.get("PATH", ""))
+    if program is None:
+        return ""
+    real = os.path.realpath(program)
+    beside = os.path.join(os.path.dirname(os.path.dirname(real)), "etc", "front.conf")
+    if os.path.basename(real) == "front" and os.path.isfile(beside):
+        return beside
+    try:
+        with open(real, "rb") as file:
+            found = _CONF.search(file.read(_installed_MOST)) if os.path.getsize(real) <= _installed_MOST else None
+    except OSError:
+        return ""
+    copied = os.fsdecode(found[1]) + "/current/etc/front.conf" if found else ""
+    return copied if os.path.isfile(copied) else ""

@@ -1,0 +1,149 @@
+"""What the shell offers behind a TAB: sites, rules, templates, slots, one's own jobs.
+
+Nothing here raises or waits long. Everything is looked up when it is asked for: no command starts slower for it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterable
+from functools import wraps
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from click.shell_completion import CompletionItem
+
+SECONDS = 0.5  # that the service may take: somebody waits at the prompt
+MOST = 50
+Looked = Callable[[click.Context], Iterable[str]]
+Offered = Callable[[click.Context, click.Parameter, str], "list[CompletionItem]"]
+
+
+def offering(names: Looked) -> Offered:
+    """Return what click calls for the names that go on from what is typed; () where they cannot be had."""
+
+    @wraps(names)
+    def offered(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+        from click.shell_completion import CompletionItem
+
+        try:
+            return [CompletionItem(one) for one in names(ctx) if one.startswith(incomplete)]
+        except Exception:  # there is nobody to tell at a prompt; the command itself will say what is wrong
+            return []
+
+    return offered
+
+
+@offering
+def sites(ctx: click.Context) -> list[str]:
+    """Ids of sites."""
+    from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
+
+    from ..ask.sites import ids
+
+    return sorted({*ids(), GENERIC_PBS.id, GENERIC_SLURM.id})
+
+
+def site_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of sites; of files where no id goes on so."""
+    from click.shell_completion import CompletionItem
+
+    return sites(ctx, param, incomplete) or [CompletionItem(incomplete, type="file")]
+
+
+def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Codes of rules, as they may be typed: MPL301, mpl301 or 301."""
+    from click.shell_completion import CompletionItem
+
+    from .rule_pages import pages
+
+    written = incomplete.upper()
+    bare = written.isdigit()
+    found = [page for page in pages() if page.code[3 if bare else 0 :].startswith(written)]
+    return [CompletionItem(page.code[3:] if bare else page.code, help=page.title) for page in found]
+
+
+@offering
+def parts(ctx: click.Context) -> list[str]:
+    """Names that `maple templates show` takes."""
+    from .templates.pages import names
+
+    return names()
+
+
+@offering
+def launches(ctx: click.Context) -> list[str]:
+    """Launch templates and paradigms, which `maple verify` runs."""
+    from maple_agents.ask.sites import launch_templates as templates
+
+    from ..templates import paradigms
+
+    return sorted({one.name for one in templates.load()} | set(paradigms.names()))
+
+
+def slots(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """`SLOT=` of a request, and the values of those that have a list."""
+    from click.shell_completion import CompletionItem
+
+    name, equals, begun = incomplete.partition("=")
+    if not equals:
+        from ..base.slots import NAMES
+
+        return [CompletionItem(one + "=") for one in NAMES if one.startswith(incomplete)]
+    source = {"site": sites, "paradigm": paradigms_}.get(name)
+    found = source(ctx, param, begun) if source else []
+    return [CompletionItem("%s=%s" % (name, one.value)) for one in found]
+
+
+@offering
+def paradigms_(ctx: click.Context) -> list[str]:
+    """Names of paradigms."""
+    from ..templates import paradigms
+
+    return paradigms.names()
+
+
+@offering
+def job_names(ctx: click.Context) -> list[str]:
+    """Names of one's own jobs, and the beginnings of their versions' ids."""
+    told = _asked({"ask": "versions", "limit": MOST})
+    named = [name for one in told for name in (os.path.basename(one["path"]), one["name"])]
+    return list(dict.fromkeys(filter(None, [*named, "last", *(one["id"][:8] for one in told)])))
+
+
+@offering
+def submissions(ctx: click.Context) -> list[str]:
+    """Ids of one's own jobs, the newest first, and "last"."""
+    return ["last", *_jobs(failed=False)]
+
+
+@offering
+def failed(ctx: click.Context) -> list[str]:
+    """Ids of one's own jobs that failed, the newest first, and "last"."""
+    return ["last", *_jobs(failed=True)]
+
+
+@offering
+def releases(ctx: click.Context) -> list[str]:
+    """Releases of the installation that --prefix names."""
+    prefix = ctx.params.get("prefix")
+    return sorted(os.listdir(os.path.join(prefix, "releases"))) if prefix else []
+
+
+def _jobs(failed: bool) -> list[str]:
+    from maple_agents.ask.memory.failed_jobs import STATES
+
+    try:
+        told = _asked({"ask": "records", "limit": MOST})
+    except Exception:
+        return []
+    kept = (one for one in told if not failed or (one["outcome"] or {}).get("state") in STATES)
+    return list(dict.fromkeys(one["job"] for one in kept if one["job"]))
+
+
+def _asked(question: dict[str, object]) -> list[dict[str, Any]]:
+    from maple_agents.ask.memory.service import ask
+
+    return list(ask(question, seconds=SECONDS))

@@ -1,0 +1,166 @@
+"""A job's history for people: one version below the other, the newest first."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Iterator, Sequence
+
+import click
+from maple_submit_filter.answer.report import printable
+
+from ...base.drawing import coloured, is_bounded, width
+from .versions import changed, diff, label, state, words
+
+if TYPE_CHECKING:
+    from maple_submit_filter.types.job_records import Record, Value, Version
+
+    from maple_agents.ask.memory.versions import Job
+
+MOST_LINES = 12  # of a difference
+MOST_SUBMISSIONS = 4
+COLOURS = {"completed": "green", "running": "cyan", "pending": "cyan", "unknown": None, "": None}  # all else is red
+WHY = {
+    "known": "known before",
+    "new": "read: the first version",
+    "changed": "read again: it changed",
+    "above": "read again: unchanged, but something it depends on changed",
+    "anew": "read again: unchanged, but its values were not kept",
+}
+
+
+def listed(jobs: "Sequence[Job]") -> None:
+    """Print one line for each job; where a terminal is too narrow for all of them, its script stands on a second."""
+    if not jobs:
+        return
+    rows = [_row(one) for one in jobs]
+    wide = [max(len(click.unstyle(row[at])) for row in rows) for at in range(len(rows[0]))]
+    fits = not is_bounded() or sum(wide) + 2 * len(wide) - 2 <= width()
+    for row in rows:
+        *cells, path = (cell + " " * (size - len(click.unstyle(cell))) for cell, size in zip(row, wide))
+        told = click.style(cells[0], bold=True) + "  " + "  ".join(cells[1:])
+        _echo((told + "  " + path if fits else told.rstrip() + "\n  " + path).rstrip())
+
+
+def _row(job: "Job") -> tuple[str, ...]:
+    records = _records(job)
+    last = records[0] if records else None
+    return (
+        printable(job.newest.name), when(last.at if last else job.newest.at), _count(len(job.versions), "version"),
+        _count(len(records), "submission"), ending(last) if last else "", printable(job.newest.path),
+    )  # fmt: skip
+
+
+def show(job: "Job", limit: int, why: bool) -> None:
+    """Print a job's versions."""
+    counted = "%s, %s" % (_count(len(job.versions), "version"), _count(len(_records(job)), "submission"))
+    where = printable(job.newest.path or job.newest.cwd)
+    _echo("%s  %s  %s" % (click.style(printable(job.newest.name), bold=True), where, counted))
+    for at, one in enumerate(job.versions[:limit]):
+        last = at == len(job.versions) - 1
+        _echo(_head(one, job, at))
+        for line in _body(one, job, why):
+            _echo(("  " if last else "| ") + "  " + line)
+    if len(job.versions) > limit:
+        _echo("  and %s before; --limit N shows more" % _count(len(job.versions) - limit, "version"))
+
+
+def _head(one: "Version", job: "Job", at: int) -> str:
+    """Return a version's first line; its parent is named where that is not the one below."""
+    parent = job.parent(one)
+    below = job.versions[at + 1] if at + 1 < len(job.versions) else None
+    said = "changed: " + ", ".join(changed(one, parent)) if parent else "first version"
+    if one.parent and parent is None:
+        said = "its earlier version is no longer kept"
+    if parent is not None and parent != below:
+        said += " (since %s)" % parent.id[:8]
+    return "* %s  %s  %s" % (click.style(one.id[:8], fg="yellow"), when(one.at), printable(said))
+
+
+def _body(one: "Version", job: "Job", why: bool) -> Iterator[str]:
+    yield printable(words(one))
+    yield from _difference(one, job)
+    records = job.records.get(one.id, ())
+    codes = tuple(dict.fromkeys(code for record in records[:1] for code in record.codes))
+    if codes:
+        yield "Maple: %s %s" % (records[0].verdict, ", ".join(codes))
+    yield from _submissions(records)
+    if why:
+        yield from _reasons(one, job)
+
+
+def _reasons(one: "Version", job: "Job") -> Iterator[str]:
+    """Yield what was read of each part, and why; a command line that says nothing is left out."""
+    for part in one.parts:
+        said, values = state(part, one, job.parent(one)), [value for value in one.values if value.part == part.hash]
+        if values or part.lines[0] or part.name:
+            yield "%s: %s" % (printable(label(part)), WHY[said] + _shown(values))
+
+
+def _shown(values: "Sequence[Value]") -> str:
+    shown = ", ".join(_value(value) for value in values[:6])
+    more = ", ..." if len(values) > 6 else ""
+    return printable(" (%s%s)" % (shown, more)) if values else ""
+
+
+def _value(one: "Value") -> str:
+    """Return a value with the line of the file that it was read from."""
+    return "%s=%s" % (one.name, one.value) + (" line %d" % one.line if one.file and one.line else "")
+
+
+def _difference(one: "Version", job: "Job") -> Iterator[str]:
+    """Yield the lines that went and came."""
+    lines = [line for line in diff(one, job.parent(one)).split("\n")[2:] if line[:1] in ("+", "-")]
+    for line in lines[:MOST_LINES]:
+        yield click.style(printable(line.replace("\t", "    ")), fg="green" if line[0] == "+" else "red")
+    if len(lines) > MOST_LINES:
+        yield "... %s more" % _count(len(lines) - MOST_LINES, "line")
+
+
+def _submissions(records: "Sequence[Record]") -> Iterator[str]:
+    for one in records[:MOST_SUBMISSIONS]:
+        yield "submitted %s  %s" % (when(one.at), ending(one))
+        why = cause(one)
+        if why:
+            yield "  because: " + why
+    if len(records) > MOST_SUBMISSIONS:
+        yield "... %s more" % _count(len(records) - MOST_SUBMISSIONS, "submission")
+
+
+def ending(one: "Record") -> str:
+    """Return what became of a submission, in words."""
+    if not one.job:
+        return "job id not known"
+    if one.outcome is None:
+        return printable("job %s, outcome not known" % one.job)
+    code = one.outcome.exit_code
+    said = one.outcome.state + (", exit %d" % code if code else "")
+    colour = COLOURS.get(one.outcome.state, "red")
+    return printable("job %s " % one.job) + (click.style(said, fg=colour) if colour and coloured() else said)
+
+
+def cause(one: "Record") -> str:
+    """Return why a job failed, where that was found at its end; "" where nobody looked, or it did not fail."""
+    from maple_agents.ask.memory.failed_jobs import STATES
+
+    if one.outcome is None or one.outcome.state not in STATES:
+        return ""
+    from maple_agents.diagnose.at_end import says
+
+    return printable(says(one.job, time.time()))
+
+
+def when(at: float) -> str:
+    """Return a time as the clock on the wall has it."""
+    return time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+
+
+def _records(job: "Job") -> "list[Record]":
+    return sorted((one for found in job.records.values() for one in found), key=lambda one: -one.at)
+
+
+def _count(number: int, name: str) -> str:
+    return "%d %s%s" % (number, name, "" if number == 1 else "s")
+
+
+def _echo(line: str) -> None:
+    click.echo(line, color=coloured())

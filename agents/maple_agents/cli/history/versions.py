@@ -1,0 +1,109 @@
+"""A job's history as values: what changed from version to version, what was read again. JSON of `maple history`."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING, Optional
+
+from ...base.difference import text, unified
+
+if TYPE_CHECKING:
+    from maple_submit_filter.types.job_records import Part, Record, Version
+
+    from maple_agents.ask.memory.versions import Job
+
+Object = dict[str, object]
+FILES = ("program", "config", "requirements")
+
+
+def told(job: "Job", limit: int) -> Object:
+    """Return the job with its newest versions, as `--json` prints it."""
+    newest = job.newest
+    return {
+        "lineage": newest.lineage,
+        "name": newest.name,
+        "path": newest.path,
+        "cwd": newest.cwd,
+        "versions": [_version(one, job) for one in job.versions[:limit]],
+    }
+
+
+def _version(one: "Version", job: "Job") -> Object:
+    parent = job.parent(one)
+    return {
+        "id": one.id,
+        "parent": one.parent or None,
+        "at": one.at,
+        "argv": list(one.argv),
+        "changed": list(changed(one, parent)),
+        "diff": diff(one, parent),
+        "parts": [{"part": label(part), "lines": list(part.lines), "read": state(part, one, parent)}
+                  for part in one.parts],
+        "values": [value._asdict() for value in one.values],
+        "submissions": [_submission(record) for record in job.records.get(one.id, ())],
+    }  # fmt: skip
+
+
+def _submission(one: "Record") -> Object:
+    outcome = one.outcome
+    return {
+        "record": one.id, "at": one.at, "host": one.host, "verdict": one.verdict, "codes": list(one.codes),
+        "how": one.how, "job": one.job or None, "joined": one.joined or None,
+        "state": outcome.state if outcome else None, "exit_code": outcome.exit_code if outcome else None,
+    }  # fmt: skip
+
+
+def changed(version: "Version", parent: "Optional[Version]") -> tuple[str, ...]:
+    """Return what is not as in the parent: kinds of parts, names of files; () for a first version."""
+    if parent is None:
+        return ()
+    was, now = _hashes(parent, version), _hashes(version, parent)
+    return tuple(dict.fromkeys(_name(*key) for key in (*now, *was) if was.get(key) != now.get(key)))
+
+
+def _hashes(one: "Version", other: "Version") -> dict[tuple[str, str], str]:
+    """Return the parts of *one* that can be compared: where nobody has read the other's files, not its files."""
+    files = all(any(part.kind in FILES for part in each.parts) for each in (one, other))
+    return {(part.kind, part.name): part.hash for part in one.parts if files or part.kind not in FILES}
+
+
+def diff(version: "Version", parent: "Optional[Version]") -> str:
+    """Return the unified difference to the parent's script, "" where there is none, or one of both is not known."""
+    if parent is None or not parent.script or not version.script:
+        return ""
+    return unified(parent.script, version.script, name_of(version))
+
+
+def state(part: "Part", version: "Version", parent: "Optional[Version]") -> str:
+    """Return how the values of a part came: "known", "changed", "above" (it is the same, what bash sees before is not).
+
+    "new": read for a version that has no parent. "anew": of a file that is as it was, because more was to be known.
+    """
+    same = parent is not None and any(one.hash == part.hash for one in parent.parts)
+    if part.hash not in version.read.split():
+        return "known"
+    if parent is None:
+        return "new"
+    if same and part.kind in FILES:
+        return "anew"
+    return "above" if same else "changed"
+
+
+def label(part: "Part") -> str:
+    """Return what a part is called."""
+    return _name(part.kind, part.name)
+
+
+def name_of(version: "Version") -> str:
+    """Return the script's name as people call it."""
+    return os.path.basename(version.path) or version.name
+
+
+def words(version: "Version") -> str:
+    """Return the words of the submit command."""
+    return " ".join(text(word.encode("utf-8", "surrogateescape")) for word in version.argv)
+
+
+def _name(kind: str, name: str) -> str:
+    called = {"argv": "command line", "variables": "variables of the command"}
+    return os.path.basename(name) if name else called.get(kind, kind)

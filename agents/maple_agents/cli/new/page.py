@@ -1,0 +1,105 @@
+"""What `maple new` shows: the JSON, and for people what was assumed, what is missing, what to know."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import TYPE_CHECKING, Iterator, Optional, Sequence, Union
+
+import click
+from maple_submit_filter.answer.report import printable
+
+from ...ask.submission import on_site
+from ...base.difference import text
+from ...base.terminal import coloured
+from .questions import CALLED
+
+if TYPE_CHECKING:
+    from maple_agents.base.slots import Assumed, Lacking, Missing, Slots
+    from maple_agents.write.carry.values import Carried
+    from maple_agents.write.composition import Made
+
+    from .request import Wanted
+
+Object = dict[str, object]
+
+
+def written(made: "Union[Made, Carried]", asked: "Wanted") -> Object:
+    """Return the JSON of a script; the shape is stable."""
+    plan = made.plan
+    if plan is None:
+        return _object(asked, asked.slots, (), made.advice, (), made.script, None)
+    return _object(asked, plan.said, plan.assumed, made.advice, (), made.script, plan.launch.name)
+
+
+def lacking(asked: "Wanted", found: "Lacking") -> Object:
+    """Return the JSON where something is missing."""
+    return _object(asked, asked.slots, found.assumed, found.advice, found.missing, None, None)
+
+
+def _object(
+    asked: "Wanted",
+    said: "Slots",
+    assumed: Sequence["Assumed"],
+    advice: Sequence[str],
+    missing: Sequence["Missing"],
+    script: Optional[bytes],
+    template: Optional[str],
+) -> Object:
+    return {
+        "site": asked.cluster.site.id,
+        "site_known_by": asked.known_by,
+        "slots": said.as_json(),
+        "missing": [one.slot for one in missing],
+        "script": None if script is None else text(script),
+        "template": template,
+        "assumed": [one._asdict() for one in assumed],
+        "advice": list(advice),
+        "asks": [{**one._asdict(), "choices": list(one.choices)} for one in missing],
+    }
+
+
+def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
+    """Print for which site it is, what nobody said and what to know, on stderr."""
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice)):
+        click.echo(line, err=True, color=coloured())
+
+
+def lines(assumed: Sequence["Assumed"], advice: Sequence[str]) -> Iterator[str]:
+    """Yield a row for each slot that was assumed, then the advice, folded at the terminal's width."""
+    if assumed:
+        yield click.style("not in your request, so these defaults were used:", bold=True)
+    names = [CALLED.get(one.slot, one.slot) for one in assumed]
+    left, middle = max(map(len, names), default=0), max((len(str(one.value)) for one in assumed), default=0)
+    for name, one in zip(names, assumed):
+        value = click.style(printable(str(one.value)).ljust(middle), fg="cyan")
+        first, *more = _wrapped(printable(one.because), _width() - left - middle - 6)
+        yield "  %s  %s  %s" % (name.ljust(left), value, first)
+        yield from (" " * (left + middle + 6) + line for line in more)
+    for said in advice:
+        yield from _folded(click.style("note:", fg="yellow"), printable(said))
+
+
+def missing(found: "Lacking") -> Iterator[str]:
+    """Yield a line for each slot that is missing, and where nobody can be asked how to say it."""
+    for one in found.missing:
+        choices = " (%s)" % ", ".join(one.choices) if one.choices else ""
+        yield printable("%s: missing; %s%s" % (CALLED.get(one.slot, one.slot), one.says, choices))
+    sets = " ".join("--set %s=…" % one.slot for one in found.missing)
+    yield "add it to the request, or use %s" % sets
+
+
+def _folded(mark: str, said: str) -> Iterator[str]:
+    for at, line in enumerate(_wrapped(said, _width() - 6)):
+        yield "%s %s" % (mark, line) if at == 0 else "      " + line
+
+
+def _wrapped(text: str, width: int) -> list[str]:
+    import textwrap
+
+    return textwrap.wrap(text, max(30, width), break_long_words=False, break_on_hyphens=False) or [""]
+
+
+def _width() -> int:
+    """Return the columns of the terminal; where there is none, nothing is folded."""
+    return shutil.get_terminal_size((100, 24)).columns if sys.stderr.isatty() else 10_000

@@ -1,0 +1,183 @@
+"""What `maple new` was asked: the request's slots, those of the options, and the cluster they are for."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+
+from maple_agents.base.slots import INTEGERS, NAMES, By, Name, Origin, Slot, Slots
+
+from ...base.complaint import Complaint
+from ...base.near_names import meant
+from . import accepted
+
+if TYPE_CHECKING:
+    from maple_agents.ask.sites.this_site import Here
+    from maple_agents.request.words import Asked
+    from maple_agents.templates.cluster import Cluster
+
+MOST = 20_000  # characters of a value
+_CLOCK = re.compile(r"(?:(\d+)-)?(\d{1,3}):(\d\d)(?::(\d\d))?\Z")
+
+
+class Wanted(NamedTuple):
+    """All that was said. *text*: the request in words, "" where there is none."""
+
+    text: str
+    slots: Slots
+    cluster: "Cluster"
+    wishes: frozenset[str] = frozenset()
+    ranks: Optional[int] = None
+    gpu_kinds: tuple[str, ...] = ()
+    rest: str = ""  # of the text, what nobody understood
+    known_by: str = ""  # from where it is known which site this is, as a phrase
+
+
+def option(words: str) -> Slot:
+    """Return the slot of `--set SLOT=VALUE`."""
+    name, equals, value = words.partition("=")
+    if not equals or name not in NAMES:
+        hint = meant(name, NAMES) if equals else ""
+        wrong = "there is no slot of this name" if equals else "is not SLOT=VALUE"
+        raise Complaint("--set %s: %s" % (words, wrong), ("%s slots are %s" % (hint, ", ".join(NAMES))).strip())
+    return slot(name, value, "option", "--set %s" % words)
+
+
+def slot(name: Name, value: str, by: By, where: str) -> Slot:
+    """Return a slot in normal form. Raises `Complaint` for a value that it cannot have."""
+    text = value.strip()
+    if not text or len(text) > MOST or "\0" in text:
+        raise Complaint("%s: has no value" % where, "write %s=VALUE" % name)
+    return Slot(name, _normal(name, text, where), Origin(by, where))
+
+
+def _normal(name: Name, text: str, where: str) -> int | str:
+    if name in INTEGERS:
+        if not text.isascii() or not text.isdigit() or not 0 < int(text) < 1_000_000:
+            raise Complaint("%s: %s is no number" % (where, text), "write a whole number, 1 or more")
+        return int(text)
+    if name == "walltime":
+        return _walltime(text, where)
+    if name == "paradigm":
+        return _of_grammar(name, text) or text
+    value = accepted.joined(name, text)
+    complaint = accepted.wrong(name, value)
+    if complaint:
+        raise Complaint("%s: %s" % (where, complaint))
+    return value
+
+
+def _walltime(text: str, where: str) -> str:
+    found = _CLOCK.match(text)
+    if found is None:
+        read = _of_grammar("walltime", text)
+        if read is None:
+            raise Complaint("%s: %s is no time" % (where, text), "write HH:MM:SS")
+        return str(read)
+    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
+    return "%02d:%02d:%02d" % (days * 24 + hours, minutes, seconds)
+
+
+def _of_grammar(name: Name, text: str) -> Optional[str]:
+    """Return what the grammar of requests reads in a value ("12 hours", "ZeRO-3"), None where it reads nothing."""
+    from maple_agents.request.words import read
+
+    found = read("for %s" % text if name == "walltime" else "with %s" % text).slots
+    return found.text(name) or None
+
+
+def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -> Wanted:
+    """Return what a request and options say, for the cluster that they name, else for the one we are on."""
+    options = Slots(option(one) for one in sets)
+    if site_id is not None:
+        options = options.with_more([Slot("site", site_id, Origin("option", "--site %s" % site_id))])
+        if options.text("site") != site_id:
+            raise Complaint("--site %s: --set says site=%s" % (site_id, options.text("site")), "name one cluster")
+    asked = _read(text, model)
+    where = _where(options, asked)
+    cluster = _cluster(where)
+    resolved = _resolved(asked, cluster)
+    said = options.with_more(resolved.slots.values())
+    known_by = where.why if site_id or where.how != "said" else "the request names it"
+    return Wanted(text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by)
+
+
+def _read(text: str, model: str) -> "Asked":
+    """Return what the words say, by the grammar, and with a model what it found besides."""
+    from maple_agents.request import words as request
+
+    if not text:
+        return request.Asked(Slots())
+    refusal = request.refusal(text)
+    if refusal is not None:
+        raise Complaint(refusal)
+    asked = request.read(text)
+    if asked.contradictions:
+        raise Complaint("; ".join(asked.contradictions), "say which holds")
+    return asked._replace(slots=_with_model(text, asked.slots, model))
+
+
+def _with_model(text: str, slots: Slots, named: str) -> Slots:
+    """Return the slots with those that the model found; one that cannot answer is told of in one line."""
+    import click
+
+    from maple_agents.ask.models.choice import choose
+    from maple_agents.ask.models.protocol import ModelError
+
+    from ...diagnose.tell.safe import safe
+
+    def tell(says: str) -> None:
+        click.echo(safe("maple: %s" % says), err=True)
+
+    try:
+        choice = choose(named)
+    except ModelError as error:
+        if named:
+            raise Complaint("--model: %s" % error) from error
+        tell("%s; going on without a model" % error)  # a setting of the site's that nobody asked for
+        return slots
+    if choice is None:
+        return slots
+    from maple_agents.request.by_model import read
+
+    return read(text, choice.model, slots, limit=choice.limit, tell=tell)
+
+
+def _where(options: Slots, asked: "Asked") -> "Here":
+    """Return the site named by option or request, else the one we are on. Raises `Complaint` where they name two."""
+    from ...ask.submission import here_of
+
+    by_option, by_words = options.text("site"), asked.slots.text("site")
+    if by_option and by_words and by_option != by_words:
+        raise Complaint("the request is for %s, and --site says %s" % (by_words, by_option), "name one cluster")
+    return here_of(by_option or by_words or None)
+
+
+def cluster_of(site_id: Optional[str], source: bytes = b"") -> "Cluster":
+    """Return the cluster of that id, or the one we are on, or one that nothing is known about."""
+    from ...ask.submission import here_of
+
+    return _cluster(here_of(site_id, source))
+
+
+def _cluster(where: "Here") -> "Cluster":
+    from maple_agents.write.clusters import cluster
+
+    from ...ask.submission import loaded
+
+    site = loaded(where)
+    try:
+        return cluster(site.id)
+    except ValueError as error:
+        raise Complaint(str(error).partition("\n")[0], "see them all with: maple templates lint") from error
+
+
+def _resolved(asked: "Asked", cluster: "Cluster") -> "Asked":
+    from maple_agents.request.words import resolve
+
+    if not asked.slots:
+        return asked
+    found = resolve(asked, cluster)
+    if found.contradictions:
+        raise Complaint("; ".join(found.contradictions))
+    return found

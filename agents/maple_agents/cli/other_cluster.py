@@ -1,0 +1,110 @@
+"""The last rung of repair: a script of another scheduler, written anew for this site, as one offer.
+
+No small edit carries directives over. What is offered passes `maple check` itself, and is never applied unasked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Optional
+
+from maple_submit_filter.answer.decision import Decision, Rewritten, decide, understood
+from maple_submit_filter.answer.reply import heard
+from maple_submit_filter.request.other_scheduler import CODE, is_beyond_edits, other_scheduler
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.script import line_of
+
+from ..ask.submission import Answer
+
+if TYPE_CHECKING:
+    from maple_agents.base.slots import Lacking
+    from maple_agents.write.carry.values import Carried
+
+
+def with_last_rung(asked: Answer) -> Answer:
+    """Return the answer with the whole script written for the site on offer, where only that helps.
+
+    Where something is missing for it, a finding asks for it; where it cannot be written, `held_back` says why. Small
+    edits that would mend the launch line for the nodes of a job that nobody meant are on offer no more. For any other
+    script nothing is imported.
+    """
+    job = _beyond_edits(asked)
+    if job is None:
+        return asked
+    decision = asked.decision._replace(offered=asked.decision.repaired)
+    from maple_agents.base.slots import Lacking, Refused
+
+    try:
+        made = _carried(job, asked)
+    except (Refused, ValueError) as error:
+        return asked._replace(decision=_held(decision, str(error)))
+    if isinstance(made, Lacking):
+        return asked._replace(decision=decision._replace(findings=(*decision.findings, *_asking(made, decision))))
+    return asked._replace(decision=_offering(made, job, asked, decision))
+
+
+def _beyond_edits(asked: Answer) -> Optional[Job]:
+    """Return the job, if it is one of another scheduler that small edits do not mend."""
+    decision, source = asked.decision, asked.submission.script
+    if not decision.findings or source is None:
+        return None
+    job = understood(asked.submission, None)
+    cured = decision.repaired is not None
+    return job if job is not None and is_beyond_edits(job, heard(decision, source), cured) else None
+
+
+def _carried(job: Job, asked: Answer) -> "Carried | Lacking":
+    """Return the script for the site, or what is missing. Raises `Refused`, or `ValueError` for a wrong site file."""
+    from maple_agents.request.script import foreign_script as script
+    from maple_agents.write import clusters
+    from maple_agents.write.carry.carry import carry
+
+    from .verify.said_words import slots_of_words
+
+    foreign = script.read(job.source, other_scheduler(job), asked.submission.path)
+    return carry(foreign, clusters.cluster(asked.site.id), slots_of_words(job, asked.site))
+
+
+def _asking(lacking: "Lacking", decision: Decision) -> tuple[Finding, ...]:
+    """Return a finding for each slot that nothing asks for yet."""
+    known = {one.asks_for for one in decision.findings}
+    missing = [one for one in lacking.missing if one.slot not in known]
+    return tuple(
+        Finding(CODE, "to be written for this site it lacks the %s: %s" % (one.slot, one.says), asks_for=one.slot)
+        for one in missing
+    )
+
+
+def _offering(made: "Carried", job: Job, asked: Answer, decision: Decision) -> Decision:
+    """Return the decision with the new script on offer, if the submit path finds nothing wrong with it."""
+    left = decide(asked.submission._replace(script=made.script), asked.site)
+    wrong = next((one for one in left.findings if one.proven), None)
+    if left.verdict == "unread" or wrong is not None:
+        return _held(decision, left.why if wrong is None else "%s %s" % (wrong.code, wrong.says))
+    because = tuple((_line(job), one) for one in (CODE, *_template(made)))
+    says = ("%s the script is written for %s" % (CODE, asked.site.id), *_assumed(made), *made.advice)
+    return decision._replace(offered=Rewritten(made.script, asked.submission.argv, says, because))
+
+
+def _template(made: "Carried") -> tuple[str, ...]:
+    """Return which launch template the words come from, as a rule's edits say it."""
+    launch = made.plan.launch if made.plan is not None else None
+    return ("%s revision %d" % (launch.name, launch.revision),) if launch is not None else ()
+
+
+def _assumed(made: "Carried") -> tuple[str, ...]:
+    """Return a sentence for each value of the request that nobody said."""
+    request = ("nodes", "partition", "queue", "qos", "walltime", "filesystems")
+    assumed = made.plan.assumed if made.plan is not None else ()
+    return tuple("%s %s: %s" % (one.slot, one.value, one.because) for one in assumed if one.slot in request)
+
+
+def _line(job: Job) -> int:
+    """Return the line of the first directive of the other scheduler."""
+    spans = [one.span for one in job.script.directives] + [one.span for one in job.script.oddities]
+    return line_of(job.source, min(span.start for span in spans)) if spans else 1
+
+
+def _held(decision: Decision, why: str) -> Decision:
+    held = (CODE, "it cannot be written for this site: " + why)
+    return decision._replace(held_back=(*decision.held_back, held))

@@ -1,0 +1,220 @@
+"""From a job that ended, and what was read of it, to a diagnosis: values in, a value out."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from maple_submit_filter.answer.decision import Decision
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.submission import Submission
+
+from ..templates.knowledge.conditions import Fact, holds
+from ..templates.knowledge.entries import Entry
+from .rank.confidence import confidence
+from .rank.doubts import unread
+from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived
+from .read import cleaned
+from .read.templates import template
+from .recognise.facts import facts
+from .recognise.log_facts import with_signs
+from .recognise.matches import Match, matches
+from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity, Stream
+
+MOST_CASCADE = 12
+MOST_CAUSES = 5
+LAST = 5  # ordinary lines that a script may still say after its program was said to have died
+
+
+def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]) -> Diagnosis:
+    """Return why the job failed. Nothing is read or run here; there are no cures in it yet.
+
+    *decision*: what `decide` says of the script, None where there is none.
+    """
+    found = matches(digest.events, known)
+    given = with_signs(facts(case, digest, decision), found, known, digest)
+    rows, cascade = ranked(found, known, given, digest)
+    harmless = frozenset(one.event.place for one in found if known[one.entry].role == "harmless")
+    if _succeeded(given, digest, rows, harmless):
+        return Diagnosis(case, (_none(digest),), _told(cascade))
+    causes = tuple(
+        replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
+        for one in _causes(rows, known, given)
+    )
+    if not causes or unread(rows[0], found, known, given, digest):
+        causes = (UNKNOWN, *(replace(one, confidence=0.0) for one in causes))
+    shown = excerpt(digest, found, known) if causes[0] is UNKNOWN else ()
+    return Diagnosis(case, causes, _told(cascade), excerpt=shown)
+
+
+UNKNOWN = Cause("", "unknown", "the logs do not show the cause", 0.0, 0.0)
+
+
+def _none(digest: Digest) -> Cause:
+    says = "the job succeeded" + (": “%s”" % digest.ended_well if digest.ended_well else "")
+    return Cause("", "none", says, 6.0, 0.9)
+
+
+def _succeeded(given: Mapping[str, Fact], digest: Digest, rows: Sequence[Ranked], harmless: Collection[Place]) -> bool:
+    """Return whether nothing went wrong: by the scheduler's word, unless a rank died for good at the log's end."""
+    sure = [one for one in rows if one.role == "cause" and one.matches and one.score >= 6.0]
+    state = given.get("job.state")
+    if state == "completed":
+        return not any(_died(one, digest) for one in sure)
+    if state is not None or rows and not digest.ended_well:
+        return False
+    if digest.ended_well:
+        return not any(_died(one, digest) for one in sure)
+    return digest.progress > 0 and not any(
+        one.severity >= Severity.ERROR and one.place not in harmless and not survived(one, digest)
+        for one in digest.events
+    )
+
+
+def _died(one: Ranked, digest: Digest) -> bool:
+    """Return whether the words stand at the end of what their process said, and are those of an error.
+
+    Where a process is said to have died a few lines may stand behind it, of the script that went on; of an exception
+    as well, if they do not say that all is done. A mere complaint must be the last word.
+    """
+    return any(_ended_there(match.event, digest) for match in one.matches)
+
+
+def _ended_there(event: Event, digest: Digest) -> bool:
+    if digest.last_progress is not None and digest.last_progress.file != event.place.file:
+        return False  # output and errors are two files, and nobody knows what stands before what
+    if event.severity < Severity.ERROR or survived(event, digest) or of_earlier_run(event, digest):
+        return False
+    died = event.severity == Severity.FATAL or said_to_have_ended(event.last or event.place, digest)
+    died = died or bool(event.exception) and not digest.ended_well
+    return event.behind <= (LAST if died else 0)
+
+
+def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
+    once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
+    for place, one in enumerate([one for one in rows if once[one.cause] is one][:MOST_CAUSES]):
+        behind = next((other.score for other in rows if other.cause != one.cause), 0.0)
+        values = one.matches[0].values if one.matches else {}
+        yield Cause(
+            one.entry,
+            one.cause,
+            said(_sentence(known[one.entry], given), values),
+            one.score,
+            confidence(one.score, max(0.0, one.score - behind)) if place == 0 and one.cause != "unknown" else 0.0,
+            tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
+            values,
+        )
+
+
+def _sentence(entry: Entry, given: Mapping[str, Fact]) -> str:
+    return next((one.says for one in entry.said if holds(one.when, given) is True), entry.says)
+
+
+def said(sentence: str, values: Mapping[str, str]) -> str:
+    """Return *sentence* with what the signature caught in place of `{name}`; what it did not catch is "…"."""
+    return sentence.format_map(_Caught(values))
+
+
+class _Caught(dict[str, str]):
+    def __missing__(self, name: str) -> str:
+        return "…"
+
+
+def _told(cascade: Sequence[Match]) -> tuple[Evidence, ...]:
+    return tuple(dict.fromkeys(one.evidence for one in cascade))[:MOST_CASCADE]
+
+
+# The line of the script that a rule proves wrong: where a job hangs in silence, it is the evidence.
+
+
+def proving(entry: Entry, case: Case, decision: Decision | None) -> tuple[Evidence, ...]:
+    """Return the first line of each finding that *entry* needs, in the order of the script, each once."""
+    asked, wanted = case.asked, _wanted(entry)
+    if not wanted or decision is None or asked is None or asked.script is None:
+        return ()
+    starts = {one.at.start for one in _proven(decision.findings, wanted) if one.at is not None}
+    return tuple(_line(asked, asked.script, number) for number in sorted({line_of(asked.script, at) for at in starts}))
+
+
+def _wanted(entry: Entry) -> frozenset[str]:
+    said = entry.needs.get("findings", [])
+    return frozenset(str(code) for code in (said if isinstance(said, list) else [said]))
+
+
+def _proven(findings: Iterable[Finding], wanted: frozenset[str]) -> Iterable[Finding]:
+    return (one for one in findings if one.proven and one.code in wanted)
+
+
+def _line(asked: Submission, script: bytes, number: int) -> Evidence:
+    name = os.fsdecode(os.path.join(asked.cwd, asked.path)) if asked.path else "job.sh"
+    return Evidence(name, number, cleaned(script.split(b"\n")[number - 1]))
+
+
+# The shortest useful piece of a log where no cause is known.
+
+MOST = 8  # lines
+BEFORE = 3  # lines before one that stands alone
+BEHIND = 4  # lines behind one that announces them
+# Rows of a table that hold no fact, and rules between them.
+_EMPTY = re.compile(r"(?i)^[\W\d_]*$|<N/A>|<NO_OTHER_FAILURES>|: *(?:none|n/?a|null|-)$|To enable traceback see")
+_ANNOUNCES = re.compile(r":\s*$")
+
+Rows = dict[int, str]
+
+
+def excerpt(digest: Digest, found: Sequence[Match], known: Mapping[str, Entry]) -> tuple[Evidence, ...]:
+    """Return the first error that nothing explains, whole, else the last lines of the log that has any.
+
+    An error of one line comes with the lines around it, as far as they were kept.
+    """
+    explained = {one.event.place for one in found if known[one.entry].role in ("follows", "harmless")}
+    errors = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in explained]
+    return _of_event(errors[0], digest.streams) if errors else _tail(digest)
+
+
+def _of_event(event: Event, streams: Iterable[Stream]) -> tuple[Evidence, ...]:
+    rows = dict(zip(event.unit_at, event.unit)) or {event.place.line: event.text}
+    telling = max((at for at, line in rows.items() if line == event.text), default=max(rows))
+    around = next((_kept(one) for one in streams if one.file.path == event.place.file), {})
+    whole = {**around, **rows}
+    first = min(rows) if len(rows) > 1 else telling - BEFORE
+    last = telling + (BEHIND if _ANNOUNCES.search(rows[telling]) else 0)
+    said = {at: line for at, line in sorted(whole.items()) if first <= at <= last}
+    return _shown(event.place.file, _short(said, telling))
+
+
+def _kept(stream: Stream) -> Rows:
+    """Return the lines of a file that were kept, by their numbers."""
+    head = dict(enumerate(stream.head, 1))
+    return {**head, **dict(enumerate(stream.tail, stream.tail_from))} if stream.tail else head
+
+
+def _tail(digest: Digest) -> tuple[Evidence, ...]:
+    read = [one for one in digest.streams if one.tail]
+    if not read:
+        return ()
+    stream = max(read, key=lambda one: (one.file.role in ("stderr", "both"), one.lines))
+    return _shown(stream.file.path, _short(dict(enumerate(stream.tail, stream.tail_from))))
+
+
+def _short(rows: Rows, telling: int = 0) -> Rows:
+    """Return the last of *rows* that say something; of lines that say the same but for numbers the last one.
+
+    The *telling* one stays whatever it is.
+    """
+    hollow = {at for at, line in rows.items() if _EMPTY.search(line)}
+    hollow |= {at for at, line in rows.items() if _ANNOUNCES.search(line) and at + 1 in hollow}
+    said = {at: line for at, line in rows.items() if at == telling or at not in hollow}
+    once = {template(line): at for at, line in said.items()}
+    kept = [at for at, line in said.items() if at == telling or once[template(line)] == at]
+    if telling:
+        behind = [at for at in kept if at > telling]
+        kept = [*[at for at in kept if at <= telling][-(MOST - len(behind)) :], *behind]
+    return {at: said[at] for at in kept[-MOST:]} or dict(list(rows.items())[-1:])
+
+
+def _shown(file: str, rows: Rows) -> tuple[Evidence, ...]:
+    return tuple(Evidence(file, at, line) for at, line in rows.items() if line.strip())

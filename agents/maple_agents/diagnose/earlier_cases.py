@@ -1,0 +1,298 @@
+"""Where the user's earlier cases lie: one small file in his own state folder, no text of a log in it."""
+
+from __future__ import annotations
+
+import contextlib
+import hashlib
+import json
+import os
+import re
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, fields, replace
+
+from maple_submit_filter.types.job_records import Record, Version
+
+from ..base import own_files
+from ..base.secrets.masking import masked
+from .fix.kinds.trailer import without_footer
+from .read.templates import template
+from .values import Case, Cause, Cure, Diagnosis, Evidence
+
+# What the user's own earlier jobs came to: the same line in the log, what was its cause, and whether the fix helped.
+#
+# A case is known again by its signature: a hash of the line that proved the cause (of the excerpt, where none was
+# known), numbers and folders put aside. What an earlier job proves it proves by its end: the fix was in a job that then
+# ran. Or the user said what it was. A cause that the rules are sure of stays the first whatever earlier jobs say.
+
+SURE = 6.0  # score from which a cause is proven by the rules: strong words, and nothing against them
+BY_HELP, BY_USER = 0.9, 0.7  # confidence in a cause whose cure helped, and in one that the user named
+LEAST_LETTERS = 12  # of a line that says enough to be known again
+MOST = 300  # cases that are remembered
+MOST_SAYS = 200  # characters
+_FOLDERS = re.compile(r"(?:[\w.~+@-]*/)+")
+
+
+@dataclass(frozen=True, slots=True)
+class Earlier:
+    """An earlier job of the user's. *by*: who named the cause, "rule", "case", "model" or "user".
+
+    *kind*, *says*: of the fix that was offered, "" for none; *fixed*: hash of the script with it. *helped*: whether
+    *later*, the job that had the fix, ran; None where that is not known.
+    """
+
+    signature: str
+    cause: str
+    entry: str
+    job: str
+    at: float
+    by: str = "rule"
+    kind: str = ""
+    says: str = ""
+    fixed: str = ""
+    later: str = ""
+    helped: bool | None = None
+
+    @property
+    def counts(self) -> bool:
+        """Return whether it tells what the cause was."""
+        return self.by == "user" or self.helped is True
+
+
+def signature(diagnosis: Diagnosis) -> str:
+    """Return what the case is known by again; "" where no line of the log says enough."""
+    first = diagnosis.causes[0]
+    if first.cause == "none":
+        return ""
+    lines = diagnosis.excerpt[-1:] if first.cause == "unknown" else first.evidence[:1]
+    text = " ".join(_plain(one.text) for one in lines)
+    if sum(one.isalpha() for one in text) < LEAST_LETTERS:
+        return ""
+    return hashlib.sha256(text.encode("utf-8", "replace")).hexdigest()[:32]
+
+
+def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
+    """Return the diagnosis with what an earlier job of the same signature came to; there are no cures in it yet."""
+    known = next((one for one in _same(diagnosis, earlier) if one.counts), None)
+    if known is None:
+        return diagnosis
+    first, says = diagnosis.causes[0], _as_in(known)
+    if first.score >= SURE or first.cause == known.cause:
+        if first.cause != known.cause:
+            return diagnosis
+        if first.score < SURE:
+            sure = max(first.confidence, _confidence(known))
+            first = replace(first, by="case", confidence=sure)
+        return _noted(replace(diagnosis, causes=(first, *diagnosis.causes[1:])), says)
+    named = next((one for one in diagnosis.causes if one.cause == known.cause), None)
+    if named is None:
+        named = Cause(known.entry, known.cause, "the same as in job %s" % known.job, 0.0, 0.0, _shown(diagnosis))
+    named = replace(named, by="case", confidence=_confidence(known))
+    others = [replace(one, confidence=0.0) for one in diagnosis.causes if one.cause not in (known.cause, "unknown")]
+    return _noted(replace(diagnosis, causes=(named, *others)), says)
+
+
+def not_again(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier]) -> Diagnosis:
+    """Return the diagnosis without the changes that did not help an earlier job of the signature *mark*."""
+    own = diagnosis.case.ended.id
+    same = [one for one in earlier if mark and one.signature == mark and (one.job != own or one.later != own)]
+    failed = {_fix(one.kind, one.says): one for one in reversed(same) if one.helped is False}
+    for one in same:
+        if one.helped:
+            failed.pop(_fix(one.kind, one.says), None)
+    return replace(diagnosis, cures=tuple(_held(one, failed) for one in diagnosis.cures))
+
+
+def remembered(diagnosis: Diagnosis, mark: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
+    """Return the cases with this one, the newest first. *mark*: its signature; *at*: now."""
+    known = [_judged(one, diagnosis, mark) for one in earlier]
+    first, job = diagnosis.causes[0], diagnosis.case.ended.id
+    if not mark or not job or first.cause in ("none", "unknown"):
+        return known[:MOST]
+    before = next((one for one in known if (one.job, one.signature) == (job, mark)), None)
+    if before is not None and (before.by == "user" or before.helped is not None):
+        return known[:MOST]
+    cure = next((one for one in diagnosis.cures if one.script is not None and not one.held_back), None)
+    made = Earlier(mark, first.cause, first.entry, job, at, first.by)
+    if cure is not None and cure.script is not None:
+        made = replace(made, kind=cure.kind, says=cure.says[:MOST_SAYS], fixed=digest(cure.script))
+    return [made, *(one for one in known if one != before)][:MOST]
+
+
+def confirmed(job: str, mark: str, cause: str, entry: str, earlier: Sequence[Earlier], at: float) -> list[Earlier]:
+    """Return the cases with the user's own word about a job, which stands in place of what was said of it."""
+    before = next((one for one in earlier if (one.job, one.signature) == (job, mark)), None)
+    made = Earlier(mark, cause, entry, job, at, "user")
+    if before is not None and before.cause == cause:
+        made = replace(before, by="user", at=at)
+    return [made, *(one for one in earlier if one != before)][:MOST]
+
+
+def digest(script: bytes) -> str:
+    """Return the hash by which a script is known again, whether or not it went through the front."""
+    return hashlib.sha256(without_footer(script)).hexdigest()
+
+
+def _plain(text: str) -> str:
+    return " ".join(template(_FOLDERS.sub("", text)).split())
+
+
+def _same(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> list[Earlier]:
+    """Return the cases of the same signature; of the very same job only what the user said of it."""
+    mark, own = signature(diagnosis), diagnosis.case.ended.id
+    return [one for one in earlier if mark and one.signature == mark and (one.job != own or one.by == "user")]
+
+
+def _confidence(one: Earlier) -> float:
+    return BY_HELP if one.helped else BY_USER
+
+
+def _as_in(one: Earlier) -> str:
+    if one.helped and one.says:
+        return "as in job %s, where “%s” helped: job %s ran with it" % (one.job, one.says, one.later)
+    return "as in job %s, which was %s, you said" % (one.job, one.cause)
+
+
+def _noted(diagnosis: Diagnosis, says: str) -> Diagnosis:
+    return replace(diagnosis, case=replace(diagnosis.case, notes=(*diagnosis.case.notes, says)))
+
+
+def _shown(diagnosis: Diagnosis) -> tuple[Evidence, ...]:
+    return diagnosis.excerpt[-1:] if diagnosis.causes[0].cause == "unknown" else diagnosis.causes[0].evidence
+
+
+def _fix(kind: str, says: str) -> tuple[str, str]:
+    return kind, _plain(says[:MOST_SAYS])
+
+
+def _held(cure: Cure, failed: dict[tuple[str, str], Earlier]) -> Cure:
+    known = failed.get(_fix(cure.kind, cure.says))
+    if known is None or cure.script is None and cure.argv is None:
+        return cure
+    why = "job %s had this change after job %s, and ended in the same way" % (known.later, known.job)
+    return replace(cure, script=None, argv=None, fix=None, safety="tell", held_back=why)
+
+
+def _judged(one: Earlier, diagnosis: Diagnosis, mark: str) -> Earlier:
+    """Return the case as this job shows it: its fix was in this script, and the same line came again."""
+    asked, job = diagnosis.case.asked, diagnosis.case.ended.id
+    if not one.fixed or one.helped is not None or one.signature != mark or one.job == job:
+        return one
+    if asked is None or asked.script is None or digest(asked.script) != one.fixed:
+        return one
+    return replace(one, helped=False, later=job)
+
+
+NAME = "cases.json"
+MOST_BYTES = 512 << 10
+ASK_SECONDS = 0.5  # that the service has to tell how a job ended
+_TYPES = {one.name: one.type for one in fields(Earlier)}
+
+Finish = Callable[[Diagnosis], Diagnosis]
+
+
+def with_cases(found: Diagnosis, finish: Finish) -> Diagnosis:
+    """Return what *finish* (which finds cures) makes of a diagnosis, with what earlier jobs of the user's tell.
+
+    Only of his own job, which has an id; of every other it is what *finish* makes. Raises nothing of its own.
+    """
+    if not _is_own(found.case):
+        return finish(found)
+    mark, known = signature(found), _known()
+    known = settled(known, mark)
+    made = not_again(finish(recalled(found, known)), mark, known)
+    now = remembered(made, mark, known, time.time())
+    if now != known:
+        with contextlib.suppress(OSError), own_files.opened() as folder:
+            write(folder, now)
+    return made
+
+
+def confirm(found: Diagnosis, cause: str, entry: str = "") -> str:
+    """Remember what the user says that the cause was; return why that cannot be, "" where it is done."""
+    mark = signature(found)
+    if not _is_own(found.case):
+        return "only one's own job, by its id"
+    if not mark:
+        return "its log holds no line that such a job could be known by again"
+    try:
+        with own_files.opened() as folder:
+            write(folder, confirmed(found.case.ended.id, mark, cause, entry, read(folder), time.time()))
+    except OSError as error:
+        return (error.strerror or str(error)).lower()
+    return ""
+
+
+def read(folder: int) -> list[Earlier]:
+    """Return the cases, the newest first; what is none of ours is left out."""
+    data = own_files.read(folder, NAME, MOST_BYTES)
+    try:
+        told = json.loads(data) if data else []
+    except (ValueError, RecursionError):
+        return []
+    rows = told if isinstance(told, list) else []
+    return [Earlier(**one) for one in rows if _fits(one)]
+
+
+def write(folder: int, cases: Sequence[Earlier]) -> None:
+    """Put the cases there, secrets masked. Raises `OSError`."""
+    rows = [asdict(replace(one, says=masked(one.says))) for one in cases]
+    while len(data := json.dumps(rows, separators=(",", ":")).encode()) > MOST_BYTES:
+        rows = rows[: len(rows) // 2]
+    own_files.write(folder, NAME, data)
+
+
+def settled(cases: Sequence[Earlier], mark: str) -> list[Earlier]:
+    """Return the cases with what became of the fixes of those of signature *mark*, as the service knows it."""
+    open_ = [one for one in cases if mark and one.signature == mark and one.fixed and one.helped is None]
+    if not open_:
+        return list(cases)
+    try:
+        ran = _ran({one.fixed for one in open_})
+    except Exception:  # who does not answer, or says what is not understood, tells nothing
+        return list(cases)
+    return [
+        replace(one, helped=True, later=ran[one.fixed]) if one in open_ and one.fixed in ran else one for one in cases
+    ]
+
+
+def _ran(hashes: set[str]) -> dict[str, str]:
+    """Return of scripts by their hash a job that completed with it."""
+    from ..ask.memory.service import ask
+    from ..ask.memory.versions import record, version
+
+    told = ask({"ask": "versions", "limit": 500}, seconds=ASK_SECONDS)
+    found: dict[str, str] = {}
+    made: list[Version] = [version(one) for one in told]
+    for one in made:
+        if one.script_hash not in hashes or one.script_hash in found:
+            continue
+        answer = ask({"ask": "records", "version": one.id}, seconds=ASK_SECONDS)
+        records: list[Record] = [record(each) for each in answer]
+        jobs = [each.job for each in records if each.outcome is not None and each.outcome.state == "completed"]
+        found.update({one.script_hash: jobs[0]} if jobs else {})
+    return found
+
+
+def _known() -> list[Earlier]:
+    with contextlib.suppress(OSError), own_files.opened(make=False) as folder:
+        return read(folder)
+    return []
+
+
+def _is_own(case: Case) -> bool:
+    """Return whether it is a job of the caller's: nobody but root is told of another's, and root remembers none."""
+    if not case.ended.id or os.getuid() != os.geteuid():
+        return False
+    return case.asked.uid == os.getuid() if case.asked is not None else os.getuid() != 0
+
+
+def _fits(one: object) -> bool:
+    if not isinstance(one, dict) or set(one) != set(_TYPES):
+        return False
+    texts = (value for name, value in one.items() if name not in ("at", "helped"))
+    return (
+        isinstance(one["at"], (int, float))
+        and one["helped"] in (None, True, False)
+        and all(isinstance(value, str) and len(value) <= 1000 for value in texts)
+    )

@@ -1,0 +1,114 @@
+"""Which of the caller's own jobs failed last: Maple's memory is asked, the scheduler, and its accounting."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import NamedTuple, Optional
+
+from ...ask.memory.failed_jobs import STATES, failure_of, whole
+from ...ask.schedulers import choose
+from ...ask.schedulers.deadlines import Worker
+from ...ask.schedulers.errors import SchedulerError
+from ...ask.schedulers.protocol import Job, Scheduler
+from ...ask.schedulers.slurm import tables as slurm_tables
+from ...ask.schedulers.slurm.jobs import ending
+from . import ownership
+from .sources import numbers
+from .sources.commands import Commands
+from .sources.endings import of_ending, state_of
+
+DAYS = 14  # that accounting is asked for
+SECONDS = 10.0  # for each of the sources
+MOST_RECORDS = 200  # submissions that are looked through
+_FIELDS = ("JobID", "JobName", "State", "ExitCode", "End", "SubmitLine")
+_STATES = "F,TO,OOM,NF,BF,DL"  # job state codes of sacct(1) that Maple calls by one of STATES
+_INTERACTIVE = ("srun", "salloc")
+
+
+class Last(NamedTuple):
+    """A job that failed. *job*: of an array the whole array's id. *state*: one of `failed_jobs.STATES`.
+
+    *ended*: seconds since 1970, None not known.
+    """
+
+    job: str
+    name: str
+    state: str
+    ended: Optional[float]
+
+
+def last_failed(environ: Optional[Mapping[str, str]] = None, scheduler: Optional[Scheduler] = None) -> Optional[Last]:
+    """Return the caller's batch job that failed last, as far as anybody knows; None where none is known.
+
+    Jobs that somebody cancelled or that were preempted did not fail. *environ*: where the scheduler's commands are
+    looked for, our own by default. *scheduler*: who is asked, the one of this machine by default. Raises nothing.
+    """
+    environ = os.environ if environ is None else environ
+    return max([*_within(_remembered), *_scheduled(environ, scheduler)], key=_when, default=None)
+
+
+def _when(one: Last) -> tuple[float, int]:
+    """Return what puts jobs in order; of two that ended in the same second the one that was submitted last is later."""
+    number = re.match(r"\d{1,18}", one.job, re.ASCII)
+    return one.ended or 0.0, int(number[0]) if number else 0
+
+
+def _scheduled(environ: Mapping[str, str], scheduler: Optional[Scheduler]) -> list[Last]:
+    try:
+        asked = choose(environ=environ) if scheduler is None else scheduler
+    except SchedulerError:
+        return []
+    user = ownership.name_of(os.geteuid())
+    found = _within(lambda: _of_jobs(asked.jobs_of(user, ended=True)))
+    return [*found, *_within(lambda: _accounted(user, Commands(environ)))] if asked.name == "slurm" else found
+
+
+def _within(source: Callable[[], Iterable[Last]]) -> list[Last]:
+    """Return what a source tells in time; one that is late, missing or wrong tells of no job."""
+    try:
+        return Worker("looking for the last job that failed").call(lambda: list(source()), SECONDS)
+    except Exception:  # nobody asked for this very job: there is nothing to complain of
+        return []
+
+
+def _remembered() -> Iterator[Last]:
+    from ...ask.memory.versions import records
+
+    for one in records(limit=MOST_RECORDS):
+        failure = failure_of(one.outcome) if one.job and one.outcome is not None else None
+        if failure is not None:
+            yield Last(failure.job, failure.name, failure.state, failure.ended or None)
+
+
+def _of_jobs(jobs: Iterable[Job]) -> Iterator[Last]:
+    for one in jobs:
+        state = state_of(one)
+        if state in STATES and not _is_interactive(one):
+            yield Last(whole(one.id), one.name, state, one.ended)
+
+
+def _is_interactive(job: Job) -> bool:
+    """Return whether its output went to a terminal, where it was read: Slurm's BatchFlag, PBS's interactive."""
+    told = job.attributes
+    return told.get("BatchFlag") == "0" or told.get("interactive", "").lower() in ("true", "1")
+
+
+def _accounted(user: str, commands: Commands) -> Iterator[Last]:
+    known = commands.ask("sacct", ["--helpformat"])
+    names = [name for name in _FIELDS if known is not None and name in known.out.split()]
+    if "JobID" not in names or "State" not in names:
+        return
+    mark = slurm_tables.mark()
+    window = ["-S", "now-%ddays" % DAYS, "-E", "now"]  # with -s the end is the start, where it is not said
+    words = ["-X", "-n", "-p", "--delimiter=" + mark, "-u", user, *window, "-s", _STATES]
+    said = commands.ask("sacct", [*words, "--format=" + ",".join(names)])
+    for row in slurm_tables.parsable(said.out, names, mark) if said is not None and not said.code else ():
+        state = of_ending(ending(row["State"], row.get("ExitCode")))
+        if state in STATES and _command(row.get("SubmitLine", "")) not in _INTERACTIVE:
+            yield Last(whole(row["JobID"]), row.get("JobName", ""), state, numbers.epoch(row.get("End")))
+
+
+def _command(line: str) -> str:
+    return line.partition(" ")[0].rpartition("/")[2]

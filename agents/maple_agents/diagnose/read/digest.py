@@ -1,0 +1,261 @@
+"""All logs of a job, read one after the other into one digest."""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from functools import lru_cache
+
+from ..values import Digest, Event, LogFile, Place, Severity
+from .clean_lines import shown_lines
+from .limits import USUAL, Limits
+from .literals import Search
+from .runs import run_of
+from .streams import Story, read_stream
+from .templates import shape, template
+from .units.tracebacks import own
+from .units.voices import Line, Unit
+
+FEW = 8  # files
+_OF_RANK = re.compile(r"(?<![A-Za-z])rank[._-]?(\d{1,6})(?=[._-][^/]*$|$)", re.I)
+
+
+def read(logs: Sequence[LogFile], anchors: Sequence[bytes] = (), limits: Limits = USUAL) -> Digest:
+    """Return what *logs* tell. *anchors*: literals; lines that hold one are events too, however harmless they sound.
+
+    Nothing is raised for what a file holds or is: see `Stream.wrong`. Files are read once, from beginning to end.
+    """
+    search = _search(tuple(anchors))
+    if len(logs) > FEW:  # of very many files the ends may be shorter
+        limits = limits._replace(
+            head=max(60, limits.head * FEW // len(logs)), tail=max(200, limits.tail * FEW // len(logs))
+        )
+    merged = Merged(limits)
+    stories = []
+    for file in _with_ranks(logs):
+        story = read_stream(file, search, limits)
+        merged.add(story)
+        stories.append(_told(story))
+    events = merged.events()
+    return Digest(
+        tuple(one.stream for one in stories), events, merged.dropped, _ranks(stories),
+        sum(one.ordinary for one in stories),
+        sum(one.progress for one in stories), _last_progress(stories),
+        next((one.ended_well for one in stories if one.ended_well), ""),
+    )  # fmt: skip
+
+
+@lru_cache(maxsize=4)
+def _search(anchors: tuple[bytes, ...]) -> Search:
+    """Return the search for *anchors*: built in tens of milliseconds, and the same for every log."""
+    return Search(anchors)
+
+
+def _with_ranks(logs: Sequence[LogFile]) -> Iterator[LogFile]:
+    """Yield *logs*; where several names differ by the number of a rank alone, each gets its rank."""
+    alike = Counter(_OF_RANK.sub("rank", file.path) for file in logs if _OF_RANK.search(file.path))
+    for file in logs:
+        found = _OF_RANK.search(file.path)
+        several = found is not None and alike[_OF_RANK.sub("rank", file.path)] > 1
+        yield replace(file, rank=int(found[1])) if found and several and file.rank is None else file
+
+
+def _told(story: Story) -> Story:
+    """Return *story* without what only its events needed."""
+    story.units, story.more, story.moments = [], {}, []
+    return story
+
+
+def _ranks(stories: Sequence[Story]) -> dict[int, Place]:
+    found = {rank: Place(one.stream.file.path, number) for one in stories for rank, number in one.ranks.items()}
+    return dict(sorted(found.items()))
+
+
+def _last_progress(stories: Sequence[Story]) -> Place | None:
+    """Return where training is told of last, in the file that tells of it most."""
+    most = max(stories, key=lambda one: one.progress if one.last_progress else 0, default=None)
+    return Place(most.stream.file.path, most.last_progress) if most is not None and most.last_progress else None
+
+
+# What all files tell, as events: the same thing said by many ranks once, the first in time first.
+
+Key = tuple[str, str, tuple[str, int] | None]
+Order = tuple[bool, float, int, int]  # whether only an error file says it, time, file, line
+
+
+@dataclass
+class Said:
+    """An event as it grows. *first*: where it was said first; *known*: the earliest time that was told for it."""
+
+    unit: Unit
+    path: str
+    first: Order
+    known: float | None = None
+    count: int = 0
+    files: int = 0  # error files that say it: mostly the same as what stands in a log
+    ranks: set[int] = field(default_factory=set)
+    nodes: set[str] = field(default_factory=set)
+    last: Place = field(default_factory=lambda: Place("", 0))
+    last_order: tuple[float, int, int] = (-1.0, 0, 0)
+    behind: int = 0
+    run: int = 0
+    severity: Severity = Severity.NOTE
+    counted: set[tuple[int, int]] = field(default_factory=set)
+    order: tuple[float, int, int] = (float("inf"), 0, 0)
+
+
+class Merged:
+    """Takes the stories of all files, one by one, and gives the events."""
+
+    def __init__(self, limits: Limits) -> None:
+        self.dropped = 0
+        self._limits = limits
+        self._said: dict[Key, Said] = {}
+        self._shapes: dict[tuple[str, str], int] = {}
+        self._files: list[list[tuple[int, float, Key]]] = []  # of each: line, the last time told before it, what
+
+    def add(self, story: Story) -> None:
+        """Take the units of *story*."""
+        numbers = [number for number, _ in story.moments]
+        told: list[tuple[int, float, Key]] = []
+        self._files.append(told)
+        for unit in story.units:
+            at = bisect_right(numbers, unit.told.number) - 1
+            hint = story.moments[at][1] if at >= 0 else 0.0
+            key = self._key(unit)
+            told.append((unit.told.number, hint, key))
+            self._merge(self._said.get(key) or self._new(key, unit, story), unit, story, hint)
+
+    def events(self) -> tuple[Event, ...]:
+        """Return the events in order, the first ones and the last ones where there are too many."""
+        self._set_orders()
+        said = sorted(self._said.values(), key=lambda one: one.order)
+        if len(said) > self._limits.events:
+            self.dropped = len(said) - self._limits.events
+            said = _worth(said, self._limits.events)
+        left, events = self._limits.units, []
+        for one in said:
+            events.append(_event(one, min(self._limits.unit, max(1, left))))
+            left -= len(events[-1].unit)
+        return tuple(events)
+
+    def _set_orders(self) -> None:
+        """Order by time where one is known; what has none comes behind what stands before it in its file."""
+        for number, told in enumerate(self._files):
+            carried = 0.0
+            for line, hint, key in sorted(told, key=lambda one: one[0]):
+                said = self._said[key]
+                carried = max(carried, hint, said.known or 0.0)
+                at = carried if said.known is None else said.known
+                said.order = min(said.order, (at, number, line))
+
+    def _key(self, unit: Unit) -> Key:
+        """Return what tells the event from others; names are put aside once too many differ by them alone."""
+        exception = _exception(unit)
+        key = (template(unit.told.words.strip()[:500]), exception, _frame(unit))
+        if key in self._said:
+            return key
+        rough = (shape(key[0]), exception)
+        self._shapes[rough] = self._shapes.get(rough, 0) + 1
+        return key if self._shapes[rough] <= self._limits.variants else (rough[0], exception, None)
+
+    def _new(self, key: Key, unit: Unit, story: Story) -> Said:
+        said = self._said[key] = Said(unit, story.stream.file.path, (True, float("inf"), 0, 0))
+        return said
+
+    def _merge(self, said: Said, unit: Unit, story: Story, hint: float) -> None:
+        known = _known(unit)
+        order = (story.is_error_file, hint if known is None else known, len(self._files), unit.told.number)
+        if order < said.first:
+            said.unit, said.path, said.first = unit, story.stream.file.path, order
+        if known is not None:
+            said.known = known if said.known is None else min(known, said.known)
+        said.severity = max(said.severity, unit.severity)
+        self._last(said, unit, story, order, self._more(said, unit, story))
+        said.ranks.update(_rank(unit))
+        said.nodes.update({unit.node or unit.told.told.node} - {""})
+
+    def _more(self, said: Said, unit: Unit, story: Story) -> int:
+        """Count *unit*, and once the lines like it that were only counted; return where it was said last."""
+        if story.is_error_file:
+            said.files += 1
+        else:
+            said.count += 1
+        name = (len(self._files), unit.told.key)
+        more = story.more.get(unit.told.key)
+        if more is None or more.count <= 0 or name in said.counted:
+            return unit.told.number
+        said.counted.add(name)
+        said.count += more.count
+        said.ranks.update(more.ranks)
+        return max(more.last, unit.told.number)
+
+    def _last(self, said: Said, unit: Unit, story: Story, order: Order, number: int) -> None:
+        last = (order[1], order[2], number)
+        if last >= said.last_order and not (story.is_error_file and said.last.line):
+            said.last, said.last_order = Place(story.stream.file.path, number), last
+            said.behind = story.behind(max(number, unit.lines[-1].number))
+            said.run = run_of(story.runs, number)
+
+
+def _worth(said: Sequence[Said], most: int) -> list[Said]:
+    """Return *most* of them in order: the worse ones, of these the first ones and the last ones.
+
+    Where thousands of lines say error, a traceback among them tells more than any of these.
+    """
+
+    def rank(at: int) -> tuple[bool, int, int]:
+        return said[at].unit.traceback is None, -said[at].severity, min(at, len(said) - at)
+
+    return [said[at] for at in sorted(sorted(range(len(said)), key=rank)[:most])]
+
+
+def _known(unit: Unit) -> float | None:
+    """Return when it was said, seconds since 1970, None where no day was told."""
+    moment = unit.at or unit.told.told.moment or unit.lines[0].told.moment
+    return moment[0] if moment and moment[1] else None
+
+
+def _rank(unit: Unit) -> set[int]:
+    rank = unit.rank if unit.rank is not None else unit.told.told.rank
+    return set() if rank is None else {rank}
+
+
+def _exception(unit: Unit) -> str:
+    return unit.traceback.exception if unit.traceback else ""
+
+
+def _frames(unit: Unit) -> list[tuple[str, int]]:
+    """Return the frames, the innermost last."""
+    return unit.traceback.frames if unit.traceback else unit.frames[::-1]
+
+
+def _frame(unit: Unit) -> tuple[str, int] | None:
+    return next((frame for frame in reversed(_frames(unit)) if own(frame[0])), None)
+
+
+def _event(said: Said, most: int) -> Event:
+    unit = said.unit
+    lines = _shortened(unit, most)
+    texts = tuple(shown_lines(line.text for line in lines))
+    telling = next((at for at, line in enumerate(lines) if line is unit.told), 0)
+    moment = unit.at or unit.told.told.moment or unit.lines[0].told.moment
+    at = said.known if said.known is not None else moment[0] if moment else None
+    frames = _frames(unit)
+    return Event(
+        Place(said.path, unit.told.number), texts[telling], said.severity, texts, tuple(line.number for line in lines),
+        _exception(unit), _frame(unit), frames[-1] if frames else None, unit.chained,
+        next(iter(_rank(unit) or (said.ranks if len(said.ranks) == 1 else ())), None),
+        unit.node or unit.told.told.node, at, said.known is not None, max(said.count, said.files),
+        frozenset(said.ranks), frozenset(said.nodes), said.last, said.behind, said.run,
+    )  # fmt: skip
+
+
+def _shortened(unit: Unit, most: int) -> list[Line]:
+    """Return at most *most* lines of *unit*, the telling one among them."""
+    lines: Iterable[Line] = unit.lines
+    begun = max(0, min(unit.telling - most // 2, len(unit.lines) - most))
+    return list(lines)[begun : begun + most]

@@ -1,0 +1,130 @@
+"""Which entries of the knowledge base a log speaks of, by their words."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import lru_cache
+from typing import NamedTuple
+
+from ...templates.knowledge.entries import Entry, literals
+from ...templates.knowledge.entries_in_force import compiled
+from ..read import bare
+from ..read.languages import english
+from ..values import Event, Evidence
+
+_FRAME = re.compile(r'^.{0,60}\bFile "[^"]+", line \d+')
+_CODE = re.compile(r"^.{0,60}? {4}")  # indented below its frame, behind whatever stands before each line
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """An entry whose words stand in an event. *order*: the event's place among all, 0 is the first in time."""
+
+    entry: str
+    event: Event
+    order: int
+    evidence: Evidence
+    values: dict[str, str] = field(default_factory=dict)
+
+
+def matches(events: Sequence[Event], known: Mapping[str, Entry]) -> tuple[Match, ...]:
+    """Return every entry that is known by words, with the events that say them, in the order of *events*."""
+    return tuple(found for order, event in enumerate(events) for found in _of_event(event, order, known))
+
+
+def _of_event(event: Event, order: int, known: Mapping[str, Entry]) -> Iterator[Match]:
+    lines = _lines(event)
+    text = "\n".join(line.words for line in lines)
+    said = "\n".join(_spoken([line.words for line in lines])) if event.exception else text
+    for name, entry in known.items():
+        if not entry.match and not entry.exception:
+            continue
+        found = _found(entry, event, lines, text, said)
+        if found is not None:
+            number, line, values = found
+            yield Match(name, event, order, Evidence(event.place.file, number, line), values)
+
+
+class _Line(NamedTuple):
+    """A line of an event: where it stands, as it is shown, and its words in English, in which they are searched."""
+
+    number: int
+    shown: str
+    words: str
+
+
+def _lines(event: Event) -> list[_Line]:
+    """Return the telling line first, then the others of its unit."""
+    unit = zip(event.unit_at, event.unit) if event.unit else ()
+    lines = [(event.place.line, event.text), *((at, line) for at, line in unit if line != event.text)]
+    return [_Line(number, shown, _english(shown)) for number, shown in lines]
+
+
+def _spoken(lines: Sequence[str]) -> Iterator[str]:
+    """Yield the lines of a traceback that are words: not where it was (paths name libraries), nor the code there."""
+    below = False
+    for line in lines:
+        frame = _FRAME.search(line)
+        code = below and _CODE.search(line)
+        if not frame and not code:
+            yield line
+        below = bool(frame or code)
+
+
+def _found(
+    entry: Entry, event: Event, lines: Iterable[_Line], text: str, said: str
+) -> tuple[int, str, dict[str, str]] | None:
+    if not _meant(entry, event) or any(_searched(pattern, said) for pattern in entry.without):
+        return None
+    if not entry.match:
+        return event.place.line, event.text, {"exception": event.exception}
+    for pattern in entry.match:
+        if not _possible(pattern, text):
+            continue
+        for line in lines:
+            hit = compiled(pattern).search(line.words) or _without_prefix(pattern, line.words)
+            if hit is not None:
+                return (
+                    line.number,
+                    line.shown,
+                    {name: value for name, value in hit.groupdict().items() if value is not None},
+                )
+    return None
+
+
+def _without_prefix(pattern: str, line: str) -> re.Match[str] | None:
+    """Search an expression that asks for the beginning of a line behind rank, node and time."""
+    words = _bare(line) if pattern.startswith("^") else line
+    return None if words == line else compiled(pattern).search(words)
+
+
+@lru_cache(4096)
+def _bare(line: str) -> str:
+    return bare(line)
+
+
+@lru_cache(4096)
+def _english(line: str) -> str:
+    return english(line)
+
+
+def _meant(entry: Entry, event: Event) -> bool:
+    """Return whether the event is of the form that the entry asks for: an exception, raised there."""
+    if entry.exception and not re.search(entry.exception, event.exception):
+        return False
+    if not entry.frame:
+        return True
+    in_user = event.innermost is not None and event.innermost == event.frame
+    return in_user if entry.frame == "user" else event.innermost is not None and not in_user
+
+
+def _searched(pattern: str, text: str) -> bool:
+    return _possible(pattern, text) and compiled(pattern).search(text) is not None
+
+
+def _possible(pattern: str, text: str) -> bool:
+    """Return False where no line of *text* can match: an expression is dear, a literal is not."""
+    wanted = literals(pattern)
+    return not wanted or any(one in text for one in wanted)

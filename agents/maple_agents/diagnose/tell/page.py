@@ -1,0 +1,151 @@
+"""A diagnosis for people: the cause, the lines that prove it, and the fix as a diff."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+
+from ...ask.submission import GENERIC, on_site  # sites that nobody described: their names tell a user nothing
+from ...base import drawing
+from ..values import Cause, Cited, Cure, Diagnosis, Ended
+from .json_form import difference, filled, new, steps
+from .page_rows import head, lines, plain, say, short, step
+from .safe import safe_words
+from .site_help import here
+
+FEW = 3  # lines of the cascade
+ROWS = 4  # of the screen, for a line of evidence
+SURE = 0.8  # confidence from which no other cause is shown
+UNSURE = ("none", "unknown")
+SAID = ("", "None", "NonZeroExitCode")  # reasons that say no more than state and exit code
+
+
+def show(diagnosis: Diagnosis, hint: bool = True) -> None:
+    """Print a diagnosis. *hint*: say what can be done with it."""
+    first = diagnosis.causes[0]
+    head(_ending(diagnosis))
+    _cause(first)
+    lines(first.evidence, ROWS, bold=True)
+    _notes(diagnosis)
+    if first.cause == "unknown" and diagnosis.excerpt:
+        say("", "first complaint in the log, or its last lines:")
+        lines(diagnosis.excerpt, ROWS)
+    _others(first, [] if first.cause == "none" else diagnosis.causes[1:])
+    if diagnosis.cascade and first.cause not in UNSURE:
+        say("", "errors that followed from it:", dim=True)
+        lines(diagnosis.cascade[:FEW], 1, dim=True)
+        _more(len(diagnosis.cascade) - FEW)
+    _documents(diagnosis.cited)
+    if diagnosis.advice:
+        say("the model says: ", diagnosis.advice)
+    for at, cure in enumerate(diagnosis.cures):
+        _cure(cure, diagnosis, at > 0)
+    _here(diagnosis)
+    if hint:
+        _next(diagnosis)
+    if diagnosis.case.site_known_by:
+        say("", on_site(diagnosis.case.site.id, diagnosis.case.site_known_by), dim=True)
+
+
+def _ending(diagnosis: Diagnosis) -> str:
+    case = diagnosis.case
+    on = "" if case.site.id in GENERIC else "on " + case.site.id
+    name = " ".join(filter(None, [case.name, on]))
+    job = "job %s" % case.ended.id if case.ended.id else "the job"
+    return job + (" (%s)" % name if name else "") + _how(case.ended)
+
+
+def _how(ended: Ended) -> str:
+    told = [] if ended.state == "unknown" else [ended.state]
+    told += ["exit code %d" % ended.exit_code] if ended.exit_code else []
+    told += ["signal %d" % ended.signal] if ended.signal else []
+    told += ["after %s" % _clock(ended.elapsed)] if ended.elapsed is not None and ended.state != "pending" else []
+    told += [ended.reason] if ended.reason not in SAID else []
+    return ": " + ", ".join(told) if told else ""
+
+
+def _clock(seconds: float) -> str:
+    minutes, rest = divmod(int(seconds), 60)
+    return "%d:%02d:%02d" % (*divmod(minutes, 60), rest)
+
+
+def _cause(cause: Cause) -> None:
+    if cause.cause in UNSURE:
+        return say(cause.cause + ": ", cause.says, fg="green" if cause.cause == "none" else "yellow", bold=True)
+    say("cause: ", cause.says, fg="red", bold=True)
+    who = {"rule": "", "case": ", as in an earlier job of yours", "model": ", says the model"}[cause.by]
+    say("       ", "%s, %d %% sure%s" % (cause.cause, round(cause.confidence * 100), who))
+
+
+def _notes(diagnosis: Diagnosis) -> None:
+    for line in (*diagnosis.case.notes, *diagnosis.case.missing):
+        say("note: ", line, fg="yellow")
+
+
+def _others(first: Cause, causes: Sequence[Cause]) -> None:
+    """Print at most two other readings; one that rests on the very lines of the first is the same, said worse."""
+    proof = {(one.file, one.line) for one in first.evidence}
+    told = [one for one in causes if (one.evidence or one.says) and not _same(one, proof)]
+    for at, one in enumerate(told[:2] if first.confidence < SURE else []):
+        say("or else: " if at == 0 else " " * 9, "%s (%s)" % (one.says.rstrip("."), one.cause), dim=True)
+        lines(one.evidence[:1], 1, dim=True)
+
+
+def _same(cause: Cause, proof: set[tuple[str, int]]) -> bool:
+    return bool(cause.evidence) and {(one.file, one.line) for one in cause.evidence} <= proof
+
+
+def _documents(cited: Sequence[Cited]) -> None:
+    """Print what the site's documents say of it, with the place where it stands."""
+    for one in cited:
+        where = "%s:%d" % (short(one.file), one.line) if one.line else short(one.file)
+        say("the site says: ", "%s (%s)" % (one.heading, where) if one.heading else where)
+        say("  ", one.text, dim=True)
+
+
+def _here(diagnosis: Diagnosis) -> None:
+    """Print what the site's file says of such a cause: the names that general advice leaves open."""
+    for line in here(diagnosis):
+        step("on %s: " % diagnosis.case.site.id, line)
+
+
+def _more(count: int) -> None:
+    if count > 0:
+        say("  ", "… and %d more" % count, dim=True)
+
+
+def _changes(cure: Cure) -> bool:
+    return cure.script is not None or cure.argv is not None
+
+
+def _cure(cure: Cure, diagnosis: Diagnosis, further: bool) -> None:
+    """Print a fix, or what there is to do. *further*: another one stands above it, so that either is enough."""
+    how = {"safe": "checked", "ask": "suggested; checked"}.get(cure.safety, "")
+    note = " (%s)" % how if how and _changes(cure) else ""
+    lead = "or: " if further else "fix: " if _changes(cure) else "to do: "
+    if cure.says.startswith("besides"):
+        lead = "fix: "
+    say(lead, filled(cure.says.rstrip("."), diagnosis) + note, fg="green", bold=True)
+    for one in new(cure.steps, cure.says):
+        step("  - ", filled(one, diagnosis))
+    if cure.held_back:
+        say("  held back: ", "as a change to the script: " + cure.held_back, fg="yellow")
+    if cure.argv is not None:
+        plain("  " + shlex.join(safe_words(cure.argv)))
+    drawing.diff(line.replace("\t", "    ") for line in difference(cure, diagnosis).split("\n")[:-1])
+
+
+def _next(diagnosis: Diagnosis) -> None:
+    """Print how the fix is taken, and where no cause is known, what to do instead."""
+    told = list(steps(diagnosis))
+    if told:
+        say("what next:", "")
+    for one in told:
+        step("  - ", one)
+    if any(_changes(one) and not one.held_back for one in diagnosis.cures):
+        say("", _taken(diagnosis), dim=True)
+
+
+def _taken(diagnosis: Diagnosis) -> str:
+    job = diagnosis.case.ended.id
+    return "%s--apply writes the fixed copy, --submit sends it" % ("maple-fix %s " % job if job else "")

@@ -1,0 +1,136 @@
+"""A script of this very cluster: right as it stands, or mended by the rules of the submit path."""
+
+from __future__ import annotations
+
+import re
+
+from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.repair.search import State
+from maple_submit_filter.types.launch_plan import Step
+
+from ...base.slots import Slots
+from ...request.script.launches import OF_TASK
+from ...request.script.parts import Foreign, Launch
+from ...request.script.walk import context, texts
+from ...templates.cluster import Cluster
+from . import judgement, variables
+
+_EARLY = re.compile(rb"(?<!\\)\$\{?(?:%s)" % OF_TASK.pattern)
+
+
+def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> bytes | None:
+    """Return the script as it should be, None where it has to be made anew: something else was said, or no small
+    edit cures it. A script that is right comes back as it is.
+    """
+    if says_more(foreign, said):
+        return None
+    state = judgement.state_of(original, foreign, cluster)
+    if state is None or not _asks_for_gpus(foreign, cluster):
+        return None
+    if not state.proven() and not state.job.script.refused:
+        return None if _surely_not_meant(state, foreign) else original
+    decision: Decision = decide(state.job.submission, cluster.site, state.job.read)
+    made = decision.repaired or decision.offered
+    if made is None or made.script is None:
+        return None
+    after = judgement.state_of(made.script, foreign, cluster)
+    if after is None or after.proven() or after.job.script.refused or not _as_meant(after, foreign):
+        return None
+    return made.script if after.plan.allocation.nodes == state.plan.allocation.nodes else None
+
+
+def _surely_not_meant(state: State, foreign: Foreign) -> bool:
+    """Tell whether a script that contradicts nothing still cannot be meant so. What is merely unknown, or uses less
+    than it may, is the user's business.
+    """
+    if variables.uncrossed(foreign.source, foreign.scheduler, state.plan.allocation) != foreign.source:
+        return True
+    if any(one.outer is None and one.agent is None and not one.small for one in foreign.launches):
+        return True
+    if any(_too_early(one, foreign.source) for one in foreign.launches):
+        return True
+    return any(_forgot(one, state) or _meets_nobody(one) or _apart(one) for one in state.plan.steps if _agent(one))
+
+
+def _too_early(launch: Launch, source: bytes) -> bool:
+    """Tell whether the batch shell puts in what only each task can say of itself: then all tasks are told the same."""
+    step = launch.steps[0]
+    if launch.outer is None or launch.small or step.tasks == 1 or launch.program is None:
+        return False
+    text = context(texts(source), launch.program.start)
+    return text is not None and text.quote in (b'"', b"<") and _EARLY.search(source, *text.span) is not None
+
+
+def _apart(step: Step) -> bool:
+    """Tell whether torchrun is started on several nodes and told neither of the others nor to stand alone."""
+    link = step.links[-1]
+    told = link.option("nnodes", "standalone", "rdzv-endpoint", "master-addr") is not None
+    return link.name == "torchrun" and not told and not link.open and len(step.groups) > 1 and (step.nodes or 1) > 1
+
+
+def _meets_nobody(step: Step) -> bool:
+    """Tell whether deepspeed is started on each node by another launcher, and would itself reach for all of them."""
+    return step.links[-1].name == "deepspeed" and (step.tasks or 1) > 1 and step.links[-1].option("no-ssh") is None
+
+
+def _as_meant(state: State, foreign: Foreign) -> bool:
+    """Tell whether the training is what its request speaks of: on all its nodes, in one world that is known, and with
+    more than the one rank that torchrun starts where nobody says how many.
+    """
+    given = state.plan.allocation
+    if variables.uncrossed(foreign.source, foreign.scheduler, given) != foreign.source:
+        return False
+    alone = sum(not one.small for one in foreign.launches) == 1
+    for step in (one for one in state.plan.steps if one.links):
+        if _agent(step) and (not _whole(step) or _forgot(step, state)):
+            return False
+        if step.tasks is None or (alone and not _on_all(step, given.nodes)):
+            return False
+    return not any(one.outer is None and one.agent is None and not one.small for one in foreign.launches)
+
+
+def _on_all(step: Step, nodes: int | None) -> bool:
+    """Tell whether a step that trains does so on all nodes of the job; a small one need not."""
+    single = step.tasks == 1 and all((group.declared or 1) == 1 for group in step.groups)
+    if nodes is None or single:
+        return True
+    if step.nodes is not None and step.nodes < nodes:
+        return False
+    if len(step.groups) > 1:
+        return step.links[-1].option("standalone") is not None  # an ensemble
+    return all(group.nodes is None or group.nodes == nodes for group in step.groups)
+
+
+def _agent(step: Step) -> bool:
+    return bool(step.links) and step.links[-1].name in AGENTS
+
+
+def _whole(step: Step) -> bool:
+    return bool(step.groups) and all(group.world_size is not None for group in step.groups)
+
+
+def _forgot(step: Step, state: State) -> bool:
+    """Tell whether nobody said how many ranks a node has, where it has several GPUs."""
+    said = step.links[-1].option("nproc-per-node", "num-processes", "num-gpus", "config-file", "include", "hostfile")
+    return said is None and step.workers_per_task == 1 and (state.plan.allocation.gpus_per_node or 1) > 1
+
+
+def says_more(foreign: Foreign, said: Slots) -> bool:
+    """Tell whether something was said beside the script that it does not say itself."""
+    return any(name not in foreign.slots or foreign.slots[name].value != slot.value for name, slot in said.items())
+
+
+def _asks_for_gpus(foreign: Foreign, cluster: Cluster) -> bool:
+    """Tell whether the job gets GPUs: without a request a site that wants one gives none."""
+    site = cluster.site
+    if site.gpu_request.style in ("whole-node", "unknown", "any") or not any(kind.gpus for kind in site.kinds):
+        return True
+    return foreign.plan.allocation.gpus_per_node != 0 and _said(foreign)
+
+
+def _said(foreign: Foreign) -> bool:
+    names = ("gpus", "gpus-per-node", "gpus-per-task", "gres", "gpus-per-socket", "tres-per-task", "exclusive")
+    chunk = foreign.job.settings.value("select") or b""
+    worlds = [one for one in foreign.launches if not one.small]
+    return any(name in foreign.job.settings for name in names) or b"ngpus=" in chunk or not worlds

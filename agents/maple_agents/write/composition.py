@@ -1,0 +1,105 @@
+"""The whole way from slots to a script that may be handed over."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from typing import NamedTuple
+
+from maple_submit_filter.bash.parser import parse
+
+from ..base.slots import Assumed, Lacking, Slots
+from ..templates.cluster import Cluster
+from .compose import directives, environment, launch_line
+from .decide.decision import decide_plan
+from .rule_check import checked
+from .values import Plan
+
+
+class Made(NamedTuple):
+    """A script that passes `maple check`, the plan that it was made of, and what to know."""
+
+    script: bytes
+    plan: Plan
+    advice: tuple[str, ...] = ()
+
+
+def make(
+    said: Slots,
+    cluster: Cluster,
+    wishes: Set[str] = frozenset(),
+    earlier: Mapping[str, str] = {},
+    ranks: int | None = None,
+    gpu_kinds: tuple[str, ...] = (),
+    hints: tuple[Assumed, ...] = (),
+) -> Made | Lacking:
+    """Return the script for what was said, or what is missing for one. Arguments are those of `decide_plan`.
+
+    Raises `Refused` with one line where it cannot be had, `Mistaken` where the script made breaks a rule.
+    """
+    plan = decide_plan(said, cluster, wishes, earlier, ranks, gpu_kinds, hints)
+    if isinstance(plan, Lacking):
+        return plan
+    script = compose(plan)
+    checked(script, cluster)
+    return Made(script, plan, plan.advice)
+
+
+# A plan as a batch script.
+
+_WHY = {
+    "torchrun": "One task on each node: torchrun starts the ranks there itself.",
+    "accelerate": "One task on each node: accelerate starts the ranks there itself; --num_processes is the total.",
+    "deepspeed": "One task on each node: deepspeed starts the ranks there itself.",
+    "python": "One task for each rank.",
+}
+
+
+def compose(plan: Plan) -> bytes:
+    """Return the script: shebang, directives, environment, setup, launch line. It ends with a newline.
+
+    Raises `Refused` where the program is no command that can be launched, or a value no directive can hold.
+    """
+    launched = launch_line.launch(plan, plan.text("program").encode("utf-8", "surrogateescape"))
+    parts = [
+        [b"#!/bin/bash", *directives.lines(plan)],
+        [*(one.encode() for one in environment.comment(made_of(plan))), *_wanted_all_the_same(plan)],
+        environment.lines(plan),
+        list(launched.before),
+        [
+            *(one.encode() for one in environment.comment(why(plan))),
+            launched.line.rstrip(b"\n"),
+        ],
+        [b"wait"] if _in_background(launched.line) else [],  # else the job would end at once
+    ]
+    return b"\n\n".join(b"\n".join(part) for part in parts if part) + b"\n"
+
+
+def _wanted_all_the_same(plan: Plan) -> list[bytes]:
+    """A launcher that the site advises against is taken only where it was said; then nobody has to be told."""
+    names = (plan.launch.when.launcher, plan.launch.when.over)
+    against = any(plan.cluster.site.launcher(name) == "discouraged" for name in names)
+    return [b"# maple: ignore MPL308"] if against and "launcher" in plan.said else []
+
+
+def _in_background(line: bytes) -> bool:
+    items = parse(line).items
+    return bool(items) and items[-1].background
+
+
+def why(plan: Plan) -> str:
+    """Return in a sentence how the ranks come about."""
+    nodes, each, ranks = plan.layout.nodes, plan.layout.ranks_per_node, plan.layout.ranks
+    world = "%d x %d are %d ranks." % (nodes, each, ranks) if nodes > 1 else "%d in all." % ranks
+    return "%s %s" % (_WHY[plan.launch.when.launcher], world)
+
+
+def made_of(plan: Plan) -> str:
+    """Return which parts of the repository the script was made of, with their revisions."""
+    part = plan.cluster.environment
+    found = ["launch %s.%d" % (plan.launch.name, plan.launch.revision)]
+    found += ["environment %s.%d" % (plan.cluster.site.id, part.revision)] if part is not None else []
+    return "Made by maple new: %s; %s, facts %s." % (
+        plan.paradigm.title,
+        ", ".join(found),
+        plan.cluster.site.revision[:8],
+    )

@@ -1,0 +1,248 @@
+"""From what was said to a plan of the job, or to what is missing."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Set
+from typing import NamedTuple
+
+from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.site.facts import Demand
+
+from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
+from ...templates.cluster import Cluster
+from .. import times
+from ..compose import launchers
+from ..values import Layout, Plan
+from . import choice, cores, kinds, layouts, place_choice, places
+from .places import Job, Spot
+
+PROGRAM = "train.py"
+
+
+class Asked(NamedTuple):
+    """All that was said, for the steps of the decision."""
+
+    said: Slots
+    cluster: Cluster
+    wishes: Set[str]
+    earlier: Mapping[str, str]
+    hints: tuple[Assumed, ...]
+
+
+def decide_plan(
+    said: Slots,
+    cluster: Cluster,
+    wishes: Set[str] = frozenset(),
+    earlier: Mapping[str, str] = {},
+    ranks: int | None = None,
+    gpu_kinds: tuple[str, ...] = (),
+    hints: tuple[Assumed, ...] = (),
+) -> Plan | Lacking:
+    """Return the plan that *said* gives on *cluster*, or all that is missing for one.
+
+    *wishes*: words of the request that change what is needed ("lora", "qlora", "8bit", "frozen", "inference",
+    "debug"). *earlier*: the user's own earlier values by slot; only defaults of questions, never taken unasked.
+    *ranks*: of the whole job, where they were said. *gpu_kinds*: kinds of node that the GPU said can mean, where they
+    are several. *hints*: what somebody has inferred of slots that nobody said (the paradigm, by retrieval).
+    Raises `Refused` with one clear line where numbers contradict each other, or the cluster cannot do it.
+    """
+    asked = Asked(said, cluster, wishes, earlier, hints)
+    job = Job(layouts.said(said, ranks), _seconds(said), kinds.wanted(said, cluster, gpu_kinds))
+    spot, placed, missing = place_choice.settle(job, said, cluster, wishes, earlier)
+    if spot is None:
+        return _unplaced(asked, job, placed, missing)
+    return _placed(asked, spot, placed)
+
+
+def _seconds(said: Slots) -> int | None:
+    if "walltime" not in said:
+        return None
+    found = times.seconds(said.text("walltime"))
+    if not found:
+        raise Refused("walltime %s: is no time; write HH:MM:SS" % said.text("walltime"))
+    return found
+
+
+def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tuple[Missing, ...]) -> Lacking:
+    """Return what else is missing where even the place is not known: all is asked for at once."""
+    follows = {"nodes"} if job.numbers.gpus_total or job.numbers.ranks else set()
+    known = {*asked.said, *(one.slot for one in placed), *follows}
+    more = unsaid(asked.cluster, known, "", asked.earlier)
+    able = tuple(one for one in asked.cluster.site.kinds if one.gpus and (not job.kinds or one.name in job.kinds))
+    kind = kinds.missing(able, asked.cluster)
+    return Lacking(_in_order((*missing, *more, *([kind] if kind is not None else []))), placed)
+
+
+def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lacking:
+    said, cluster = asked.said, asked.cluster
+    assumed = [*placed, *_derived(said, spot), *_defaults(said, spot)]
+    known = {*said, *(one.slot for one in assumed)}
+    missing = list(unsaid(cluster, known, spot.row.name if spot.row else "", asked.earlier))
+    kind = kinds.missing(spot.kinds, cluster)
+    missing += [kind] if kind is not None else []
+    nodes = spot.fitted.nodes
+    if nodes is None and not any(one.slot == "nodes" for one in missing):
+        nodes = 1
+        assumed += [Assumed("nodes", 1, "no number was given")]
+    gpu = choice.of_device(cluster, spot.kinds) if spot.kinds else None
+    ranks = nodes * spot.fitted.ranks_per_node if nodes is not None else None
+    chosen = choice.choose(said, cluster, asked.wishes, gpu, ranks, spot.fitted.nodes is not None, asked.hints)
+    missing += [one for one in chosen.missing if one.slot not in {each.slot for each in missing}]
+    assumed += chosen.assumed
+    if missing or nodes is None:
+        return Lacking(_in_order(missing), tuple(assumed), chosen.advice)
+    return _plan(asked, spot, nodes, chosen, assumed)
+
+
+def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: list[Assumed]) -> Plan:
+    said, cluster = asked.said, asked.cluster
+    name = next(name for name, one in cluster.paradigms.items() if one is chosen.paradigm)
+    launch = launchers.choose(said, name, cluster, nodes * spot.fitted.ranks_per_node)
+    if "launcher" not in said:
+        shown = launch.when.launcher if launch.when.launcher != "python" else launch.when.over
+        assumed.append(Assumed("launcher", shown, "launch template %s, revision %d" % (launch.name, launch.revision)))
+    gpus, ranks = spot.fitted.gpus_per_node, spot.fitted.ranks_per_node
+    tasks = 1 if launch.when.launcher in AGENTS else ranks
+    shared = spot.row is not None and not places.whole_nodes(spot.row, cluster)
+    cpus = cores.per_task(spot.kinds, gpus, tasks, launch.when.over, cluster, shared)
+    plan = Plan(
+        cluster,
+        said,
+        tuple(sorted(assumed, key=lambda one: NAMES.index(one.slot))),
+        Layout(nodes, gpus, ranks, tasks, cpus),
+        spot.kinds[0] if len(spot.kinds) == 1 else None,
+        spot.row,
+        chosen.paradigm,
+        launch,
+        chosen.model,
+        kinds=spot.kinds,
+    )
+    return plan._replace(advice=(*chosen.advice, *advice(plan)))
+
+
+def _derived(said: Slots, spot: Spot) -> list[Assumed]:
+    """Return the numbers that nobody said, with what they follow from."""
+    fitted = spot.fitted
+    reasons = dict(fitted.because)
+    values = (
+        ("nodes", fitted.nodes),
+        ("gpus_per_node", fitted.gpus_per_node),
+        ("ranks_per_node", fitted.ranks_per_node),
+    )
+    found = [
+        Assumed(slot, value, reasons.get(slot, "as the other numbers say"))  # type: ignore[arg-type]
+        for slot, value in values
+        if slot not in said and value is not None
+    ]
+    if "gpu" not in said and len(spot.kinds) == 1:
+        found.append(Assumed("gpu", spot.kinds[0].name, "the only kind of node there"))
+    return found
+
+
+def _defaults(said: Slots, spot: Spot) -> list[Assumed]:
+    found = []
+    if "walltime" not in said and spot.row is not None and spot.row.default_walltime:
+        because = "%s.%s.default_walltime of the site file" % (spot.row.selector, spot.row.name)
+        found.append(Assumed("walltime", times.clock(spot.row.default_walltime), because))
+    if "program" not in said:
+        found.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
+    return found
+
+
+def _in_order(missing: Iterable[Missing]) -> tuple[Missing, ...]:
+    """Return what is missing, each slot once, in the order of `NAMES`."""
+    first: dict[str, Missing] = {}
+    for one in missing:
+        first.setdefault(one.slot, one)
+    return tuple(first[slot] for slot in NAMES if slot in first)
+
+
+# What to know of a script that is right: what it needs besides, and what the site says of such jobs.
+
+
+def advice(plan: Plan) -> tuple[str, ...]:
+    """Return a sentence for each thing that the script cannot see to itself."""
+    return (
+        *launchers.advice(plan.launch, plan.paradigm, plan.cluster),
+        *(plan.model[0].around if plan.model is not None else ()),
+        *_walltime(plan),
+        *_caps(plan),
+        *_without_effect(plan),
+    )
+
+
+def _walltime(plan: Plan) -> tuple[str, ...]:
+    return () if plan.value("walltime") else ("No walltime was given; the scheduler's default applies.",)
+
+
+def _caps(plan: Plan) -> tuple[str, ...]:
+    """Return what one user can have at a time, where the job wants more: it would wait for ever."""
+    file, place = plan.cluster.file, plan.place
+    if file is None or place is None:
+        return ()
+    tables = {"partition": file.partition, "qos": file.qos, "queue": file.queue}[place.selector]
+    most = tables[place.name].max_gpus_per_user if place.name in tables else None
+    wanted = plan.layout.nodes * plan.layout.gpus_per_node
+    if most is None or wanted <= most:
+        return ()
+    return (
+        "A user can have %d GPUs at a time in %s, and this job wants %d: it may never start."
+        % (most, place.name, wanted),
+    )
+
+
+def _without_effect(plan: Plan) -> tuple[str, ...]:
+    """Return what was said and cannot be asked for there: nothing is left out unsaid."""
+    pbs = plan.cluster.site.scheduler == "pbs"
+    slots: tuple[Name, ...] = ("qos",) if pbs else ("filesystems",)
+    if not plan.cluster.site.kinds:
+        slots = (*slots, "gpu")
+    return tuple(
+        "%s %s was said, and it cannot be requested here, so it was left out." % (slot, plan.said.text(slot))
+        for slot in slots
+        if slot in plan.said
+    )
+
+
+# What the site demands of a request, and what of it is still unsaid.
+
+# Which slot a directive says, by its long name.
+_SLOT: Mapping[str, Name] = {
+    "account": "account", "partition": "partition", "queue": "queue", "qos": "qos", "time": "walltime",
+    "walltime": "walltime", "nodes": "nodes", "select": "nodes", "filesystems": "filesystems", "array": "array",
+}  # fmt: skip
+# What every script of ours says in the site's own form, once its layout is known.
+_ALWAYS = frozenset(("ntasks", "ntasks-per-node", "gpus", "gpus-per-node", "gpus-per-task", "gres", "mpiprocs"))
+
+
+def unsaid(
+    cluster: Cluster, known: Set[str], place: str, earlier: Mapping[str, str], placed: bool = True
+) -> tuple[Missing, ...]:
+    """Return what the site demands and no slot of *known* says. *place*: the partition or queue, "" not known.
+
+    *placed*: the place is settled, so that a demand for one needs no question.
+    """
+    found = [one for one in cluster.site.demands if one.applies in ("always", "gpu", place)]
+    asked = [(slot, one) for one in found if (slot := _slot(one, cluster, known, placed)) is not None]
+    first = {slot: one for slot, one in reversed(asked)}
+    return tuple(_missing(slot, first[slot], cluster, earlier) for slot in NAMES if slot in first)
+
+
+def _slot(demand: Demand, cluster: Cluster, known: Set[str], placed: bool) -> Name | None:
+    """Return the slot to ask for, None where the demand is met or no slot would meet it."""
+    slots = [_SLOT[one] for one in demand.options if one in _SLOT]
+    if not slots or any(slot in known for slot in slots) or not _ALWAYS.isdisjoint(demand.options):
+        return None
+    return None if slots[0] in ("partition", "queue", "qos") and placed else slots[0]
+
+
+def _missing(slot: Name, demand: Demand, cluster: Cluster, earlier: Mapping[str, str]) -> Missing:
+    return Missing(slot, demand.says, _choices(slot, cluster), earlier.get(slot, ""))
+
+
+def _choices(slot: Name, cluster: Cluster) -> tuple[str, ...]:
+    """Return the file systems that the site file lists; of other slots nobody knows all values."""
+    if slot != "filesystems" or cluster.file is None:
+        return ()
+    listed = next((one.value for one in cluster.file.path if one.name == "filesystems values"), "")
+    return tuple(name.strip() for name in listed.split(",") if name.strip())

@@ -1,0 +1,181 @@
+"""What Slurm says of its partitions, QOS and configuration, as values."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping
+
+from maple_agents.ask.schedulers.slurm.places import duration, server_of
+
+from .draft_questions import Asking
+from .draft_slurm_nodes import nodes_said
+from .draft_values import Place, System, count, is_name, shown, version
+
+_QOS = ("name", "flags", "maxwall", "maxtres", "mintres", "maxjobspu", "maxsubmitjobspu")
+_NOT_SET = ("", "(null)", "N/A", "NONE", "none", "ALL", "all", "UNLIMITED", "INFINITE")
+
+
+def system(asking: Asking) -> System:
+    """Return what Slurm says. What does not answer is left out, and stands in `asking.silent`."""
+    config = server_of(asking.said("scontrol", "show", "config"))
+    nodes, all_nodes, nodes_by = nodes_said(asking)
+    select = config.attributes.get("SelectType", "")
+    places, all_places = partitions(asking.said("scontrol", "-a", "-o", "show", "partition"), select)
+    qos, bends = qos_said(asking, config.attributes)
+    plugins = [word for key in ("JobSubmitPlugins", "CliFilterPlugins") for word in _set(config.attributes.get(key))]
+    private = _set(config.attributes.get("PrivateData"))
+    declared = count(config.attributes.get("MaxNodeCount", ""))
+    known = bool(config.attributes) and not private
+    return System(
+        "slurm",
+        version(config.version),
+        config.name if is_name(config.name) else "",
+        tuple(nodes),
+        nodes_by,
+        (*(_bent(one, bends) for one in places), *qos),
+        nodes_complete=known and all_nodes and bool(nodes) and (declared is None or declared <= len(nodes)),
+        places_complete=known and all_places and bool(places) and not plugins,
+        default_sure=known and not plugins,
+        notes=tuple(_notes(config.attributes, plugins, private)),
+    )
+
+
+def partitions(text: str, select: str = "") -> tuple[list[Place], bool]:
+    """Return the partitions of `scontrol -a -o show partition`, and whether each line was one.
+
+    *select*: the configuration's SelectType.
+    """
+    lines = [line for line in text.splitlines() if line.strip()]
+    found = [place for line in lines if (place := _partition(line, select))]
+    return found, len(found) == len(lines)
+
+
+def _partition(line: str, select: str) -> Place | None:
+    pairs = [word.split("=", 1) for word in line.split() if "=" in word]
+    said = {key: value for key, value in reversed(pairs)}  # of a key that is there twice the first counts
+    name = said.get("PartitionName", "")
+    if not is_name(name):
+        return None
+    least, most = count(said.get("MinNodes", "")), count(said.get("MaxNodes", ""))
+    return Place(
+        name,
+        "partition",
+        default=said.get("Default") == "YES",
+        shared=_shared(_sharing(said), select),
+        access=_access(said),
+        min_nodes=least if least and least > 1 else None,
+        max_nodes=most or None,
+        max_walltime=duration(said.get("MaxTime", "")),
+        default_walltime=duration(said.get("DefaultTime", "")),
+        notes=tuple(_state(said)),
+    )
+
+
+def _sharing(said: Mapping[str, str]) -> str:
+    """Return what a partition says of sharing nodes in OverSubscribe's words, EXCLUSIVE too, whatever the release.
+
+    26.05 says it in a field of its own, NODE or TOPO (a whole block of the topology), beside OverSubscribe=NO.
+    """
+    if said.get("Exclusive") in ("NODE", "TOPO"):
+        return "EXCLUSIVE"
+    return said.get("OverSubscribe", said.get("Shared", ""))
+
+
+def _shared(word: str, select: str) -> bool | None:
+    """Tell whether several jobs get one node: with select/cons_* NO is said of cores, with select/linear of nodes."""
+    if word == "EXCLUSIVE" or (word == "NO" and select == "select/linear"):
+        return False
+    return True if word.startswith(("YES", "FORCE")) or (word == "NO" and select.startswith("select/cons_")) else None
+
+
+def _access(said: Mapping[str, str]) -> str:
+    keys = ("AllowGroups", "AllowAccounts", "AllowQos", "DenyAccounts", "DenyQos", "AllocNodes")
+    words = ["%s=%s" % (key, shown(said[key])) for key in keys if said.get(key, "") not in _NOT_SET]
+    words += ["%s=YES" % key for key in ("RootOnly", "ReqResv") if said.get(key) == "YES"]
+    return shown(" ".join(words))
+
+
+def _state(said: Mapping[str, str]) -> Iterable[str]:
+    if said.get("State", "UP") != "UP":
+        yield "State=%s when this was drafted" % shown(said["State"])
+    if said.get("QoS", "") not in _NOT_SET:
+        yield "its own QOS %s may limit it further" % shown(said["QoS"])
+
+
+def qos_said(asking: Asking, config: Mapping[str, str]) -> tuple[list[Place], set[str]]:
+    """Return the QOS that the accounting has, and which limits of a partition one of them may exceed.
+
+    Limits that the controller does not enforce are none.
+    """
+    if config.get("AccountingStorageType", "/none").endswith("/none"):
+        return [], set()
+    found, bends = qos(asking.said("sacctmgr", "-n", "-P", "show", "qos", "format=%s" % ",".join(_QOS)))
+    if {"limits", "safe", "all"} & set(config.get("AccountingStorageEnforce", "").split(",")):
+        return found, bends
+    return [Place(one.name, one.selector, notes=("its limits are not enforced",)) for one in found], bends
+
+
+def qos(text: str) -> tuple[list[Place], set[str]]:
+    """Return the QOS of `sacctmgr -n -P`, one a line, and `nodes` or `time` where a flag lets one exceed that limit."""
+    found, bends = [], set()
+    for line in text.splitlines():
+        fields = line.split("|")
+        if len(fields) != len(_QOS) or not is_name(fields[0]):
+            continue
+        said = dict(zip(_QOS, fields, strict=True))
+        bends |= {"nodes"} if re.search("PartitionM(ax|in)Nodes", said["flags"]) else set()
+        bends |= {"time"} if "PartitionTimeLimit" in said["flags"] else set()
+        most, least = tres(said["maxtres"]), tres(said["mintres"])
+        found.append(
+            Place(
+                said["name"],
+                "qos",
+                notes=() if "DenyOnLimit" in said["flags"] else ("a job beyond its limits waits, and is not refused",),
+                min_nodes=least.get("node"),
+                max_nodes=most.get("node"),
+                max_walltime=duration(said["maxwall"]),
+                max_gpus=most.get("gres/gpu"),
+                max_running=count(said["maxjobspu"]),
+                max_submitted=count(said["maxsubmitjobspu"]),
+            )
+        )
+    return found, bends
+
+
+def tres(text: str) -> dict[str, int]:
+    """Return the whole numbers of `cpu=128,gres/gpu=8,mem=1T,node=4`."""
+    pairs = (word.partition("=") for word in text.split(","))
+    return {name: number for name, _, value in pairs if (number := count(value)) is not None}
+
+
+def _bent(place: Place, bends: set[str]) -> Place:
+    """A limit that a QOS may exceed proves nothing of a job, so it is only told."""
+    notes = list(place.notes)
+    if "nodes" in bends:
+        told = (("min_nodes", place.min_nodes), ("max_nodes", place.max_nodes))
+        notes += ["some QOS may exceed %s = %d" % (key, value) for key, value in told if value is not None]
+        place = place._replace(min_nodes=None, max_nodes=None)
+    if "time" in bends and place.max_walltime is not None:
+        notes.append("some QOS may exceed max_walltime = %d s" % place.max_walltime)
+        place = place._replace(max_walltime=None)
+    return place._replace(notes=tuple(notes))
+
+
+def _set(value: str | None) -> list[str]:
+    return [] if value is None or value in _NOT_SET else [shown(one) for one in value.split(",")]
+
+
+def _notes(config: Mapping[str, str], plugins: list[str], private: list[str]) -> Iterable[str]:
+    if plugins:
+        said = ", ".join(plugins)
+        yield (
+            "what the submission plug-ins (%s) demand, refuse or choose: [demand], [refusal], default_partition" % said
+        )
+    if private:
+        yield "what PrivateData = %s hides from the user who drafted this" % ",".join(private)
+    if config.get("EnforcePartLimits") == "NO":
+        yield "EnforcePartLimits = NO: a job beyond the limits of a partition is accepted, and waits"
+    if "associations" in config.get("AccountingStorageEnforce", ""):
+        yield "whether a job must name its account: [demand.account]"
+    if config.get("AccountingStorageType", "").endswith("/none"):
+        yield "[qos]: there is no accounting here"

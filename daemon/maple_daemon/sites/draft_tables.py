@@ -1,0 +1,235 @@
+"""From what a running system says to the tables of a site file, and the list of what it does not say."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Iterator, Mapping, Sequence
+
+from .draft_kinds import Kind, kinds_of
+from .draft_toml import Block, Entry, Value, file_of, seconds
+from .draft_values import Machine, Place, System, shown
+
+MOST_PLACES = 400  # partitions, QOS or queues
+_NODES = "nodes"
+_PLACES = "places"
+_QOS = "qos"
+_SERVER = "server"
+_HOST = "host"
+_WHERE = {
+    ("slurm", _SERVER): "scontrol show config",
+    ("slurm", _PLACES): "scontrol -a -o show partition",
+    ("slurm", _QOS): "sacctmgr -n -P show qos",
+    ("pbs", _SERVER): "qstat -B -f; qmgr -c 'p s'",
+    ("pbs", _PLACES): "qstat -Q -f",
+}
+_OF_HOST = "PATH, module -t avail, /etc/os-release, /sys/class/net, /sys/class/infiniband"
+_READ = {  # a limit: what Slurm and PBS call it
+    "min_nodes": {"partition": "MinNodes", "qos": "MinTRES", "queue": "resources_min.nodect"},
+    "max_nodes": {"partition": "MaxNodes", "qos": "MaxTRES", "queue": "resources_max.nodect"},
+    "max_gpus_per_job": {"qos": "MaxTRES", "queue": "resources_max.ngpus"},
+    "max_running_jobs": {"qos": "MaxJobsPU", "queue": "max_run of PBS_GENERIC"},
+    "max_submitted_jobs": {"qos": "MaxSubmitPU", "queue": "max_queued of PBS_GENERIC"},
+    "max_walltime": {"partition": "MaxTime", "qos": "MaxWall", "queue": "resources_max.walltime"},
+    "default_walltime": {"partition": "DefaultTime", "queue": "resources_default.walltime"},
+    "access": {"partition": "Allow and Deny", "queue": "acl_*_enable"},
+}
+_LEFT = (
+    "[gpu_request]: how GPUs are asked for",
+    "[demand], [refusal]: what a request must say, and must not say, and in which words it is refused",
+    "[launcher] with state absent or discouraged, and the options that the others take",
+    "[network]: the interface of the nodes (GLOO_SOCKET_IFNAME, NCCL_SOCKET_IFNAME), variables of the transport",
+    "[detection]: host names and variables that tell this site",
+    "[modules], [containers], [proxy], [[path]], [[policy]]",
+)
+
+
+def text_of(system: System, here: Machine, site_id: str, today: datetime.date, silent: Sequence[str] = ()) -> str:
+    """Return the site file of these values. *silent*: what did not answer."""
+    kinds = kinds_of(system.nodes)
+    unknown = [*_unknown(system, kinds), *system.notes, *here.notes, *("no answer: %s" % one for one in silent)]
+    blocks = [
+        _head(system, kinds, site_id, today, unknown),
+        _scheduler(system, here),
+        *_detection(system, here),
+        *(_node(kind, system.scheduler) for kind in kinds),
+        *(_place(place, kinds) for place in system.places[:MOST_PLACES]),
+        *_of_host(here),
+    ]
+    blocks += _sources(blocks, system, here, today)
+    head = [
+        "Drafted by `maple site init` on %s from what answered there on %s." % (here.host or "this host", today),
+        'Read it, correct it, say what stands at the end, then take mode = "observe" out:',
+        "    maple site lint %s.toml" % site_id,
+        "    install -D -m 644 %s.toml /etc/maple/site_configs/%s.toml" % (site_id, site_id),
+        "    maple admin install --site %s --mode observe     (where Maple is installed for it: maple site apply %s)"
+        % (site_id, site_id),
+    ]
+    return file_of(head, blocks, ["To be said by the administrator:", *("  - %s" % one for one in (*unknown, *_LEFT))])
+
+
+def _head(system: System, kinds: Sequence[Kind], site_id: str, today: datetime.date, unknown: Sequence[str]) -> Block:
+    name = system.cluster or site_id
+    entries = [Entry("id", site_id), Entry("name", name, "ClusterName" if system.cluster else "")]
+    arches = {node.arch for node in system.nodes}
+    if len(arches) == 1 and arches <= {"x86_64", "aarch64"}:
+        entries.append(Entry("cpu_arch", arches.pop(), "of every node"))
+    vendors = [kind.vendor for kind in kinds if kind.gpus]
+    if vendors and all(vendors):
+        entries.append(Entry("gpu_vendors", sorted(set(vendors)), "by the names of the GPUs"))
+    entries += [Entry("checked", today), Entry("mode", "observe", "a draft only looks on")]
+    return Block((), [*entries, Entry("unknown", list(unknown))])
+
+
+def _scheduler(system: System, here: Machine) -> Block:
+    default = next((one.name for one in system.places if one.default), "")
+    entries = [Entry("type", system.scheduler)]
+    notes = []
+    if system.version:
+        entries.append(Entry("version", system.version, _WHERE[system.scheduler, _SERVER]))
+    if default and system.default_sure:
+        read = "Default=YES" if system.scheduler == "slurm" else "default_queue"
+        entries.append(Entry("default_partition", default, read))
+    elif default:
+        notes.append(
+            "%s is the default, but a plug-in may choose another for a job that names none. If none does:" % default
+        )
+        notes.append('default_partition = "%s"' % default)
+    if system.places_complete:
+        entries.append(Entry("partitions_complete", True, "all were listed, and no plug-in may take other names"))
+    if system.nodes_complete:
+        entries.append(Entry("node_kinds_complete", True, "all nodes were listed"))
+    if here.os:
+        entries.append(Entry("os", here.os, "/etc/os-release of %s" % here.host))
+    sources = [_SERVER, *([_NODES] if system.nodes else []), *([_PLACES] if system.places else [])]
+    return Block(("scheduler",), [*entries, Entry("source", [*sources, *([_HOST] if here.os else [])])], notes)
+
+
+def _detection(system: System, here: Machine) -> Iterator[Block]:
+    sources = []
+    entries = []
+    if system.cluster:
+        entries.append(Entry("cluster_name", system.cluster, "ClusterName of scontrol show config"))
+        sources.append(_SERVER)
+    if here.modules_name:
+        sources.append(_HOST)
+    if sources:
+        yield Block(("detection",), [*entries, Entry("source", sources)])
+    if here.modules_name:
+        name = [Entry("name", "LMOD_SYSTEM_NAME", "in the environment here"), Entry("value", here.modules_name)]
+        yield Block(("detection", "variables"), [*name, Entry("source", [_HOST])], each=True)
+
+
+def _node(kind: Kind, scheduler: str) -> Block:
+    first, slurm = kind.first, scheduler == "slurm"
+    told = "GRES" if slurm else "resources_available.ngpus"
+    entries = []
+    if kind.gpus is not None:
+        entries.append(Entry("gpus", kind.gpus, told if kind.gpus else "no GPU in its %s, as in that of others" % told))
+    if kind.vendor:
+        entries.append(Entry("gpu_vendor", kind.vendor, "by the name of the GPU"))
+    if kind.gpu_type:
+        entries.append(Entry("gpu_type", kind.gpu_type, "of its %s" % told if slurm else "a resource of the node"))
+    if slurm and first.cores:
+        entries.append(Entry("cores", first.cores, "sockets by cores of a socket"))
+        if first.allocatable:
+            entries.append(Entry("cores_allocatable", first.allocatable, "the others are reserved: CPUEfctv"))
+    if first.threads:
+        entries.append(Entry("threads_per_core", first.threads, "ThreadsPerCore"))
+    if kind.memory:
+        entries.append(
+            Entry("memory_gib", kind.memory, "RealMemory, rounded up" if slurm else "resources_available.mem")
+        )
+    if slurm and kind.features:
+        entries.append(Entry("features", list(kind.features), "AvailableFeatures"))
+    entries.append(Entry("count", len(kind.nodes), _span(kind)))
+    if not slurm:
+        said = ["ncpus = %d" % first.allocatable] if first.allocatable else []
+        entries += [Entry("says", "; ".join([*said, *kind.features]))] if said or kind.features else []
+    notes = []
+    if not kind.sure:
+        entries.append(Entry("confidence", "low", "proves nothing until somebody says whose GPUs these are"))
+        notes.append("Which GPUs are these? Where a card counts as several devices (tiles), say devices, too.")
+    return Block(("node", kind.name), [*entries, Entry("source", [_NODES])], notes)
+
+
+def _span(kind: Kind) -> str:
+    names = [node.name for node in kind.nodes]
+    return names[0] if len(names) == 1 else "%s to %s" % (names[0], names[-1])
+
+
+def _place(place: Place, kinds: Sequence[Kind]) -> Block:
+    served = [kind.name for kind in kinds if any(place.name in node.places for node in kind.nodes)]
+    behind = [] if place.selector == "qos" else served
+    entries = [Entry("node_kinds", behind, "of its nodes")] if behind else []
+    limits: Mapping[str, Value | None] = {
+        "min_nodes": place.min_nodes,
+        "max_nodes": place.max_nodes,
+        "max_gpus_per_job": place.max_gpus,
+        "max_running_jobs": place.max_running,
+        "max_submitted_jobs": place.max_submitted,
+        "max_walltime": None if place.max_walltime is None else seconds(place.max_walltime),
+        "default_walltime": None if place.default_walltime is None else seconds(place.default_walltime),
+        "access": place.access or None,
+    }
+    if place.kind:
+        entries.append(Entry("kind", place.kind, "from_route_only" if place.kind == "execution-only" else "queue_type"))
+    if place.shared is not None:
+        entries.append(Entry("shared", place.shared, "OverSubscribe, SelectType"))
+    entries += [
+        Entry(key, value, _READ[key].get(place.selector, "")) for key, value in limits.items() if value is not None
+    ]
+    source = _QOS if place.selector == "qos" else _PLACES
+    return Block((place.selector, place.name), [*entries, Entry("source", [source])], place.notes)
+
+
+def _of_host(here: Machine) -> Iterator[Block]:
+    for one in here.launchers:
+        entries = [Entry("state", "present", one.path)]
+        if one.implementation:
+            entries.append(Entry("implementation", one.implementation, "what it says of itself"))
+        yield Block(("launcher", one.name), [*entries, Entry("source", [_HOST])])
+    if here.modules or here.pytorch:
+        system = [Entry("system", here.modules, "in the environment here")] if here.modules else []
+        yield Block(("modules",), [*system, Entry("source", [_HOST])])
+    for line in here.pytorch:
+        yield Block(
+            ("modules", "pytorch"), [Entry("load", [line], "module -t avail"), Entry("source", [_HOST])], each=True
+        )
+    if here.interfaces or here.fabric:
+        entries = [Entry("fabric", here.fabric, "/sys/class/infiniband")] if here.fabric else []
+        entries += (
+            [Entry("interfaces", list(here.interfaces), "/sys/class/net of %s" % here.host)] if here.interfaces else []
+        )
+        notes = ["Of this host alone: those of the nodes may have other names."]
+        yield Block(("network",), [*entries, Entry("confidence", "low"), Entry("source", [_HOST])], notes)
+
+
+def _sources(blocks: Sequence[Block], system: System, here: Machine, today: datetime.date) -> list[Block]:
+    """Return a table for each source that an entry names."""
+    lists = [entry.value for block in blocks for entry in block.entries if entry.key == "source"]
+    cited = {name for one in lists if isinstance(one, list) for name in one}
+    found = []
+    for name in (one for one in (_SERVER, _NODES, _PLACES, _QOS, _HOST) if one in cited):
+        where = system.nodes_by if name == _NODES else _WHERE.get((system.scheduler, name), _OF_HOST)
+        title = "what %s said on %s" % (
+            "its files and commands" if name == _HOST else "the scheduler",
+            here.host or "?",
+        )
+        entries = [Entry("title", title), Entry("where", where), Entry("date", today.isoformat())]
+        found.append(Block(("sources", name), [*entries, Entry("kind", "center")]))
+    return found
+
+
+def _unknown(system: System, kinds: Sequence[Kind]) -> Iterator[str]:
+    """Yield what is left to be said."""
+    for kind in kinds:
+        if kind.gpus is None:
+            yield "node.%s.gpus: the scheduler does not tell" % kind.name
+        elif not kind.sure:
+            yield "node.%s: whose GPUs these are, and devices where a card counts as several" % kind.name
+    served = {name for node in system.nodes for name in node.places}
+    empty = [one.name for one in system.places if one.selector != "qos" and one.name not in served]
+    if empty:
+        yield "node_kinds of %s" % shown(", ".join(empty))
+    if len(system.places) > MOST_PLACES:
+        yield "%d further partitions, QOS or queues" % (len(system.places) - MOST_PLACES)
