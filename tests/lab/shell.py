@@ -12,16 +12,21 @@ import shlex
 import shutil
 import subprocess
 import sys
+import textwrap
 from collections.abc import Mapping
 
 sys.path[:0] = [os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))]
 
 from tests.lab.lab import Lab  # noqa: E402
 from tests.lab.processes import LabError  # noqa: E402
+from tests.lab.service import serving  # noqa: E402
 from tests.lab.shape import GPU4, Shape  # noqa: E402
-from tests.lab.sites import shape_of_site, slurm_sites  # noqa: E402
+from tests.lab.sites import described, shape_of_site, slurm_sites  # noqa: E402
 
 COMMANDS = ("maple", "maple-fix", "maple-daemon")
+WIDE = 80
+# Of who called us, not of a user on a login node: make's own words, and folders beside the real home.
+NOT_OURS = ("MAKE", "MFLAGS", "XDG_")
 
 
 def main() -> int:
@@ -30,10 +35,11 @@ def main() -> int:
     try:
         shape = shape_of_site(asked.site, asked.nodes) if asked.site else GPU4
         with Lab(shape) as lab:
-            environment = with_maple(lab, asked.site or "generic-slurm", asked.maple)
-            if asked.command:
-                return subprocess.run(asked.command, env=environment, check=False).returncode
-            return _shell(lab, environment, asked.site or "no site in particular", asked.maple)
+            environment = with_maple(lab, asked.site, asked.maple)
+            with serving(lab.directory, environment, asked.maple):
+                if asked.command:
+                    return subprocess.run(asked.command, env=environment, check=False).returncode
+                return _shell(lab, environment, asked.site or "no site in particular", asked.maple)
     except (LabError, ValueError) as error:
         print(f"lab: {error}", file=sys.stderr)
         return 1
@@ -51,12 +57,15 @@ def _arguments() -> argparse.Namespace:
 def with_maple(lab: Lab, site: str, front: bool) -> dict[str, str]:
     """Return the lab's environment with `maple` on PATH, and with *front* installed in the place of sbatch.
 
-    A folder of links: what else lies beside `maple` would come before the lab's stand-ins.
+    A folder of links: what else lies beside `maple` would come before the lab's stand-ins. *site*: "" for none; its
+    file is known by the lab's own ClusterName, so that `maple` finds it as it would on the site.
     """
-    environment = dict(lab.environment())
+    environment = own(lab.environment(), lab.directory)
     folder = f"{lab.directory}/maple/bin"
+    if site:
+        environment["MAPLE_ETC"] = described(site, lab.shape.cluster_name, f"{lab.directory}/maple/etc")
     if front:
-        _installed(lab, site, folder, environment)
+        _installed(lab, site or "generic-slurm", folder, environment)
     os.makedirs(folder, exist_ok=True)
     for name in COMMANDS:
         program, link = os.path.join(os.path.dirname(sys.executable), name), os.path.join(folder, name)
@@ -64,6 +73,13 @@ def with_maple(lab: Lab, site: str, front: bool) -> dict[str, str]:
             os.symlink(program, link)
     environment["PATH"] = f"{folder}:{environment['PATH']}"
     return environment
+
+
+def own(environment: Mapping[str, str], directory: str) -> dict[str, str]:
+    """Return *environment* with a home inside the lab, which goes with it, and without what is the caller's own."""
+    home = f"{directory}/home"
+    os.makedirs(home, mode=0o700, exist_ok=True)
+    return {**{name: value for name, value in environment.items() if not name.startswith(NOT_OURS)}, "HOME": home}
 
 
 def _installed(lab: Lab, site: str, folder: str, environment: Mapping[str, str]) -> None:
@@ -76,7 +92,8 @@ def _installed(lab: Lab, site: str, folder: str, environment: Mapping[str, str])
         raise LabError(f"Maple could not be installed: {done.stderr.strip() or done.stdout.strip()}")
     # Seconds in place of a quarter of one: a machine that also runs a cluster is slower than a login node.
     with open(f"{lab.directory}/maple/current/etc/front.conf", "a", encoding="utf-8") as file:
-        file.write("helper_ms=5000\n")
+        file.write(f"helper_ms=5000\nsocket_ms=1000\nsocket={lab.directory}/maple/daemon.sock\n")
+        file.write(f"service_uid={os.getuid()}\n")
 
 
 def _shell(lab: Lab, environment: Mapping[str, str], name: str, front: bool) -> int:
@@ -84,7 +101,6 @@ def _shell(lab: Lab, environment: Mapping[str, str], name: str, front: bool) -> 
     prompt = f"lab {lab.shape.cluster_name}"
     settings = f"{lab.directory}/bashrc"
     with open(settings, "w", encoding="utf-8") as file:
-        file.write("[ -f ~/.bashrc ] && . ~/.bashrc\n")  # first, so that what it does to PATH and PS1 does not stay
         file.write(f"export PATH={shlex.quote(environment['PATH'])}\nPS1='({prompt}) \\W\\$ '\n")
     # A command that fails in the shell must not leave the lab standing, nor its exit code become ours.
     subprocess.run(["bash", "--rcfile", settings, "-i"], env=environment, check=False)
@@ -93,21 +109,32 @@ def _shell(lab: Lab, environment: Mapping[str, str], name: str, front: bool) -> 
 
 def welcome(shape: Shape, name: str, front: bool = False) -> str:
     """Return what is there, for a person."""
-    lines = [f"A real Slurm in the shape of {name}. Leave with exit: everything is gone then.", ""]
+    lines = [f"A real Slurm in the shape of {name}. Leave with exit: all is gone then.", ""]
     for group in shape.groups:
         gpus = f"{group.gpus} GPUs" + ("" if group.gres else " that Slurm does not know of") if group.gpus else "no GPU"
         lines.append(f"  {group.count} x {group.name}-N   {gpus}, {group.cores} cores, {group.memory_gib} GiB")
     lines.append("  partitions: " + ", ".join(one.name + ("*" if one.default else "") for one in shape.partitions))
     for one in shape.refusals:
         lines.append(f"  refused when {' or '.join('--' + option for option in one.options)} is {one.when}")
-    in_front = "stands in front of sbatch" if front else "is on PATH, but not in front of sbatch: make lab MAPLE=1"
+    in_front = (
+        "stands in front of sbatch. Its service remembers what is submitted (maple history); job ids and ends it would "
+        "hear from the scheduler's hooks, which the lab does without"
+        if front
+        else "is on PATH, but not in front of sbatch, and keeps no history: make lab MAPLE=1"
+    )
     lines += [
         "",
         f"  Maple {in_front}.",
-        "  python, torchrun, accelerate, deepspeed, mpirun and so on are stand-ins: they start what the real ones",
-        "  would, meet over TCP, and train nothing. MAPLE_FACTS=FOLDER collects what each rank was given.",
+        "  The home folder is the lab's own.",
+        "  python, torchrun, accelerate, deepspeed, mpirun and so on are stand-ins: they start what the real ones "
+        "would, meet over TCP, and train nothing. MAPLE_FACTS=FOLDER collects what each rank was given.",
     ]
-    return "\n".join(lines) + "\n"
+    return "\n".join(row for line in lines for row in _folded(line)) + "\n"
+
+
+def _folded(line: str) -> list[str]:
+    """Return a line in rows of a narrow terminal."""
+    return textwrap.wrap(line, WIDE, subsequent_indent="    ", break_long_words=False, break_on_hyphens=False) or [""]
 
 
 if __name__ == "__main__":

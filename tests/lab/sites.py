@@ -124,3 +124,13 @@ def _routed(one: Partition) -> str:
 def _plain(name: str) -> str:
     """Return a word that may be a host name."""
     return re.sub(r"[^a-z0-9-]+", "-", name.lower()).strip("-")
+
+
+def described(site: str, cluster_name: str, folder: str) -> str:
+    """Put the file of *site* into *folder* as that of the lab, by the lab's own ClusterName; return the folder."""
+    with open(os.path.join(ROOT, "site_configs", f"{site}.toml"), encoding="utf-8") as file:
+        text = re.sub(r"(?m)^cluster_name = .*\n", "", file.read())
+    os.makedirs(f"{folder}/site_configs", exist_ok=True)
+    with open(f"{folder}/site_configs/{site}.toml", "w", encoding="utf-8") as file:
+        file.write(re.sub(r"(?m)^\[detection\]\n", f'[detection]\ncluster_name = "{cluster_name}"\n', text, count=1))
+    return folder

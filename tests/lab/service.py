@@ -1,0 +1,56 @@
+"""The service of a lab's Maple: started for it, and ended with it by its process id."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from tests.lab.processes import LabError
+
+SECONDS = 60.0  # a machine that also runs a cluster is slow to start Python
+SETTINGS = """\
+conf = "{0}/maple/current/etc/front.conf"
+socket = "{0}/maple/daemon.sock"
+store = "{0}/maple/memory.db"
+workers = 1
+"""
+
+
+@contextmanager
+def serving(directory: str, environment: Mapping[str, str], wanted: bool) -> Iterator[None]:
+    """Run the service of the lab in *directory* where it is *wanted*. Raises `LabError` where it does not start."""
+    if not wanted:
+        yield
+        return
+    settings, log = f"{directory}/maple/daemon.toml", f"{directory}/log/maple-daemon.out"
+    with open(settings, "w", encoding="utf-8") as file:
+        file.write(SETTINGS.format(directory))
+    program = os.path.join(os.path.dirname(sys.executable), "maple-daemon")
+    with open(log, "ab") as said:
+        service = subprocess.Popen(
+            [program, "--config", settings, "--foreground"], env=dict(environment), stdin=subprocess.DEVNULL,
+            stdout=said, stderr=said, start_new_session=True, cwd="/",
+        )  # fmt: skip
+    try:
+        _ready(service, f"{directory}/maple/daemon.sock", log)
+        yield
+    finally:
+        service.terminate()
+        try:
+            service.wait(10)
+        except subprocess.TimeoutExpired:
+            service.kill()
+            service.wait()
+
+
+def _ready(service: "subprocess.Popen[bytes]", socket: str, log: str) -> None:
+    end = time.monotonic() + SECONDS
+    while not os.path.exists(socket):
+        if service.poll() is not None or time.monotonic() > end:
+            with open(log, encoding="utf-8", errors="replace") as file:
+                raise LabError(f"Maple's service did not start: {file.read()[-500:].strip()}")
+        time.sleep(0.05)
