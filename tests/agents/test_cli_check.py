@@ -411,3 +411,21 @@ def test_heavy_libraries_stay_out_of_a_check(job):
     )  # the first call checks the site file and keeps the answer
     said = subprocess.run(run_once, capture_output=True, text=True, check=True).stdout
     assert said.splitlines()[-1] == "[]"
+
+
+UNENDED = {
+    "if true; then\nsrun x\n": "an if without fi",
+    "for i in 1 2; do\nsrun x\n": "a loop without done",
+    "while true\nsrun x\n": "a loop without do",
+    "case $1 in\na) srun x\n": "a case without esac",
+    "f() {\nsrun x\n": "a { without }",
+    "if true\nsrun x\n": "an if without then",
+}
+
+
+@pytest.mark.parametrize("script", UNENDED, ids=lambda one: UNENDED[one])
+def test_what_a_command_lacks_is_said_in_bash_s_own_words(maple, tmp_path, script):
+    """Behind the line in which it begins."""
+    (tmp_path / "job.sh").write_text("#!/bin/bash\n" + script)
+    told = maple("check", str(tmp_path / "job.sh"))
+    assert f"job.sh: left alone: line 2: {UNENDED[script]}\n" in told.out + told.err

@@ -19,6 +19,7 @@ from maple_agents.cli.rule_pages import pages
 from maple_agents.diagnose.tell import page_rows
 from maple_daemon.cli.daemon import main as service
 from maple_submit_filter.answer.report import columns
+from maple_submit_filter.host import own_folders, places
 
 WIDE = 80
 MAN = Path(__file__).parents[2] / "packaging" / "man"
@@ -132,3 +133,18 @@ def test_a_step_to_take_fits_and_its_command_is_copied_as_it_is(name, monkeypatc
     assert ["-", *STEPS[name].split()] == shown.replace("\\\n", "\n").split()
     command = STEPS[name].partition(": ")[2]
     assert command.split() == re.sub(r" \\\n +", " ", shown).rstrip("\n").rpartition("\n")[2].split() or not command
+
+
+def test_the_overview_names_every_page_beside_it():
+    """SEE ALSO of maple(7)."""
+    told = (MAN / "man7" / "maple.7").read_text("utf-8").partition(".SH SEE ALSO")[2].replace("\\-", "-")
+    assert {path.stem for path in (MAN / "man1").iterdir()} <= set(re.findall(r"\\fB([\w-]+)\\fR\(1\)", told))
+
+
+def test_the_overview_names_the_folders_that_are_used():
+    """FILES of maple(7): where the user's own state and cache lie, and where a site's own files are looked for."""
+    told = (MAN / "man7" / "maple.7").read_text("utf-8").partition(".SH FILES")[2]
+    environ = {"HOME": "/h"}
+    for folder in (own_folders.state(environ), own_folders.cache(environ)):
+        assert folder is not None and folder.replace("/h/", "\\fI~/") in told
+    assert f"{places.etc({})}/site_configs/" in told

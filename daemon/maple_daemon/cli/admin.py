@@ -163,7 +163,7 @@ def _tell_of_service(service: Service, new: bool) -> None:
     from ..install.service.service_files import hidden, program
 
     for file in service.files:
-        click.echo(f"{file.path} is for the service")
+        click.echo(f"written for the service: {file.path}")
     click.echo(f"start it: {service.start}")
     for line in hook_lines(service.files):
         click.echo(line)

@@ -39,6 +39,12 @@ FI = frozenset((b"elif", b"else", b"fi"))
 ONLY = {word: frozenset((word,)) for word in (b"then", b"fi", b"do", b"done", b"}", b")")}
 ARM_ENDS = frozenset((b";;", b"esac"))
 SEMICOLON, BAR = b";|"
+# What a command lacks whose word does not come; people read it behind the line in which it begins.
+UNENDED = {
+    b"then": "an if without then", b"fi": "an if without fi",
+    b"do": "a loop without do", b"done": "a loop without done",
+    b"esac": "a case without esac", b"}": "a { without }",
+}  # fmt: skip
 
 
 class CompoundReader(SimpleReader):
@@ -88,7 +94,7 @@ class CompoundReader(SimpleReader):
         if match and match.group() in words:
             self.pos = match.end()
             return match.group()
-        raise self.fail("no %s" % words[-1].decode())
+        raise self.fail(UNENDED[words[-1]])
 
     def parenthesis(self) -> Command:
         """Read `(( ... ))` or `( ... )`."""
@@ -211,7 +217,7 @@ class CompoundReader(SimpleReader):
             self.skip_blanks()
             pattern = self.word()
             if pattern is None:
-                raise self.fail("case without esac" if self.pos >= self.end else "an arm of case without a pattern")
+                raise self.fail(UNENDED[b"esac"] if self.pos >= self.end else "an arm of case without a pattern")
             patterns.append(pattern)
             self.skip_blanks()
             if not self.at(BAR):
