@@ -143,4 +143,4 @@ def test_one_function_answers_for_all() -> None:
         for path in (root / folder).rglob("*.py")
         if "sites.detect(" in path.read_text() or "import detect\n" in path.read_text()
     ]
-    assert [path.name for path in users] == ["here.py"]
+    assert [path.name for path in users] == ["this_site.py"]

@@ -53,10 +53,20 @@ def test_the_entry_starts_sbatch_as_if_it_were_not_there(stand: Stand, words: li
     assert bare.record
 
 
+FAN_OUT = b"""#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4
+export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
+srun torchrun --nnodes=2 --nproc_per_node=4 --rdzv_id=7 --rdzv_backend=c10d --rdzv_endpoint=$MASTER_ADDR:29500 train.py
+"""
 LONG = b"#!/bin/bash\n" + b"echo on\n" * 20010 + b"srun python train.py\n"
 UNASKED = {
     "no launcher": (PLAIN, {}, b"no launcher is named in the script"),
     "off": (ASKED, {"MAPLE": "off,verbose"}, b"MAPLE=off"),
+    "mistyped": (
+        ASKED,
+        {"MAPLE": "verbose,of"},
+        b"MAPLE has a word that is none of off, observe, warn, repair, verbose",
+    ),
     "off in the script": (ASKED.replace(b"\n", b"\n# maple: off\n", 1), {}, b"the script says # maple: off"),
     "no script": (b"", {}, b"read"),
     "longer than is read": (ASKED + b"#" * 600_000, {}, b"longer than 512 KiB"),
@@ -83,6 +93,23 @@ def test_verbose_says_why_a_script_was_left_alone(
     assert b"submitted as written: " in told and why in told.replace(b"\nmaple:  ", b"")
     assert (bare.stdout, bare.exit) == (maple.stdout, maple.exit)
     assert stand.both(["mine.sh"])[1].stderr == bare.stderr
+
+
+@pytest.mark.parametrize("kind", ["entry", "front"])
+@pytest.mark.parametrize(
+    ("said", "asked"), [("of", False), ("OFF", False), ("0", False), ("/opt/maple2024", True), ("", True)]
+)
+def test_a_word_that_is_none_of_ours_asks_nobody(
+    stand: Stand, tmp_path: Any, recorder: str, kind: str, said: str, asked: bool
+) -> None:
+    """Who mistypes off is left alone; the path of a program that has the same name means nothing."""
+    if kind == "front":
+        stand = Stand(str(tmp_path / "fronts"), build(), recorder)
+    stand.configure(helper=os.path.join(LIB, "maple_submit_filter", "helper.py"), helper_ms="20000")
+    stand.write("mine.sh", FAN_OUT)
+    bare, maple = stand.both(["mine.sh"], environment={"MAPLE": said})
+    assert (bare.stdout, bare.stderr, bare.exit) == (maple.stdout, maple.stderr, maple.exit)
+    assert (maple.script != bare.script) == asked
 
 
 @pytest.mark.parametrize("text", [b"", ASKED, PLAIN, ASKED + b"#" * 200000, ASKED + b"#" * (5 << 20)], ids=len)

@@ -150,7 +150,7 @@ def _own_files(folder: str) -> list[str]:
     admission = os.path.join(os.path.dirname(maple_agents.__file__), "admission")
     return [
         admission,
-        *(os.path.join(folder, name) for name in ("sections.py", "endings.py", "values.py", "described.py")),
+        *(os.path.join(folder, name) for name in ("sections.py", "values.py", "description.py")),
     ]
 
 

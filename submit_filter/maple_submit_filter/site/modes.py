@@ -47,14 +47,18 @@ def _table(data: Mapping[str, object], key: str) -> Mapping[str, str]:
 def in_force(policy: Policy, partitions: Iterable[str], gids: Iterable[int], said: bytes) -> str:
     """Return the mode for one submission; *said* is the user's MAPLE, b"" if unset.
 
-    Several partitions or groups that speak: the weakest of them, because the job may land in any.
+    Several partitions or groups that speak: the weakest of them, because the job may land in any. A word that is none
+    of Maple's is somebody's "off" with a letter wrong, and means that; a path is a value of somebody else.
     """
     mode = policy.mode
     for names, table in ((partitions, policy.partitions), (map(str, gids), policy.groups)):
         spoken = [table[name] for name in names if name in table]
         if spoken:
             mode = min(spoken, key=MODES.index)
-    wish = next((word for word in said.decode("ascii", "replace").split(",") if word in MODES), mode)
+    words = said.decode("ascii", "replace").split(",")
+    wish = next((word for word in words if word in MODES), mode)
+    if any(word not in (*MODES, "verbose", "") and "/" not in word for word in words):
+        wish = "off"
     if mode == "off" or not policy.user_may_raise:
         return weaker(mode, wish)
     return wish
