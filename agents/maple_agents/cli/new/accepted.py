@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from maple_agents.base.slots import Name
 
 ONE_WORD = ("account", "partition", "queue", "qos", "filesystems")  # each is one word of a directive
-_PLAIN = re.compile(r"\w[\w.@:+,/-]*\Z")
+_PLAIN = re.compile(r"""[^\s#;'"`$\\-][^\s#;'"`$\\]*\Z""")  # what no directive and no shell takes for an end
 FORMS = {
     "account": "one word, as your site writes it: abc123",
     "filesystems": "names with colons between them: home:scratch",
