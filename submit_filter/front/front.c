@@ -117,7 +117,9 @@ static char **consult(struct submission *of) {
         return as_written("no answer in time", true);
     }
     say(reply.say.at, reply.say.size, verbose);
+    int64_t asked = now_ms();
     bool taken = reply.offer && (flags & MAY_ASK) != 0 && offer(&reply.question);
+    of->started += now_ms() - asked; /* the user's time, not Maple's */
     const struct change *change = taken ? &reply.offered : &reply.unasked;
     if (!taken && !reply.rewrite) {
         if (change->audit.size == 0) count_untouched(of);

@@ -99,7 +99,7 @@ def test_a_job_is_found_by_its_name_and_by_its_path(maple: Call, name: str) -> N
     assert any(line.endswith("changed: directives") for line in lines)
     assert any(line.endswith("job 4713 failed, exit 7") for line in lines)
     assert any(line.endswith("job 4711 completed") for line in lines)
-    assert "Maple: repaired MPL304" in lines
+    assert "Maple: repaired before submitting (MPL304)" in lines
     assert "read" not in said.out
 
 
@@ -119,6 +119,19 @@ def test_a_job_is_found_by_its_script_from_any_folder(
     monkeypatch.setattr(remembered, "ask", lambda question: rows if question["ask"] == "versions" else [])
     monkeypatch.chdir(tmp_path)
     assert len(remembered.jobs(wanted, os.path.abspath(wanted))) == found
+
+
+def test_the_doctor_s_own_job_is_in_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is found by its name, by who looks for it; a user's script of that name is listed."""
+    paths = ("/tmp/maple-doctor-x1y2/doctor.sh", "/home/u/doctor.sh")
+    made = [
+        Version("v%d" % number, "v%d" % number, "", 1, 1.0, "slurm", path, "doctor.sh", "/", (), b"", "h")
+        for number, path in enumerate(paths)
+    ]
+    rows = [{**one._asdict(), "script": "", "parts": [], "values": []} for one in made]
+    monkeypatch.setattr(remembered, "ask", lambda question: rows if question["ask"] == "versions" else [])
+    assert [one.newest.path for one in remembered.jobs("", "")] == ["/home/u/doctor.sh"]
+    assert len(remembered.jobs("doctor.sh", "")) == 2
 
 
 def test_why_says_what_was_read_again(maple: Call) -> None:

@@ -9,6 +9,7 @@ import select
 import signal
 import subprocess
 import termios
+import time
 from typing import Any, Iterator, Mapping, NamedTuple, Optional, Sequence
 
 HERE = os.path.dirname(os.path.abspath(__file__))
@@ -82,9 +83,17 @@ def entry(folder: str) -> str:
 
 
 def on_terminal(
-    path: str, argv: Sequence[str], env: Mapping[str, str], cwd: str, keys: bytes = b"", after: bytes = b""
+    path: str,
+    argv: Sequence[str],
+    env: Mapping[str, str],
+    cwd: str,
+    keys: bytes = b"",
+    after: bytes = b"",
+    pause: float = 0,
 ) -> tuple[bytes, int]:
     """Run a program on a terminal of its own, type *keys* once *after* is seen; return what was shown and the exit.
+
+    *pause*: seconds between seeing and typing.
 
     What is typed is not echoed. The exit is as `Popen.returncode` has it.
     """
@@ -100,6 +109,7 @@ def on_terminal(
     shown, typed = b"", False
     while True:
         if not typed and after in shown:
+            time.sleep(pause)
             os.write(terminal, keys)
             typed = True
         if not select.select([terminal], [], [], 30)[0]:

@@ -7,6 +7,7 @@ import json
 import os
 
 import pytest
+from maple_daemon.install.report import audit
 from maple_submit_filter.answer.audit_line import AuditLine, audit_line, read_audit
 
 NOW = datetime.datetime.now(datetime.timezone.utc)
@@ -74,7 +75,12 @@ def test_a_since_that_means_nothing_is_refused(observed):
 def test_the_table_says_it_for_people(observed):
     """Counts, rules and times."""
     output = observed.admin("report").output
-    assert "Maple checked 4 submissions by 1 user since 7d" in output and "MPL301" in output and "30 ms p50" in output
+    assert (
+        "Maple checked 4 submissions by 1 user in the last 7 days" in output
+        and "MPL301" in output
+        and "median 30 ms" in output
+        and "longest 200 ms" in output
+    )
 
 
 def test_answers_that_came_too_late_are_told_by_host(observed):
@@ -100,7 +106,7 @@ def test_answers_that_came_too_late_are_told_by_host(observed):
 def test_no_lines_are_no_error(installed):
     """A quiet week is a short report."""
     result = installed.admin("report")
-    assert result.exit_code == 0 and result.output == "Maple checked 0 submissions by 0 users since 7d\n"
+    assert result.exit_code == 0 and result.output == "Maple checked 0 submissions by 0 users in the last 7 days\n"
 
 
 def test_lines_of_others_and_garbage_do_not_count(observed):
@@ -145,8 +151,8 @@ def test_submissions_without_a_finding_are_the_denominator(observed):
     facts = report(observed)
     assert (facts["untouched"], facts["submissions"], facts["users"]) == (96, 4, 1)
     output = observed.admin("report").output
-    assert "Maple checked 100 submissions by 1 user since 7d" in output
-    assert "96  nothing found, submitted as written (96.0 %)" in output
+    assert "Maple checked 100 submissions by 1 user in the last 7 days" in output
+    assert "96  nothing found, or no script to read: submitted as written (96.0 %)" in output
     assert "2  would be repaired in mode repair (2.0 %)" in output
 
 
@@ -155,7 +161,8 @@ def test_a_quiet_week_with_right_submissions_has_no_table_of_rules(installed):
     counter(installed, f"{os.getuid()}.{day_of(0)}.count", 2)
     output = installed.admin("report").output
     assert output == (
-        "Maple checked 2 submissions by 1 user since 7d\n       2  nothing found, submitted as written (100.0 %)\n"
+        "Maple checked 2 submissions by 1 user in the last 7 days\n       2  "
+        "nothing found, or no script to read: submitted as written (100.0 %)\n"
     )
 
 
@@ -171,3 +178,10 @@ def test_a_count_that_is_another_s_or_cannot_be_is_not_believed(observed):
     counter(observed, f"{me}.today.count", 50)
     os.mkfifo(folder / f"{me}.5.{day_of(0)}.count")
     assert report(observed)["untouched"] == 7
+
+
+@pytest.mark.parametrize(
+    ("since", "said"), [("7d", "in the last 7 days"), ("1h", "in the last hour"), ("2026-03-02", "since 2026-03-02")]
+)
+def test_since_is_told_in_words(since, said):
+    assert audit.period(since) == said

@@ -147,7 +147,7 @@ def test_an_audit_line_comes_back_as_it_went() -> None:
         (Policy("off"), False, False, None),
         (Policy("observe"), False, False, "would-repair"),
         (Policy("warn"), False, True, "would-repair"),
-        (Policy("repair", rules={"MPL203": "warn"}), False, True, "would-repair"),
+        (Policy("repair", rules={"MPL203": "warn"}), False, True, "rule-mode"),
         (Policy("repair", rules={"MPL999": "off"}), True, True, "repaired"),
         (Policy("repair", partitions={"debug": "observe"}), False, False, "would-repair"),
         (Policy("repair", partitions={"other": "observe"}), True, True, "repaired"),

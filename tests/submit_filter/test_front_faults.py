@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import hashlib
+import json
 import os
 import resource
 import shutil
@@ -534,6 +535,16 @@ def test_an_offer_is_taken_only_by_a_clear_yes(stand: Stand, keys: bytes, taken:
     shown = typed(stand, keys)
     assert b"maple: one line more" in shown
     assert submitted(stand) == (ASKED + b"# fixed\n" if taken else ASKED)
+
+
+def test_the_time_at_a_question_is_not_the_front_s(stand: Stand) -> None:
+    """The site is told what Maple took; a user may think as long as he likes."""
+    stand.helper("offers")
+    argv, env = [stand.command, "job.sh"], stand.environment()
+    on_terminal(stand.front, argv, env, stand.work, b"y\n", b"[y/N]", pause=4)
+    with open(stand.home + "/.local/state/maple/audit.jsonl", "rb") as file:
+        (line,) = file.read().splitlines()
+    assert json.loads(line)["ms"] < 4000
 
 
 def test_ctrl_c_at_an_offer_submits_nothing(stand: Stand) -> None:

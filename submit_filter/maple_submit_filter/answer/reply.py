@@ -119,7 +119,8 @@ def answered(
     if repaired and makes:
         reply = reply._replace(change=_change(request, site, submission, repaired, "repaired", mode, once))
     elif decision.repaired:
-        reply = reply._replace(audit=_audit(request, site, "would-repair", mode, codes, _new(decision.repaired)))
+        held = "rule-mode" if mode == "repair" and repaired else "would-repair"
+        reply = reply._replace(audit=_audit(request, site, held, mode, codes, _new(decision.repaired)))
     elif findings:
         reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
     if offered and request.may_ask and for_rules(policy, mode, _codes(offered)) == "repair":

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from typing import Any, Iterable, NamedTuple, Optional, Sequence
 
 from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
@@ -13,6 +14,7 @@ from .service import ask
 HANDED_OVER = {"repaired": "repaired", "accepted": "offered", "known-good": "offered"}
 MOST = 500  # versions and submissions that are looked through
 MOST_SCRIPTS = 50  # that come in one answer
+_TRIAL = re.compile(r"/maple-doctor-[^/]+/doctor\.sh$")  # the script of `maple admin doctor --job`
 
 
 class Job(NamedTuple):
@@ -33,11 +35,13 @@ class Job(NamedTuple):
 def jobs(wanted: str, path: str) -> list[Job]:
     """Return the jobs that are called *wanted*, as their script is, lie at *path*, or whose version's id begins so.
 
-    All for "". A script may be named without its ending, where nothing has that very name. The one that was submitted
-    last comes first. Raises as `ask` does.
+    All for "", but for those by which an administrator tried the service. A script may be named without its ending,
+    where nothing has that very name. The one that was submitted last comes first. Raises as `ask` does.
     """
     versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
-    lineages = dict.fromkeys(one.lineage for one in versions if not wanted or _is(one, wanted, path))
+    lineages = dict.fromkeys(
+        one.lineage for one in versions if (_is(one, wanted, path) if wanted else not _TRIAL.search(one.path))
+    )
     if not lineages:  # as people say it: without the ending of its file
         lineages = dict.fromkeys(one.lineage for one in versions if wanted in _stems(one))
     by_version: dict[str, list[Record]] = {}

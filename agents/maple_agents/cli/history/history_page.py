@@ -19,6 +19,18 @@ if TYPE_CHECKING:
 MOST_LINES = 12  # of a difference
 MOST_SUBMISSIONS = 4
 COLOURS = {"completed": "green", "running": "cyan", "pending": "cyan", "unknown": None, "": None}  # all else is red
+VERDICTS = {
+    "repaired": "repaired before submitting",
+    "accepted": "repaired before submitting, as you agreed",
+    "known-good": "repaired before submitting, as you agreed for an earlier job that ran",
+    "taken-back": "submitted as written, because an earlier job failed at once with the repair",
+    "would-repair": "submitted as written in mode %s; mode repair would have repaired it",
+    "rule-mode": "submitted as written: a rule is not to repair here",
+    "findings": "submitted as written",
+    "clean": "nothing found, submitted as written",
+    "unread": "not read",
+    "": "no details: the service was too slow, so a helper checked this submission",
+}
 WHY = {
     "known": "known before",
     "new": "read: the first version",
@@ -80,9 +92,8 @@ def _body(one: "Version", job: "Job", why: bool) -> Iterator[str]:
     yield printable(words(one))
     yield from _difference(one, job)
     records = job.records.get(one.id, ())
-    codes = tuple(dict.fromkeys(code for record in records[:1] for code in record.codes))
-    if codes:
-        yield "Maple: %s %s" % (records[0].verdict, ", ".join(codes))
+    if records and (records[0].codes or not records[0].verdict):
+        yield "Maple: " + verdict(records[0])
     yield from _submissions(records)
     if why:
         yield from _reasons(one, job)
@@ -136,6 +147,13 @@ def ending(one: "Record") -> str:
     said = one.outcome.state + (", exit %d" % code if code else "")
     colour = COLOURS.get(one.outcome.state, "red")
     return printable("job %s " % one.job) + (click.style(said, fg=colour) if colour and coloured() else said)
+
+
+def verdict(one: "Record") -> str:
+    """Return what Maple did with a submission, and by which rules."""
+    said = VERDICTS.get(one.verdict, one.verdict)
+    codes = ", ".join(dict.fromkeys(one.codes))
+    return printable((said % one.mode if "%s" in said else said) + (" (%s)" % codes if codes else ""))
 
 
 def cause(one: "Record") -> str:

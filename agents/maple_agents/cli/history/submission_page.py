@@ -10,24 +10,13 @@ from maple_submit_filter.answer.report import printable
 
 from ...base import drawing
 from ...base.difference import unified
-from .history_page import cause, ending, when
+from .history_page import cause, ending, verdict, when
 from .versions import name_of
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 Object = dict[str, Any]
-SAID = {
-    "repaired": "repaired before submitting",
-    "accepted": "repaired before submitting, as you agreed",
-    "known-good": "repaired before submitting, as you agreed for an earlier job that ran",
-    "taken-back": "submitted as written, because an earlier job failed at once with the repair",
-    "would-repair": "submitted as written in mode %s; mode repair would have repaired it",
-    "findings": "submitted as written",
-    "clean": "nothing found, submitted as written",
-    "unread": "not read",
-    "": "no details: the service was too slow, so a helper checked this submission",
-}
 
 
 def shown(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> None:
@@ -52,9 +41,7 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
     why = cause(record)
     if why:
         yield click.style("because: %s; maple-fix %s" % (why, printable(record.job)), bold=True)
-    said = SAID.get(record.verdict, record.verdict)
-    codes = ", ".join(record.codes)
-    yield "Maple: " + (said % record.mode if "%s" in said else said) + (" (%s)" % codes if codes else "")
+    yield "Maple: " + verdict(record)
     if record.offered_hash:
         yield "a change was suggested; whether you accepted it shows in the job's own script"
     yield from _decided(decided, name)

@@ -164,10 +164,11 @@ def table(facts: dict[str, Any], since: str) -> None:
     """Print the facts for people."""
     seen = facts["submissions"] + facts["untouched"]
     whose = f"{counted(seen, 'submission')} by {counted(facts['users'], 'user')}"
-    click.echo(f"Maple checked {whose} since {since}")
+    click.echo(f"Maple checked {whose} {period(since)}")
     if not seen:
         return
-    click.echo(f"  {facts['untouched']:6}  nothing found, submitted as written{share(facts['untouched'], seen)}")
+    nothing = "nothing found, or no script to read: submitted as written"
+    click.echo(f"  {facts['untouched']:6}  {nothing}{share(facts['untouched'], seen)}")
     for verdict, count in facts["verdicts"].items():
         click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
     for row in facts["late"][:MOST_HOSTS]:
@@ -179,10 +180,18 @@ def table(facts: dict[str, Any], since: str) -> None:
     for row in facts["rules"]:
         click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
     if facts["ms"]["p50"] is not None:
-        spent = ", ".join(f"{value} ms {name}" for name, value in facts["ms"].items())
-        click.echo(f"\ntime from start to hand-over, where something was found: {spent}")
+        spent = ", ".join(f"{NAMES.get(name, name)} {value} ms" for name, value in facts["ms"].items())
+        click.echo(f"\ntime to hand-over where something was found: {spent}")
     if facts["unreadable"]:
         click.echo(f"{counted(facts['unreadable'], 'line')} could not be read and were skipped", err=True)
+
+
+def period(since: str) -> str:
+    """Return what --since meant, in words."""
+    if found := re.fullmatch(r"(\d{1,5})([mhdw])", since):
+        unit = UNITS[found[2]]
+        return f"in the last {unit[:-1]}" if found[1] == "1" else f"in the last {found[1]} {unit}"
+    return f"since {since}"
 
 
 def counted(number: int, name: str) -> str:
@@ -195,12 +204,14 @@ def share(number: int, whole: int) -> str:
     return f" ({100 * number / whole:.1f} %)" if number else ""
 
 
+NAMES = {"p50": "median", "p90": "90 %", "p99": "99 %", "p100": "longest"}
 SAYS = {
     "repaired": "repaired",
     "accepted": "repaired after the user agreed",
     "known-good": "repaired as the user had agreed to before, and that job ran",
     "taken-back": "submitted as written, because an earlier job failed at once with the repair",
     "would-repair": "would be repaired in mode repair",
+    "rule-mode": "not repaired, because a rule is not to repair here (mode --rule)",
     "late": "submitted as written, because no answer came in time (socket_ms, helper_ms, files_ms)",
     "findings": "had problems that need the user's decision",
 }

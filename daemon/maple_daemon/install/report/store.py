@@ -23,6 +23,7 @@ DONE = {
     "known-good": "repaired as before",
     "taken-back": "repair taken back",
     "would-repair": "would repair",
+    "rule-mode": "rule's mode",
     "findings": "told only",
 }
 RAN, FAILED = ("completed",), ("failed", "timeout", "out-of-memory", "node-failed")
