@@ -55,6 +55,15 @@ def test_every_command_s_help_fits(monkeypatch):
     assert {path: lines for path, lines in shown.items() if lines} == {}
 
 
+def test_no_command_s_summary_is_cut(monkeypatch):
+    """A sentence that ends in three dots says nothing of what the command does."""
+    monkeypatch.setenv("COLUMNS", str(WIDE))
+    groups = [(path, command.get_help(context)) for path, command, context in commands()
+              if isinstance(command, click.Group)]  # fmt: skip
+    assert len(groups) > 3
+    assert [path for path, text in groups if re.search(r"\.\.\.$", text.partition("Commands:")[2], re.M)] == []
+
+
 def test_every_rule_s_page_fits_and_keeps_its_words(monkeypatch, capsys):
     """A label's lines stand under the label's text."""
     monkeypatch.setenv("COLUMNS", str(WIDE))

@@ -39,7 +39,7 @@ def test_sound_settings_are_said_in_one_line(tmp_path: Path, conf: str) -> None:
     done = check(tmp_path, sound(tmp_path, conf))
     assert (done.exit_code, done.output) == (
         0,
-        "settings are right: generic-slurm, mode warn, socket %s/s\n" % tmp_path,
+        "settings are right: generic-slurm, mode warn, socket %s/s (%s/daemon.toml)\n" % (tmp_path, tmp_path),
     )
     assert sorted(tmp_path.iterdir()) == sorted([*before, tmp_path / "daemon.toml"])
 
@@ -101,3 +101,21 @@ def test_a_port_alone_is_one_of_this_host(tmp_path: Path, told: str) -> None:
     path.write_text("metrics = %s\n" % told)
     found, wrong = settings.examined(str(path))
     assert not wrong and metrics.place_of(found.metrics) == ("127.0.0.1", 9100)
+
+
+def test_without_a_name_the_settings_are_those_of_the_installation_on_path(
+    tmp_path: Path, conf: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """`maple-daemon --check` after `maple admin install --daemon`: no file in /etc, one beside the releases."""
+    prefix, commands = tmp_path / "opt", tmp_path / "bin"
+    for folder in (prefix / "current" / "etc", prefix / "current" / "bin", commands):
+        folder.mkdir(parents=True)
+    (prefix / "current" / "etc" / "front.conf").write_text("")
+    (prefix / "current" / "bin" / "front").write_text("")
+    (prefix / "current" / "bin" / "front").chmod(0o755)
+    (commands / "sbatch").symlink_to(prefix / "current" / "bin" / "front")
+    (prefix / "daemon.toml").write_text(sound(tmp_path, conf))
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "etc"))
+    monkeypatch.setenv("PATH", str(commands))
+    done = CliRunner().invoke(main, ["--check"])
+    assert done.exit_code == 0 and done.output.endswith("(%s/daemon.toml)\n" % prefix)

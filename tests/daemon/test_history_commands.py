@@ -301,3 +301,5 @@ def test_the_socket_is_that_of_the_installed_front(tmp_path: object, monkeypatch
     assert list(places({"PATH": top + "/links"})) == [("/run/here", 77)]
     assert list(places({"PATH": top + "/links", "MAPLE_SOCKET": "/x"})) == [("/x", -1)]
     assert list(places({"PATH": "/nowhere"})) == [("/run/maple/daemon.sock", -1)]
+    monkeypatch.setattr(sys, "argv", [top + "/links/maple", "history"])  # called by its path, PATH knows nothing of it
+    assert list(places({"PATH": "/nowhere"})) == [("/run/here", 77)]

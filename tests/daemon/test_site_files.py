@@ -12,6 +12,7 @@ from maple_agents.ask.sites.facts import site_of
 from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.model import SiteFile
 from maple_daemon.cli.site import schema_text
+from maple_daemon.sites.show import page
 
 ROOT = Path(__file__).parents[2]
 FILES = sorted((ROOT / "site_configs").glob("*.toml"))
@@ -112,3 +113,10 @@ def test_only_the_launcher_of_another_centre_or_scheduler_is_absent() -> None:
         absent = {one.name for one in site.launchers if one.state == "absent"}
         expected = (set() if name.startswith("tacc-") else {"ibrun"}) | ({"srun"} if site.scheduler == "pbs" else set())
         assert absent == expected, name
+
+
+@pytest.mark.parametrize("site_id", sorted(path.stem for path in (ROOT / "site_configs").glob("*.toml")))
+def test_a_site_s_page_fits_a_terminal_of_80_columns(monkeypatch, site_id):
+    """Tables keep their columns: what has no room goes on below its own."""
+    monkeypatch.setenv("COLUMNS", "80")
+    assert [line for line in page(sites.load(site_id)).splitlines() if len(line) > 80] == []

@@ -131,3 +131,12 @@ def test_uninstall_takes_them_away(served, mine):
     maple_site("apply", corrected(mine, "ours"), "--prefix", served.prefix)
     assert served.admin("uninstall").exit_code == 0
     assert not served.prefix.exists()
+
+
+def test_facts_that_were_gone_back_from_are_the_same_revision_again(served, mine):
+    for name in ("one", "two"):
+        assert maple_site("apply", corrected(mine, name), "--prefix", served.prefix).exit_code == 0
+    assert maple_site("rollback", "--prefix", served.prefix).exit_code == 0
+    assert maple_site("apply", mine, "--prefix", served.prefix).exit_code == 0
+    there = json.loads(maple_site("revisions", "--prefix", served.prefix, "--json").output)
+    assert there["in_force"] == 2 and len(there["revisions"]) == 2

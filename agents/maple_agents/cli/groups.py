@@ -20,3 +20,11 @@ class Group(click.Group):
             hint = meant(name, self.list_commands(ctx))
             ctx.fail("%s: there is no such command%s" % (name, "; " + hint if hint else ""))
         return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List the commands, each with its whole first sentence: click cuts them to one line."""
+        commands = [(name, self.get_command(ctx, name)) for name in self.list_commands(ctx)]
+        rows = [(name, one.get_short_help_str(500)) for name, one in commands if one is not None and not one.hidden]
+        if rows:
+            with formatter.section("Commands"):
+                formatter.write_dl(rows)

@@ -172,7 +172,8 @@ def _tell_of_service(service: Service, new: bool) -> None:
     if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
         click.echo(
             f"warning: {program()}, or the Python that runs it, lies in a home, which the hardened unit does not see; "
-            "install maple-hpc outside of homes, or set ProtectHome=no with systemctl edit maple-daemon",
+            "install maple-hpc with a Python that lies elsewhere (/usr/bin/python3 -m venv /opt/maple-venv), "
+            "or set ProtectHome=no with systemctl edit maple-daemon",
             err=True,
         )
 
@@ -218,7 +219,9 @@ def rollback(prefix: str, to: str, only_list: bool) -> None:
             click.echo(f"{'*' if name == now else ' '} {name}  {facts.get('site', '?')}  {facts.get('python', '?')}")
         return
     name, before = retreat.rollback(where.prefix, to)
-    click.echo(f"{name} is in force, {before or 'none'} was before")
+    click.echo(f"{name} is in force in place of {before or 'none'}")
+    if before:
+        click.echo(f"maple admin rollback again goes back to {before}; --to VERSION to any other (--list)")
 
 
 @admin.command()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import os
 import sys
 
 import click
@@ -17,7 +18,12 @@ COLLECT = (10_000, 20, 50)  # what is remembered is gone through seldom: that ho
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.option("--config", "path", metavar="FILE", help="Settings in place of /etc/maple/daemon.toml.")
+@click.option(
+    "--config",
+    "path",
+    metavar="FILE",
+    help="Settings in place of /etc/maple/daemon.toml; --check takes the installation's where that is not there.",
+)
 @click.option("--check", is_flag=True, help="Say all that is wrong with settings, site and policy, and end.")
 @click.option("--foreground", is_flag=True, help="Log for people, not for the journal.")
 @click.option("--role", "roles", multiple=True, type=click.Choice(["submissions", "events"]),
@@ -33,11 +39,12 @@ def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...]
       systemctl start maple-daemon.socket
     """
     try:
-        told, wrong = examined(path or "")
+        path = path or (_of_installation() if check else "")
+        told, wrong = examined(path)
         settings = _changed(told, foreground, roles, socket)
         if wrong and not check:
             raise Wrong("\n".join(wrong))
-        sys.exit(_checked(settings, wrong) if check else _served(settings))
+        sys.exit(_checked(settings, wrong, path) if check else _served(settings))
     except Wrong as error:
         for line in str(error).splitlines():
             click.echo("maple-daemon: %s" % line, err=True)
@@ -59,7 +66,17 @@ def _changed(told: Settings, foreground: bool, roles: tuple[str, ...], socket: s
     return told.model_copy(update=more)
 
 
-def _checked(settings: Settings, wrong: list[str]) -> int:
+def _of_installation() -> str:
+    """Return the settings that an installation on PATH wrote, "" where /etc has some or none is installed."""
+    from maple_agents.ask.sites.this_site import prefix_of_front
+    from maple_submit_filter.host.places import etc
+
+    prefix = "" if os.path.exists(os.path.join(etc(), "daemon.toml")) else prefix_of_front()
+    path = os.path.join(prefix, "daemon.toml") if prefix else ""
+    return path if os.path.exists(path) else ""
+
+
+def _checked(settings: Settings, wrong: list[str], path: str) -> int:
     from ..decide import rules_in_force
     from ..serve.config_check import doubts, mistakes
 
@@ -69,7 +86,8 @@ def _checked(settings: Settings, wrong: list[str]) -> int:
     if wrong:
         return 2
     found = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
-    click.echo("settings are right: %s, mode %s, socket %s" % (found.site.id, found.policy.mode, settings.socket))
+    said = (found.site.id, found.policy.mode, settings.socket, path or "defaults, or /etc/maple/daemon.toml")
+    click.echo("settings are right: %s, mode %s, socket %s (%s)" % said)
     return 0
 
 

@@ -29,7 +29,7 @@ def unfit(program: Path) -> str:
     if not os.access(program, os.X_OK):
         return "is not there"
     if os.geteuid() == 0 and hidden(program):
-        return "lies in a home"
+        return "lies in a home: make it with a Python that does not, /usr/bin/python3 -m venv /opt/maple-venv"
     real = Path(os.path.realpath(program))
     return next((f"can be changed: {one} {why}" for one in ancestors(real) if (why := who_else_writes(one))), "")
 

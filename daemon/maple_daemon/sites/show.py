@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Iterator, Sequence
 
+from maple_agents.base.drawing import is_bounded, width
 from maple_submit_filter.site.facts import Demand, Partition, Site
 
 
@@ -16,7 +18,7 @@ def _lines(site: Site) -> Iterator[str]:
     version = ".".join(str(number) for number in site.version) or "?"
     yield "%s   %s %s   revision %s" % (site.id, site.scheduler, version, site.revision[:12])
     yield from _section("Kinds of node", ("kind", "gpus", "model", "cores", "memory", "features"), _kinds(site))
-    head = ("name", "by", "gpus a node", "nodes", "walltime", "shared", "kinds of node")
+    head = ("name", "by", "gpus", "nodes", "walltime", "shared", "kinds")
     yield from _section("Partitions, QOS and queues", head, [_place(one) for one in site.partitions])
     request = site.gpu_request
     yield from _block("GPU request", [" ".join(filter(None, (request.style, request.form)))])
@@ -68,16 +70,28 @@ def _with(state: str, says: str) -> str:
     return "%s. %s" % (state, says) if says else state
 
 
-def _block(title: str, lines: Sequence[str]) -> Iterator[str]:
+def _block(title: str, lines: Sequence[str], indent: int = 2) -> Iterator[str]:
+    """Yield the lines below their title; what a terminal has no room for goes on *indent* columns further in."""
     if lines:
         yield from ("", title)
-        yield from ("  %s" % line for line in lines)
+        for line in lines:
+            yield from _folded("  " + line, 2 + indent)
+
+
+def _folded(line: str, indent: int) -> list[str]:
+    if not is_bounded() or len(line) <= width():
+        return [line]
+    head = line[:indent]  # whose blanks are columns
+    rest = textwrap.wrap(line[indent:], max(12, width() - indent), break_long_words=False, break_on_hyphens=False)
+    return [head + rest[0], *(" " * indent + more for more in rest[1:])]
 
 
 def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    """Yield a table with columns as wide as they must be."""
+    """Yield a table with columns as wide as they must be, without those that say nothing."""
     if not rows:
         return
+    telling = [any(row[column] != "-" for row in rows) for column in range(len(head))]
+    head, *rows = ([cell for cell, tells in zip(row, telling, strict=True) if tells] for row in (head, *rows))
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
-    yield from _block(title, [line.rstrip() for line in lines])
+    yield from _block(title, [line.rstrip() for line in lines], sum(widths[:-1]) + 2 * len(widths[:-1]))

@@ -15,11 +15,12 @@ from typing import Any, Iterator, Mapping
 
 from maple_submit_filter.host import configuration
 
+from ..sites.this_site import COMMANDS, front_conf
+
 ASK, TELL, ANSWER = b"MPH1", b"MPA1", b"MPJ1"
 SECONDS = 5.0
 MOST_ANSWER = 16 << 20
 USUAL = "/run/maple/daemon.sock"
-COMMANDS = ("sbatch", "qsub")
 
 
 _AT: ContextVar[tuple[str, int] | None] = ContextVar("the one service that is asked", default=None)
@@ -72,15 +73,13 @@ def places(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
 
 
 def _installed(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:
-    """Yield what each front.conf names: beside the commands that stand in for sbatch and qsub, and beside ourselves."""
-    programs = [shutil.which(name, path=environ.get("PATH")) for name in COMMANDS]
-    seen = set()
-    for program in (*programs, sys.argv[0], sys.executable):
-        folder = os.path.dirname(os.path.realpath(program)) if program else ""
-        conf = os.path.normpath(os.path.join(folder, "..", "etc", "front.conf"))
-        if not folder or conf in seen:
-            continue
-        seen.add(conf)
+    """Yield what each front.conf names: of the commands that stand in for sbatch and qsub on PATH, and beside us."""
+    paths = (environ.get("PATH", ""), os.path.dirname(os.path.abspath(sys.argv[0])))
+    fronts = [front_conf(command, {"PATH": path}) for path in paths for command in COMMANDS]
+    programs = [shutil.which(command, path=environ.get("PATH")) for command in COMMANDS]
+    beside = [os.path.join(os.path.dirname(os.path.realpath(one)), "..", "etc", "front.conf")
+              for one in (*programs, sys.argv[0], sys.executable) if one]  # fmt: skip
+    for conf in dict.fromkeys(os.path.normpath(one) for one in (*fronts, *beside) if one):
         try:
             told = configuration.read_conf(conf)
         except OSError:

@@ -118,7 +118,7 @@ COMMANDS = ("sbatch", "qsub")
 _CONF = re.compile(
     rb"(/[^\0\n]*)/current/etc/front\.conf\0"
 )  # what a front that was copied elsewhere was compiled with
-_installed_MOST = 4 << 20  # bytes of a front
+_MOST_OF_FRONT = 4 << 20  # bytes of a front
 
 
 class Installed(NamedTuple):
@@ -164,7 +164,7 @@ def front_conf(command: str, environ: Mapping[str, str] = os.environ) -> str:
         return beside
     try:
         with open(real, "rb") as file:
-            found = _CONF.search(file.read(_installed_MOST)) if os.path.getsize(real) <= _installed_MOST else None
+            found = _CONF.search(file.read(_MOST_OF_FRONT)) if os.path.getsize(real) <= _MOST_OF_FRONT else None
     except OSError:
         return ""
     copied = os.fsdecode(found[1]) + "/current/etc/front.conf" if found else ""

@@ -67,12 +67,16 @@ def known(of: Revisions) -> tuple[list[Revision], int]:
 
 
 def apply(of: Revisions, site: Site, source: str) -> Revision:
-    """Put a site's facts in force and return their revision; the one in force is returned where nothing differs."""
+    """Put a site's facts in force and return their revision; one that has the same facts is put in force again."""
     text = json.dumps(write(site), separators=(",", ":")).encode() + b"\n"
     with atomic.alone(folder(of)):
         found, now = known(of)
         if now and of.in_force.is_file() and of.in_force.read_bytes() == text:
             return next(one for one in found if one.number == now)
+        same = next((one for one in reversed(found) if _bytes(of.file(one.number)) == text), None)
+        if same is not None:  # it was gone back from: no second revision of the same facts
+            _switch(of, found, same.number)
+            return same
         made = Revision(max((one.number for one in found), default=0) + 1, site.revision, time.time(), source)
         atomic.write(of.file(made.number), text)
         _switch(of, [*found, made], made.number)
@@ -92,6 +96,13 @@ def rollback(of: Revisions, to: int | None = None) -> Revision | None:
             raise Refused(f"--to {wanted}: there is no such revision", f"there are {numbers}; 0: those of the release")
         _switch(of, found, wanted)
     return next((one for one in found if one.number == wanted), None)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
 
 
 def folder(of: Revisions) -> Path:
