@@ -53,6 +53,15 @@ def test_purge_does_what_the_service_does_each_hour(settings: str, store: Store)
     assert [one.id for one in store.versions(1001)] == ["v2", "v1"] and store.versions(1002) == []
 
 
+@pytest.mark.parametrize("command", ["purge", "check"])
+def test_an_installation_is_named_as_for_every_other_command(settings: str, store: Store, command: str) -> None:
+    """By --prefix: its daemon.toml says where the memory is; --config is for settings elsewhere."""
+    assert run(command, "--prefix", os.path.dirname(settings)).exit_code == 0
+    assert len(store.versions(1001)) == (2 if command == "purge" else 3)
+    done = run(command, "--prefix", "/nowhere")
+    assert done.exit_code != 0 and "/nowhere/daemon.toml" in done.output
+
+
 def test_purge_by_age(settings: str, store: Store) -> None:
     """In days, of all users."""
     store.keep_version(version("young", uid=1003, at=4e9))

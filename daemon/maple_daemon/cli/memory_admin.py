@@ -8,7 +8,7 @@ import os
 import pwd
 import shutil
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -19,13 +19,28 @@ if TYPE_CHECKING:
     from ..base.settings import Settings
     from ..store.protocol import Store
 
-config_option = click.option(
-    "--config",
-    "path",
-    default="",
-    metavar="FILE",
-    help="Settings in place of the installation's own daemon.toml, else /etc/maple/daemon.toml.",
-)
+_PREFIX = "maple.prefix"  # where a command's context keeps it
+
+
+def _prefix(context: click.Context, parameter: click.Parameter, value: str | None) -> None:
+    context.meta[_PREFIX] = value
+
+
+def _path(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    """Return the settings that are meant: --config, else those of --prefix, else "" for those found by themselves."""
+    prefix = context.meta.get(_PREFIX)
+    return value or (os.path.join(os.path.abspath(prefix), "daemon.toml") if prefix else "")
+
+
+def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Give a command `--prefix`, as all that act on an installation have, and `--config` for settings elsewhere."""
+    of_prefix = click.option("--prefix", metavar="P", is_eager=True, expose_value=False, callback=_prefix,
+                             help="Installation whose daemon.toml holds.")  # fmt: skip
+    of_file = click.option(
+        "--config", "path", default="", metavar="FILE", callback=_path,
+        help="Settings in place of the installation's own daemon.toml, else /etc/maple/daemon.toml.",
+    )  # fmt: skip
+    return of_prefix(of_file(command))
 
 
 @click.command()
