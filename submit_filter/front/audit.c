@@ -84,12 +84,6 @@ void count_untouched(struct submission *of) {
     if (of->config->audit[0] != '\0') (void)with_files(of->config, add_one, of, NULL);
 }
 
-/* A host's name as it may stand in a JSON text. */
-static void plain_name(char *name) {
-    for (; *name != '\0'; name++)
-        if (*name <= 32 || *name == '"' || *name == '\\' || *name == 127) *name = '?';
-}
-
 void write_late(const struct submission *of, unsigned waited) {
     static const char *const who[] = {"", "\"daemon\"", "\"helper\"", "\"daemon\",\"helper\"", "\"files\""};
     char line[1024], when[32], record[2 * 8 + 1], job[2 * HASH_SIZE + 1];
@@ -98,7 +92,8 @@ void write_late(const struct submission *of, unsigned waited) {
     time_t seconds = time(NULL);
     if (waited == 0 || gmtime_r(&seconds, &now) == NULL || uname(&here) != 0) return;
     if (strftime(when, sizeof when, "%Y-%m-%dT%H:%M:%SZ", &now) == 0) return;
-    plain_name(here.nodename);
+    for (char *name = here.nodename; *name != '\0'; name++) /* as it may stand in a JSON text */
+        if (*name <= 32 || *name == '"' || *name == '\\' || *name == 127) *name = '?';
     hex(record, of->nonce, 8);
     hex(job, of->hash, HASH_SIZE);
     int size = snprintf(line, sizeof line,

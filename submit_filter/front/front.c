@@ -12,19 +12,6 @@ static bool user_said(const char *word) {
     return false;
 }
 
-/* Whether MAPLE holds a word that is none of ours, as who mistypes "off" writes. A path is a value of somebody else. */
-static bool user_mistyped(void) {
-    static const char *const known[] = {"", "off", "observe", "warn", "repair", "verbose"};
-    const char *list = getenv("MAPLE");
-    struct slice part;
-    while (next_part(&list, ',', &part)) {
-        bool ours = memchr(part.at, '/', part.size) != NULL;
-        for (size_t i = 0; i < sizeof known / sizeof *known; i++) ours = ours || same_text(&part, known[i]);
-        if (!ours) return true;
-    }
-    return false;
-}
-
 /* Pass over blanks, and over the text behind them, if it is there. */
 static bool pass(struct slice *line, const char *text) {
     while (begins(line, " ") || begins(line, "\t")) *line = after(line, 1);
@@ -146,8 +133,6 @@ int main(int argc, char **argv, char **environment) {
         if (user_said("verbose")) say(again, sizeof again - 1, true);
     } else if (config.off || user_said("off")) {
         (void)as_written(config.off ? "Maple is switched off here" : "MAPLE=off", false);
-    } else if (user_mistyped()) {
-        (void)as_written("MAPLE has a word that is none of off, observe, warn, repair, verbose", true);
     } else {
         call.arguments = command->read(argv);
         const char *why = read_source(&call) ? why_unasked(&call.source.script) : "no script of at most 4 MiB can be read";

@@ -65,7 +65,7 @@ UNASKED = {
     "mistyped": (
         ASKED,
         {"MAPLE": "verbose,of"},
-        b"MAPLE has a word that is none of off, observe, warn, repair, verbose",
+        b"MAPLE=of is none of off, observe, warn, repair, verbose",
     ),
     "off in the script": (ASKED.replace(b"\n", b"\n# maple: off\n", 1), {}, b"the script says # maple: off"),
     "no script": (b"", {}, b"read"),

@@ -70,7 +70,7 @@ def test_a_limit_is_not_cut_beside_another_change() -> None:
     assert offered(job, "several-qos-take-it") is None
     decision = decided(job.script(), here("several-qos-take-it"))
     (told,) = [one for one in decision.findings if one.code == "MPL206"]
-    assert told.help == "regular, premium take it"
+    assert told.help == "a QOS that takes it is one of regular, premium"
 
 
 def test_nodes_are_not_cut_beside_another_change() -> None:

@@ -16,7 +16,7 @@ from maple_submit_filter.types.script import line_of
 from tests.submit_filter import rule_cases
 
 LAUNCH = ("MPL108", "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL310", "MPL312",
-          "MPL313", "MPL314", "MPL315", "MPL401", "MPL402", "MPL501", "MPL502", "MPL503", "MPL504",
+          "MPL313", "MPL314", "MPL315", "MPL316", "MPL401", "MPL402", "MPL501", "MPL502", "MPL503", "MPL504",
           "MPL508")  # fmt: skip
 FOLDER = os.path.join(os.path.dirname(rule_cases.FOLDER), "launch")
 CASES = rule_cases.cases(FOLDER)

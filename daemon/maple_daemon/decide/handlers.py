@@ -135,7 +135,7 @@ class Handler:
 
     async def _handled(self, request: Request, frame: bytes, peer: Peer, mode: str) -> tuple[Handled, Decision | None]:
         if mode == "off" or request.submission.script is None:
-            return Handled(Reply(request.nonce, request.hash), "off"), None
+            return Handled(answers.unasked(request), "off"), None
         key = key_of(request, peer.uid, self.in_force.facts)
         if len(request.submission.script) > decide.MOST_READ:
             return Handled(Reply(request.nonce, request.hash), "unread", key), decide.TOO_LONG

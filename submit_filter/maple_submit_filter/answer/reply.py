@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Callable, Dict, Iterable, List, Optional,
 from ..host.frames import MAX_SCRIPT, Change, Reply, Request
 from ..request.slurm.submission import wrapped
 from ..site.facts import Site
-from ..site.modes import Policy, for_rules, in_force, silenced
+from ..site.modes import Policy, for_rules, in_force, mistyped, silenced
 from ..types.findings import Finding
 from ..types.script import line_of
 from ..types.submission import Submission
@@ -43,7 +43,7 @@ def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) ->
     """Return what the front should do. *gids* are the groups of the caller. May raise: then the front does nothing."""
     mode = mode_of(request, policy, gids)
     if mode == "off" or request.submission.script is None:
-        return Reply(request.nonce, request.hash)
+        return unasked(request)
     watched: List[Watched] = []
 
     def read(path: bytes) -> Optional[bytes]:
@@ -56,6 +56,17 @@ def answer(request: Request, site: Site, policy: Policy, gids: Iterable[int]) ->
     decision = decide(whole(request.submission), site, read)
     reply = answered(request, site, policy, mode, decision, _earlier(request))
     return _teaching(reply, decision, watched[0]) if watched else reply
+
+
+def unasked(request: Request) -> Reply:
+    """Return the reply to a submission that is left alone; who mistyped "off" reads which words there are."""
+    word = mistyped(request.submission.environment.get(b"MAPLE", b""))
+    if not word or not request.terminal or request.submission.script is None:
+        return Reply(request.nonce, request.hash)
+    from .terminal import line
+
+    says = "submitted as written: MAPLE=%s is none of off, observe, warn, repair, verbose" % word
+    return Reply(request.nonce, request.hash, say=line(request.submission, says))
 
 
 def _earlier(request: Request) -> Optional[Earlier]:

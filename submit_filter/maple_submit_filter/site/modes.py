@@ -57,11 +57,17 @@ def in_force(policy: Policy, partitions: Iterable[str], gids: Iterable[int], sai
             mode = min(spoken, key=MODES.index)
     words = said.decode("ascii", "replace").split(",")
     wish = next((word for word in words if word in MODES), mode)
-    if any(word not in (*MODES, "verbose", "") and "/" not in word for word in words):
+    if mistyped(said):
         wish = "off"
     if mode == "off" or not policy.user_may_raise:
         return weaker(mode, wish)
     return wish
+
+
+def mistyped(said: bytes) -> str:
+    """Return the first word of MAPLE that is none of Maple's, as who mistypes "off" writes, "" where there is none."""
+    words = said.decode("ascii", "replace").split(",")
+    return next((word for word in words if word not in (*MODES, "verbose", "") and "/" not in word), "")
 
 
 def for_rules(policy: Policy, mode: str, codes: Iterable[str]) -> str:

@@ -16,7 +16,7 @@ from typing import Any
 
 import tomllib
 from maple_agents.ask import sites
-from maple_agents.diagnose.fix.cures import tried
+from maple_agents.diagnose.fix.treatment import tried
 from maple_agents.diagnose.recognise.facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Evidence
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site

@@ -16,9 +16,9 @@ from functools import cache
 from typing import Any
 
 from maple_agents.ask import sites
-from maple_agents.diagnose.fix import MADE, cures
-from maple_agents.diagnose.fix.cures import USUAL
+from maple_agents.diagnose.fix import MADE, treatment
 from maple_agents.diagnose.fix.kinds.words import plain_words
+from maple_agents.diagnose.fix.treatment import USUAL
 from maple_agents.diagnose.recognise.facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity
 from maple_agents.templates.knowledge import entries
@@ -161,6 +161,6 @@ def cure(trial: Trial, asked: Submission, where: Site) -> Cure:
     said = (Evidence("log", 1, event.text),) if event.text else ()
     cause = Cause("entry", "unknown", "says", 9.0, 0.9, said, dict(trial.caught))
     known = facts(case, digest, None)
-    return cures.tried(
+    return treatment.tried(
         trial.how, trial.give, cause, Cure("script_env", "plain"), Diagnosis(case, (cause,)), digest, known
     )

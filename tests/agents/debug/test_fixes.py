@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 
 import pytest
-from maple_agents.diagnose.fix import MADE, cures
-from maple_agents.diagnose.fix.cures import USUAL
+from maple_agents.diagnose.fix import MADE, treatment
 from maple_agents.diagnose.fix.kinds.walltime import seconds
+from maple_agents.diagnose.fix.treatment import USUAL
 from maple_agents.templates.knowledge import entries
 from maple_agents.templates.knowledge.causes import CLASSES, FIX_KINDS
 from maple_submit_filter.bash.check import parses
@@ -73,6 +73,6 @@ def test_time_limits_are_read_as_each_scheduler_does(text, slurm, pbs):
 
 def test_every_fix_is_told_of():
     """The folder's README has each by its name."""
-    with open(os.path.join(os.path.dirname(cures.__file__), "README.md"), encoding="utf-8") as file:
+    with open(os.path.join(os.path.dirname(treatment.__file__), "README.md"), encoding="utf-8") as file:
         text = file.read()
     assert [name for name in MADE if "`%s`" % name not in text] == []

@@ -9,8 +9,8 @@ from functools import cache
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from maple_agents.diagnose.fix import MADE
-from maple_agents.diagnose.fix.cures import tried
 from maple_agents.diagnose.fix.registry import Given
+from maple_agents.diagnose.fix.treatment import tried
 from maple_agents.diagnose.recognise.facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended
 from maple_submit_filter.answer.decision import examined, understood

@@ -10,7 +10,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose.fix import MADE, cures
+from maple_agents.diagnose.fix import MADE, treatment
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended
 from maple_submit_filter.answer.decision import decide, understood
 from maple_submit_filter.types.edits import Edit, Fix, Span
@@ -118,7 +118,7 @@ def test_more_nodes_are_only_said() -> None:
     decision = decide(asked, where, None)
     assert decision.offered is not None and b"--nodes=3" in (decision.offered.script or b"")
     first = Cause("", "wrong_world_size_or_rank", "says", 9.0, 0.9)
-    made = cures.cures(Diagnosis(Case(Ended(), "slurm", where, asked), (first,)), Digest(), decision, {})
+    made = treatment.cures(Diagnosis(Case(Ended(), "slurm", where, asked), (first,)), Digest(), decision, {})
     assert [(one.script, one.argv, one.safety) for one in made] == [(None, None, "tell")]
     assert made[0].says.startswith("request 3 nodes for the job, where that is what was meant")
 

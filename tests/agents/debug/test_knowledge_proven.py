@@ -8,7 +8,7 @@ import pytest
 import tomllib
 from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.explanation import case_of, decided
-from maple_agents.diagnose.fix.cures import cures
+from maple_agents.diagnose.fix.treatment import cures
 from maple_agents.diagnose.read import read
 from maple_agents.templates.knowledge import anchors, entries
 

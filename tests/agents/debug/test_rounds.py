@@ -311,7 +311,7 @@ def test_a_signal_leaves_nothing_behind(
 def test_a_job_that_stays_held_is_cancelled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started: States) -> None:
     """What would never run is not left in the queue."""
     monkeypatch.setattr(rounds_jobs, "waited", lambda *_: Job("4712", JobState.HELD))
-    monkeypatch.setattr(rounds.explaining, "case_of", lambda *_: (_ for _ in ()).throw(Complaint("not known")))
+    monkeypatch.setattr(rounds.explanation, "case_of", lambda *_: (_ for _ in ()).throw(Complaint("not known")))
     assert rounds.run(diagnosis(cures=(cure(),), asked=submission(cwd=str(tmp_path))), 1, None, submit=True) == 1
     assert started.cancelled == "4712"
     assert [path.name for path in tmp_path.iterdir()] == ["job.maple.sh"]
@@ -338,9 +338,9 @@ def test_consent_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
     monkeypatch.setattr(click, "confirm", lambda text, **_: asked.append(text) or True)
     monkeypatch.setattr(rounds, "run_miniapps", lambda *_: (_ for _ in ()).throw(CannotVerify("no")))
     monkeypatch.setattr(rounds_jobs, "waited", lambda *_: Job("4712", JobState.FINISHED))
-    monkeypatch.setattr(rounds.explaining, "case_of", lambda *_: diagnosis().case)
+    monkeypatch.setattr(rounds.explanation, "case_of", lambda *_: diagnosis().case)
     answers = iter([failing("oom", 1, "host_oom"), diagnosis(RAN)])
-    monkeypatch.setattr(rounds.explaining, "explained", lambda *_: next(answers))
+    monkeypatch.setattr(rounds.explanation, "explained", lambda *_: next(answers))
     assert rounds.run(diagnosis(cures=(cure(),), asked=submission(cwd=str(tmp_path))), 5, None) == 0
     assert len(asked) == 1
 

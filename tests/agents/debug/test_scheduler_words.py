@@ -13,7 +13,7 @@ import tomllib
 from maple_agents.ask.submission import site_of
 from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.fix import cures
-from maple_agents.diagnose.fix.cures import objection
+from maple_agents.diagnose.fix.treatment import objection
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.scheduler_words import foreign, spoken
 from maple_agents.diagnose.tell.json_form import steps, told

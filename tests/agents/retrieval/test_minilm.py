@@ -23,7 +23,7 @@ def refuse(*args):
 
 socket.socket.connect = socket.getaddrinfo = refuse
 sys.path[:0] = sys.argv[1:]
-from maple_agents.templates.retrieval import choose, described, minilm
+from maple_agents.templates.retrieval import choose, minilm
 from maple_agents.base.slots import Slots
 from tests.agents.retrieval.stand_in import StandIn
 

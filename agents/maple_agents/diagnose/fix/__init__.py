@@ -6,7 +6,6 @@ A typed fix is found by the name that a remedy of the knowledge base gives it, a
 from __future__ import annotations
 
 from . import corrections  # noqa: F401  # registers its fixes
-from .cures import cures as cures
 from .kinds import (  # noqa: F401  # each registers its fixes
     deepspeed,
     directives,
@@ -26,3 +25,4 @@ from .kinds import (  # noqa: F401  # each registers its fixes
     walltime,
 )
 from .registry import MADE as MADE
+from .treatment import cures as cures

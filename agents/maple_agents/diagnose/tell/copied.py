@@ -10,6 +10,7 @@ from maple_submit_filter.answer.report import columns, folded
 _COMMAND = re.compile(r"(?<=: )[a-z][\w.-]* .+\Z|(?<=: )[a-z][\w.-]*=.+\Z")  # what stands behind a colon, to the end
 _PROSE = re.compile(r"; (?=[A-Z])")  # behind a command prose begins with a capital letter
 _WORD = re.compile(r"""(?:[^\s"']|"[^"]*"|'[^']*'|["'])+""")
+_SHELL = re.compile(r"""(?:^|[\s=])['"]|[$`|]""")  # without a colon before it it is all one command: left in one piece
 _GLUED = re.compile(r"""[-$|>&]|[^=]*=""")  # a word that belongs to the one before it
 
 
@@ -20,7 +21,7 @@ def copied(text: str, room: int) -> Iterator[str]:
         return
     found = _COMMAND.search(text)
     if found is None:
-        yield from _prose(text, room)
+        yield from [text] if _SHELL.search(text) else _prose(text, room)
         return
     yield from _prose(text[: found.start()].rstrip(), room)
     command, *more = _PROSE.split(found[0], maxsplit=1)
