@@ -100,7 +100,7 @@ def test_answers_that_came_too_late_are_told_by_host(observed):
         {"host": "login1", "submissions": 1, "daemon": 0, "helper": 1, "files": 0},
     ]
     output = observed.admin("report").output
-    assert "no answer came in time" in output and "2 on login3: daemon 1, helper 2" in output
+    assert "no answer in time" in output and "2 on login3: daemon 1, helper 2" in output
 
 
 def test_no_lines_are_no_error(installed):
@@ -152,7 +152,7 @@ def test_submissions_without_a_finding_are_the_denominator(observed):
     assert (facts["untouched"], facts["submissions"], facts["users"]) == (96, 4, 1)
     output = observed.admin("report").output
     assert "Maple checked 100 submissions by 1 user in the last 7 days" in output
-    assert "96  nothing found, or no script to read: submitted as written (96.0 %)" in output
+    assert "96  nothing found, or no script read: submitted as written (96.0 %)" in output
     assert "2  would be repaired in mode repair (2.0 %)" in output
 
 
@@ -162,7 +162,7 @@ def test_a_quiet_week_with_right_submissions_has_no_table_of_rules(installed):
     output = installed.admin("report").output
     assert output == (
         "Maple checked 2 submissions by 1 user in the last 7 days\n       2  "
-        "nothing found, or no script to read: submitted as written (100.0 %)\n"
+        "nothing found, or no script read: submitted as written (100.0 %)\n"
     )
 
 

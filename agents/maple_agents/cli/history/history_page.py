@@ -29,7 +29,7 @@ VERDICTS = {
     "findings": "submitted as written",
     "clean": "nothing found, submitted as written",
     "unread": "not read",
-    "": "no details: the service was too slow, so a helper checked this submission",
+    "": "no details: the service answered too late, a helper was asked",
 }
 WHY = {
     "known": "known before",

@@ -167,7 +167,7 @@ def table(facts: dict[str, Any], since: str) -> None:
     click.echo(f"Maple checked {whose} {period(since)}")
     if not seen:
         return
-    nothing = "nothing found, or no script to read: submitted as written"
+    nothing = "nothing found, or no script read: submitted as written"
     click.echo(f"  {facts['untouched']:6}  {nothing}{share(facts['untouched'], seen)}")
     for verdict, count in facts["verdicts"].items():
         click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
@@ -181,7 +181,7 @@ def table(facts: dict[str, Any], since: str) -> None:
         click.echo(f"{row['code']:8} {row['seen']:5} {row['repaired']:9} {row['would_repair']:13} {row['users']:6}")
     if facts["ms"]["p50"] is not None:
         spent = ", ".join(f"{NAMES.get(name, name)} {value} ms" for name, value in facts["ms"].items())
-        click.echo(f"\ntime to hand-over where something was found: {spent}")
+        click.echo(f"\ntime to hand-over where something was found:\n  {spent}")
     if facts["unreadable"]:
         click.echo(f"{counted(facts['unreadable'], 'line')} could not be read and were skipped", err=True)
 
@@ -211,7 +211,7 @@ SAYS = {
     "known-good": "repaired as the user had agreed to before, and that job ran",
     "taken-back": "submitted as written, because an earlier job failed at once with the repair",
     "would-repair": "would be repaired in mode repair",
-    "rule-mode": "not repaired, because a rule is not to repair here (mode --rule)",
-    "late": "submitted as written, because no answer came in time (socket_ms, helper_ms, files_ms)",
+    "rule-mode": "not repaired: a rule is not to repair here (mode --rule)",
+    "late": "no answer in time, submitted as written (socket_ms, helper_ms)",
     "findings": "had problems that need the user's decision",
 }
