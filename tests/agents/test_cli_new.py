@@ -193,7 +193,7 @@ def test_a_value_of_an_option_is_judged_as_an_answer_is(maple):
 def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypatch, capsys):
     """It is tried with the answers before it."""
     from maple_agents.base.slots import Missing
-    from maple_agents.cli.new import questions
+    from maple_agents.cli.new import page
 
     monkeypatch.setattr("sys.stdin", io.StringIO("abc\nsmall\ngpu\n1:00:00\n"))
     open_ = [Missing("account", "a"), Missing("partition", "b", ("gpu",)), Missing("walltime", "c")]
@@ -203,7 +203,7 @@ def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypat
         tried.append([one.value for one in slots])
         return "small has no GPUs" if slots[-1].value == "small" else ""
 
-    given = questions.ask(open_, trial)
+    given = page.ask(open_, trial)
     assert [one.value for one in given] == ["abc", "gpu", "01:00:00"]
     assert tried == [["abc"], ["abc", "small"], ["abc", "gpu"], ["abc", "gpu", "01:00:00"]]
     shown = capsys.readouterr().err

@@ -13,7 +13,7 @@ import pytest
 import tomllib
 from maple_agents.diagnose import explanation
 from maple_agents.diagnose.documents import folders as documents
-from maple_agents.diagnose.documents.files import read
+from maple_agents.diagnose.documents.folders import read
 from maple_agents.diagnose.documents.search import LOGGED, Library, Weighed, _said, near, question
 from maple_agents.diagnose.gather import by_files
 

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask import sites
-from maple_agents.ask.sites.check import places
 from maple_agents.ask.sites.facts import site_of
-from maple_agents.ask.sites.files import parse
+from maple_agents.ask.sites.files import parse, places
 from maple_agents.ask.sites.model import SiteFile
 from maple_daemon.cli.site import schema_text
 from maple_daemon.sites.show import page

@@ -161,7 +161,7 @@ def _lacking(error: ImportError) -> int:
 
 
 def _failed(error: Exception) -> int:
-    from ..base.failures import written
+    from ..base.terminal import written
 
     log = written(error)
     what = " ".join(f"{type(error).__name__}: {error}".split())

@@ -19,8 +19,7 @@ from .rank.doubts import unread
 from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived
 from .read import cleaned
 from .read.templates import template
-from .recognise.facts import facts
-from .recognise.log_facts import with_signs
+from .recognise.log_facts import facts, with_signs
 from .recognise.matches import Match, matches
 from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity, Stream
 

@@ -17,7 +17,7 @@ from typing import Any
 import tomllib
 from maple_agents.ask import sites
 from maple_agents.diagnose.fix.treatment import tried
-from maple_agents.diagnose.recognise.facts import facts
+from maple_agents.diagnose.recognise.log_facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Evidence
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from maple_submit_filter.types.submission import Submission

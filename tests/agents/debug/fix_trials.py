@@ -19,7 +19,7 @@ from maple_agents.ask import sites
 from maple_agents.diagnose.fix import MADE, treatment
 from maple_agents.diagnose.fix.kinds.words import plain_words
 from maple_agents.diagnose.fix.treatment import USUAL
-from maple_agents.diagnose.recognise.facts import facts
+from maple_agents.diagnose.recognise.log_facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity
 from maple_agents.templates.knowledge import entries
 from maple_submit_filter.site.facts import Site

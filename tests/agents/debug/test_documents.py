@@ -12,7 +12,7 @@ import pytest
 import tomllib
 from maple_agents.diagnose import explanation
 from maple_agents.diagnose.documents import folders as documents
-from maple_agents.diagnose.documents.files import Unreadable, named, read
+from maple_agents.diagnose.documents.folders import Unreadable, named, read
 from maple_agents.diagnose.documents.passages import Piece, pieces
 from maple_agents.diagnose.documents.search import Library, cited, installed
 from maple_agents.diagnose.gather import by_files

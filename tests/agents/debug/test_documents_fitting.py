@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import tomllib
 from maple_agents.diagnose.documents import folders as documents
-from maple_agents.diagnose.documents.files import read
+from maple_agents.diagnose.documents.folders import read
 from maple_agents.diagnose.documents.passages import Piece
 from maple_agents.diagnose.documents.search import ALIKE, Library, cited, near
 from maple_agents.templates.retrieval import minilm

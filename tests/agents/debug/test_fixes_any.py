@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from maple_agents.diagnose.fix import MADE
 from maple_agents.diagnose.fix.registry import Given
 from maple_agents.diagnose.fix.treatment import tried
-from maple_agents.diagnose.recognise.facts import facts
+from maple_agents.diagnose.recognise.log_facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.bash.check import parses

@@ -6,8 +6,7 @@ from collections.abc import Iterator
 
 from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site
 
-from .check import devices, places
-from .files import revision
+from .files import devices, places, revision
 from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile
 
 _MAKERS = {

@@ -5,15 +5,16 @@ from __future__ import annotations
 import hashlib
 import json
 import os
+import re
+from collections.abc import Iterator
 from typing import Any
 
 import tomllib
-from pydantic import ValidationError
+from pydantic import BaseModel, ValidationError
 
 from . import mistakes
-from .check import contradictions
-from .mistakes import Mistakes
-from .model import SiteFile
+from .mistakes import Mistakes, Path, dotted, nearest
+from .model import Node, PartitionTable, SiteFile
 
 
 def parse(source: bytes, filename: str) -> SiteFile:
@@ -50,3 +51,116 @@ def _tables(source: bytes) -> dict[str, Any]:
         raise ValueError("byte %d: not UTF-8" % error.start) from None
     except tomllib.TOMLDecodeError as error:
         raise ValueError("not TOML: %s" % error) from None
+
+
+# Whether the entries of a site file fit each other.
+
+
+def contradictions(site: SiteFile) -> list[str]:
+    """Return a line for each entry that names something the file does not have, or cannot be as it says."""
+    return [*_sources(site), *_partitions(site), *_scheduler(site), *_detection(site), *_demands(site)]
+
+
+def places(site: SiteFile) -> Iterator[tuple[str, str, PartitionTable]]:
+    """Yield (selector, name, table) of every partition, QOS and queue."""
+    for selector, tables in (("partition", site.partition), ("qos", site.qos), ("queue", site.queue)):
+        for name, table in tables.items():
+            yield selector, name, table
+
+
+def devices(node: Node) -> int | None:
+    """Return how many devices ranks can have for their own on such a node; None where it is not known for sure."""
+    if not node.sure:
+        return None
+    return node.gpus if node.devices is None else node.devices
+
+
+def _sources(site: SiteFile) -> Iterator[str]:
+    used: set[str] = set()
+    for path, names in _cited(site, ()):
+        used.update(names)
+        for name in names:
+            if name not in site.sources:
+                yield "%s.source: no %r in [sources]%s" % (dotted(path), name, nearest(name, site.sources))
+    for name in site.sources:
+        if name not in used:
+            yield "sources.%s: no entry comes from it" % name
+
+
+def _cited(value: object, path: Path) -> Iterator[tuple[Path, list[str]]]:
+    """Yield the path of every entry with its sources."""
+    if isinstance(value, BaseModel):
+        source = getattr(value, "source", None)
+        if isinstance(source, list):
+            yield path, source
+        for key in type(value).model_fields:
+            yield from _cited(getattr(value, key), (*path, key))
+    elif isinstance(value, dict):
+        for key, one in value.items():
+            yield from _cited(one, (*path, key))
+    elif isinstance(value, list):
+        for index, one in enumerate(value):
+            yield from _cited(one, (*path, index))
+
+
+def _partitions(site: SiteFile) -> Iterator[str]:
+    for selector, name, table in places(site):
+        key = "%s.%s" % (selector, name)
+        for kind in table.node_kinds:
+            if kind not in site.node:
+                yield "%s.node_kinds: no [node.%s]%s" % (key, kind, nearest(kind, site.node))
+        if table.partition and table.partition not in site.partition:
+            yield "%s.partition: no [partition.%s]%s" % (key, table.partition, nearest(table.partition, site.partition))
+        if None not in (table.min_nodes, table.max_nodes) and (table.min_nodes or 0) > (table.max_nodes or 0):
+            yield "%s.min_nodes: %s is more than max_nodes = %s" % (key, table.min_nodes, table.max_nodes)
+        yield from _more_than_the_node_has(site, key, table)
+
+
+def _more_than_the_node_has(site: SiteFile, key: str, table: PartitionTable) -> Iterator[str]:
+    has = [site.node[kind].gpus for kind in table.node_kinds if kind in site.node]
+    most = max((gpus for gpus in has if gpus is not None), default=None)
+    if most is not None and None not in has and (table.gpus_per_node or 0) > most:
+        yield "%s.gpus_per_node: %s, but its nodes have %s" % (key, table.gpus_per_node, most)
+
+
+def _scheduler(site: SiteFile) -> Iterator[str]:
+    known = site.queue if site.scheduler.type == "pbs" else site.partition
+    for key, name, tables in (
+        ("default_partition", site.scheduler.default_partition, known),
+        ("default_qos", site.scheduler.default_qos, site.qos),
+    ):
+        if name and name not in tables:
+            yield "scheduler.%s: no entry for %r%s" % (key, name, nearest(name, tables))
+    for selector, name, _ in places(site):
+        if (selector == "queue") != (site.scheduler.type == "pbs"):
+            yield "%s.%s: %s has no such thing" % (selector, name, site.scheduler.type)
+    if (site.node or site.demand) and not site.scheduler.source:
+        yield "scheduler.source: is missing"
+
+
+def _detection(site: SiteFile) -> Iterator[str]:
+    if site.detection is None:
+        return
+    for key in ("host_patterns", "ambiguous_host_patterns"):
+        for index, pattern in enumerate(getattr(site.detection, key)):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                yield "detection.%s[%d]: not a regular expression: %s" % (key, index, error)
+    for index, variable in enumerate(site.detection.variables):
+        if (variable.value is None) == (variable.matches is None):
+            yield "detection.variables[%d]: needs either value or matches" % index
+
+
+def _demands(site: SiteFile) -> Iterator[str]:
+    names = {"always", "gpu", *(name for _, name, _ in places(site))}
+    for section, tables in (("demand", site.demand), ("refusal", site.refusal)):
+        for name, table in tables.items():
+            key = "%s.%s" % (section, name)
+            if table.applies not in names:
+                yield "%s.applies: no partition %r%s" % (key, table.applies, nearest(table.applies, names))
+            if table.effect == "refused" and not table.sure:
+                yield '%s.effect: "refused" needs a source that can be relied on, not confidence = "low"' % key
+            for option in table.options:
+                if option.startswith("-"):
+                    yield "%s.options: %r is written without dashes" % (key, option)

@@ -15,8 +15,8 @@ from ...base import new_file as new_output
 from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
 from .. import completion
+from . import page
 from . import page as new_shown
-from . import questions
 from .request import Wanted, wanted
 
 if TYPE_CHECKING:
@@ -136,7 +136,7 @@ def _settled(
             if not open_:
                 return asked, found
             before, put = asked, {**put, **{one.slot: one for one in open_}}
-        asked = _with(asked, questions.ask(open_, partial(_refusal, asked, foreign, last, hints)))
+        asked = _with(asked, page.ask(open_, partial(_refusal, asked, foreign, last, hints)))
     return asked, _made(asked, foreign, last, hints)
 
 

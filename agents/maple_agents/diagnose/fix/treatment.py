@@ -19,7 +19,7 @@ from maple_submit_filter.types.submission import Submission
 from ...templates.knowledge.conditions import Fact, holds
 from ...templates.knowledge.entries import Entry, Remedy
 from ..diagnosis import said
-from ..recognise.facts import facts
+from ..recognise.log_facts import facts
 from ..scheduler_words import all_spoken, foreign, spoken
 from ..values import Cause, Cure, Diagnosis, Digest
 from .kinds.trailer import without_footer

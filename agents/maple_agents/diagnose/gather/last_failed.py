@@ -14,10 +14,10 @@ from ...ask.schedulers.errors import SchedulerError
 from ...ask.schedulers.protocol import Job, Scheduler
 from ...ask.schedulers.slurm import tables as slurm_tables
 from ...ask.schedulers.slurm.jobs import ending
+from ...ask.schedulers.states import of_ending, state_of
 from . import ownership
 from .sources import numbers
 from .sources.commands import Commands
-from .sources.endings import of_ending, state_of
 
 DAYS = 14  # that accounting is asked for
 SECONDS = 10.0  # for each of the sources

@@ -14,6 +14,7 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.submission import Submission
 
 from ...ask.schedulers import Scheduler
+from ...ask.schedulers.states import state_of
 from ...base.secrets.masking import masked
 from ...templates.knowledge import anchors, entries
 from ...verify.judge.verdicts import Kind, Reason
@@ -22,7 +23,6 @@ from ...verify.run.watch import Watched
 from ...verify.verification import Verified, Wanted, verify
 from ..diagnosis import UNKNOWN, diagnose
 from ..fix import cures
-from ..gather.sources.endings import state_of
 from ..read import read
 from ..read.clean_lines import cleaned
 from ..values import Case, Cause, Diagnosis, Digest, Ended, Evidence, LogFile

@@ -11,9 +11,9 @@ from maple_submit_filter.request.slurm import command_line as sbatch_words
 from ....ask.schedulers.protocol import JobState
 from ....ask.schedulers.slurm import tables as slurm_tables
 from ....ask.schedulers.slurm.jobs import ending, expand, state
+from ....ask.schedulers.states import of_ending
 from . import numbers
 from .commands import Commands
-from .endings import of_ending
 from .from_slurm import LAUNCH_FAILED, submit_line
 from .job_facts import Told
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from ....ask.schedulers.protocol import Ending, EndReason, Job
-from .endings import state_of
+from ....ask.schedulers.states import state_of
 from .job_facts import Told
 
 
