@@ -31,8 +31,10 @@ from maple_submit_filter.site.modes import Policy
 from maple_submit_filter.types.job_records import Value
 from maple_submit_filter.types.submission import Submission
 
+from tests.submit_filter import rule_cases
+
 CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
-FOLDERS = ("right", "wrong", "tricky", "launch", "pbs")
+FOLDERS = ("right", "wrong", "tricky", "pbs")
 KINDS = ("byte", "words", "variable", "site", "rules", "file")  # of a change after which nothing known may be answered
 
 
@@ -296,6 +298,8 @@ def scripts() -> Iterator[tuple[str, bytes]]:
                         script = file.read()
                     if len(script) < 4000:
                         yield "pbs" if b"#PBS" in script else "slurm", script
+    for _, script in rule_cases.scripts(rule_cases.OF_LAUNCH):
+        yield "pbs" if b"#PBS" in script else "slurm", script
 
 
 def _values(request: Request, wanted: list[str]) -> list[Value]:

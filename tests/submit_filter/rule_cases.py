@@ -1,24 +1,32 @@
-"""The cases of the rules, which are files: `tests/cases/rules/<CODE>/<case>/`.
+"""The cases of the rules: `tests/cases/rules/<CODE>.toml` and `tests/cases/launch/<CODE>.toml`, a `[[case]]` each.
 
-| File | Holds |
+| Key | Holds |
 |---|---|
-| `job.sh` | the script |
-| `site` | a site's id; without it, and without `site.toml`, the Slurm cluster that nobody has described |
-| `site.toml` | a site file of the case's own, with the id `here` |
+| `name` | a few words, of their own within the file |
+| `why` | why the rule must be silent here; where it speaks it may be left out |
+| `site` | a site's id; without it, and without `site_file`, the Slurm cluster that nobody has described |
+| `site_file` | a site file of the case's own, with the id `here` |
 | `argv` | the words of the command line of sbatch, or of qsub where the site has PBS, `{}` for the script |
-| `environment` | NAME=VALUE lines of the submitter's environment |
-| `disk` | the files that there are, one path on a line; without it none is looked for. `/work` is where one submits |
-| `expected` | what the rule CODE finds: `LINE proven|tell safe|ask|tell [SLOT]` lines; empty: nothing |
-| `fixed.sh`, `fixed.argv` | what the first fix of every finding of CODE makes of them; the rule is silent then |
+| `environment` | NAME=VALUE of the submitter's environment |
+| `disk` | the paths of the files that there are; without it none is looked for. `/work` is where one submits |
+| `script` | the script |
+| `finds` | what the rule finds: `LINE proven|tell safe|ask|tell [SLOT]` each; empty: nothing |
+| `becomes`, `becomes_argv` | what the first fix of every finding of the rule makes of them; the rule is silent then |
+| `submitted` | the script that is submitted unasked; without it, in `launch/`, nothing is changed |
+
+A text of several lines ends with a newline. One that does not, or that holds bytes which such a text cannot (a carriage
+return, three quotes, no UTF-8), stands under its key with `_bytes` behind it, a character for each byte.
 """
 
 from __future__ import annotations
 
 import os
 import shlex
+from collections.abc import Iterator
 from functools import cache
-from typing import NamedTuple, Optional
+from typing import Any, NamedTuple, Optional
 
+import tomllib
 from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.answer.report import safety
@@ -29,10 +37,11 @@ from maple_submit_filter.types.script import line_of
 from maple_submit_filter.types.submission import Submission
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "rules")
+OF_LAUNCH = os.path.join(os.path.dirname(FOLDER), "launch")  # those of rules that read the plan
 
 
 class RuleCase(NamedTuple):
-    """One case of one rule. *fixed* and *fixed_argv* are None where no file says them."""
+    """One case of one rule. *fixed*, *fixed_argv* and *submitted* are None where nothing says them."""
 
     code: str
     name: str
@@ -42,6 +51,7 @@ class RuleCase(NamedTuple):
     fixed: Optional[bytes]
     fixed_argv: Optional[tuple[bytes, ...]]
     disk: Optional[frozenset[bytes]] = None
+    submitted: Optional[bytes] = None
 
     def read(self, path: bytes) -> Optional[bytes]:
         """Return what stands in a file of the case: nothing of interest, None where there is no such file."""
@@ -52,55 +62,66 @@ class RuleCase(NamedTuple):
 
 
 def cases(folder: str = FOLDER) -> list[RuleCase]:
-    """Return every case, sorted by rule and name."""
-    found = [(code, name) for code in os.listdir(folder) for name in os.listdir(os.path.join(folder, code))]
-    return [_read(folder, code, name) for code, name in sorted(found)]
+    """Return every case, sorted by rule and name. Raises `ValueError` with one line for a key that is not known."""
+    found = []
+    for file in sorted(os.listdir(folder)):
+        with open(os.path.join(folder, file), "rb") as opened:
+            rows = tomllib.load(opened)["case"]
+        if len({row["name"] for row in rows}) != len(rows):
+            raise ValueError("%s: two cases have one name" % file)
+        found += [_read(file, row) for row in sorted(rows, key=lambda row: str(row["name"]))]
+    return found
 
 
-def _read(folder: str, code: str, name: str) -> RuleCase:
-    folder = os.path.join(folder, code, name)
-    script = _file(folder, "job.sh")
-    assert script is not None, "%s has no job.sh" % folder
-    environment = dict(line.split(b"=", 1) for line in (_file(folder, "environment") or b"").splitlines())
-    site = _site(folder)
+def scripts(folder: str = FOLDER) -> Iterator[tuple[str, bytes]]:
+    """Yield every script of the cases, also those that repairs make, with a name of its own that ends in .sh."""
+    for case in cases(folder):
+        texts = {"job": case.submission.script, "fixed": case.fixed, "repaired": case.submitted}
+        yield from (("%s/%s.sh" % (case, name), text) for name, text in texts.items() if text is not None)
+
+
+def _read(file: str, row: dict[str, Any]) -> RuleCase:
+    if unknown := sorted(set(row) - _KEYS):
+        raise ValueError("%s: %s: %s: no such key" % (file, row["name"], unknown[0]))
+    if not row["finds"] and not row.get("why"):
+        raise ValueError("%s: %s: a case that stays silent says why it must" % (file, row["name"]))
+    site = _site(row)
     command = _COMMANDS[site.scheduler]
-    words = _words(folder, "argv", command) or (command, b"job.sh")
+    words = _words(row, "argv", command) or (command, b"job.sh")
+    environment = dict(os.fsencode(line).split(b"=", 1) for line in row.get("environment", ()))
+    script = _text(row, "script")
+    assert script is not None, "%s: %s has no script" % (file, row["name"])
     asked = Submission(site.scheduler, words, script, "file", b"job.sh", b"/work", 1000, environment)
-    expected = (_file(folder, "expected") or b"").decode().splitlines()
-    fixed, fixed_argv = _file(folder, "fixed.sh"), _words(folder, "fixed.argv", command)
-    return RuleCase(code, name, site, asked, tuple(expected), fixed, fixed_argv, _disk(folder))
+    disk = frozenset(map(os.fsencode, row["disk"])) if "disk" in row else None
+    return RuleCase(file.removesuffix(".toml"), row["name"], site, asked, tuple(row["finds"]), _text(row, "becomes"),
+                    _words(row, "becomes_argv", command), disk, _text(row, "submitted"))  # fmt: skip
 
 
 _COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
+_TEXTS = ("script", "becomes", "submitted", "site_file")
+_KEYS = {"name", "why", "site", "argv", "environment", "disk", "finds", "becomes_argv", *_TEXTS,
+         *(text + "_bytes" for text in _TEXTS)}  # fmt: skip
 
 
-def _disk(folder: str) -> Optional[frozenset[bytes]]:
-    said = _file(folder, "disk")
-    return frozenset(said.splitlines()) if said is not None else None
+def _text(row: dict[str, Any], key: str) -> Optional[bytes]:
+    odd: Optional[str] = row.get(key + "_bytes")
+    if odd is not None:
+        return odd.encode("latin-1")
+    text: Optional[str] = row.get(key)
+    return text.encode() if text is not None else None
 
 
-def _file(folder: str, name: str) -> Optional[bytes]:
-    path = os.path.join(folder, name)
-    if not os.path.exists(path):
+def _words(row: dict[str, Any], key: str, command: bytes) -> Optional[tuple[bytes, ...]]:
+    if key not in row:
         return None
-    with open(path, "rb") as file:
-        return file.read()
+    return (command, *(b"job.sh" if word == "{}" else os.fsencode(word) for word in shlex.split(row[key])))
 
 
-def _words(folder: str, name: str, command: bytes) -> Optional[tuple[bytes, ...]]:
-    said = _file(folder, name)
-    if said is None:
-        return None
-    words = (b"job.sh" if word == "{}" else os.fsencode(word) for word in shlex.split(said.decode()))
-    return (command, *words)
-
-
-def _site(folder: str) -> Site:
-    own = _file(folder, "site.toml")
+def _site(row: dict[str, Any]) -> Site:
+    own = _text(row, "site_file")
     if own is not None:
         return sites.read(own, "here.toml")
-    said = (_file(folder, "site") or b"").decode().strip()
-    return _known(said) if said else GENERIC_SLURM
+    return _known(row["site"]) if "site" in row else GENERIC_SLURM
 
 
 @cache

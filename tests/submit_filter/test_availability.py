@@ -17,11 +17,11 @@ from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.submission import Submission
 
 from tests.submit_filter import rule_cases
-from tests.submit_filter.test_rules_launch import FOLDER, wanted
+from tests.submit_filter.test_rules_launch import wanted
 
 SLURM = "#!/bin/bash\n#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4\n"
 PBS = "#!/bin/bash\n#PBS -l select=2:ncpus=8:ngpus=4:mpiprocs=1\n#PBS -l place=scatter\n"
-LAUNCH = rule_cases.cases(FOLDER)
+LAUNCH = rule_cases.cases(rule_cases.OF_LAUNCH)
 HOSTS = '$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)'
 TASK_FILE = "cat > w.sh <<'E'\nexport RANK=«$SLURM_PROCID»\npython t.py\nE\n"
 

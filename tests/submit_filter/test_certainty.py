@@ -14,7 +14,7 @@ from maple_submit_filter.repair.certainty import NOT_SURE, certain, plays_alike,
 from maple_submit_filter.site.facts import GpuRequest, NodeKind, Partition, Site
 
 from tests.submit_filter import rule_cases
-from tests.submit_filter.test_rules_launch import FOLDER as LAUNCH
+from tests.submit_filter.rule_cases import OF_LAUNCH as LAUNCH
 
 FEWEST = 60  # cases that a fact has proven something in; fewer would mean that this file has gone blind
 CASES = [case for case in rule_cases.cases() + rule_cases.cases(LAUNCH) if case.site.revision != "0" and case.expected]

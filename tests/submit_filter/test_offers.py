@@ -2,27 +2,23 @@
 
 from __future__ import annotations
 
-import os
 import re
 from typing import NamedTuple, Optional
 
 import pytest
-from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.submission import Submission
 
 from tests.submit_filter import rule_cases
-from tests.submit_filter.test_rules_launch import FOLDER as LAUNCH
+from tests.submit_filter.rule_cases import OF_LAUNCH as LAUNCH
 
-LIMITS = os.path.join(rule_cases.FOLDER, "MPL206")
 CASES = rule_cases.cases() + rule_cases.cases(LAUNCH)
 
 
 def here(case: str) -> Site:
     """The cluster of a case about limits."""
-    with open(os.path.join(LIMITS, case, "site.toml"), "rb") as file:
-        return sites.read(file.read(), "here.toml")
+    return next(one.site for one in CASES if str(one) == "MPL206/" + case)
 
 
 def decided(script: bytes, site: Site) -> Decision:

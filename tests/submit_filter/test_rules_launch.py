@@ -1,11 +1,9 @@
 """The rules about launch lines, and what repair makes of them.
 
-The cases are files as in `rule_cases`, under `tests/cases/launch/`; `repaired.sh` is what would be submitted.
+The cases are those of `rule_cases` in `tests/cases/launch/`; `submitted` is the script that is submitted unasked.
 """
 
 from __future__ import annotations
-
-import os
 
 import pytest
 from maple_submit_filter.answer.decision import Decision, decide
@@ -18,8 +16,7 @@ from tests.submit_filter import rule_cases
 LAUNCH = ("MPL108", "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL310", "MPL312",
           "MPL313", "MPL314", "MPL315", "MPL316", "MPL401", "MPL402", "MPL501", "MPL502", "MPL503", "MPL504",
           "MPL508")  # fmt: skip
-FOLDER = os.path.join(os.path.dirname(rule_cases.FOLDER), "launch")
-CASES = rule_cases.cases(FOLDER)
+CASES = rule_cases.cases(rule_cases.OF_LAUNCH)
 
 
 def decided(case: rule_cases.RuleCase) -> Decision:
@@ -29,11 +26,7 @@ def decided(case: rule_cases.RuleCase) -> Decision:
 
 def wanted(case: rule_cases.RuleCase) -> bytes | None:
     """The repaired script that the case expects, None where nothing is to be changed."""
-    path = os.path.join(FOLDER, case.code, case.name, "repaired.sh")
-    if not os.path.exists(path):
-        return None
-    with open(path, "rb") as file:
-        return file.read()
+    return case.submitted
 
 
 @pytest.mark.parametrize("case", CASES, ids=str)

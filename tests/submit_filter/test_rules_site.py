@@ -11,10 +11,10 @@ from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 from tests.reality.asked import ask
 from tests.reality.corpus import Case
 from tests.reality.corpus import cases as corpus
-from tests.submit_filter.rule_cases import FOLDER, RuleCase, cases, found, lines, mended
+from tests.submit_filter.rule_cases import OF_LAUNCH, RuleCase, cases, found, lines, mended
 
 # The rules that read the breaches of a plan are held to their cases in test_rules_launch.py.
-LAUNCH = frozenset(os.listdir(os.path.join(os.path.dirname(FOLDER), "launch")))
+LAUNCH = frozenset(name.removesuffix(".toml") for name in os.listdir(OF_LAUNCH))
 CASES = [case for case in cases() if case.code not in LAUNCH]
 LEFT_ALONE = [*corpus("right"), *corpus("tricky")]
 

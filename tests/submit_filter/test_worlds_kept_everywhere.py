@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import random
 from typing import Callable, Iterator, Optional
 
@@ -17,7 +16,7 @@ from tests.reality.mutants import PBS, SLURM, mutants
 from tests.submit_filter import rule_cases
 
 Play = Callable[[Submission], Decision]
-FOLDERS = (rule_cases.FOLDER, os.path.join(os.path.dirname(rule_cases.FOLDER), "launch"))
+FOLDERS = (rule_cases.FOLDER, rule_cases.OF_LAUNCH)
 
 
 def everything() -> Iterator[tuple[str, Submission, Site, Optional[Callable[[bytes], Optional[bytes]]]]]:

@@ -6,10 +6,13 @@ would name them.
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import glob
 import os
 import re
+import shutil
+import tempfile
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
@@ -25,10 +28,12 @@ from maple_agents.templates.knowledge import entries
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.submission import Submission
 
+from tests.submit_filter import rule_cases
+
 from .fix_cases import site, submission
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-KINDS = ("right", "wrong", "tricky", "rules", "pbs", "launch", "diagnosis", "diagnosis-lab", "admission")
+KINDS = ("right", "wrong", "tricky", "pbs", "diagnosis", "diagnosis-lab", "admission")
 ENDINGS = (".sh", ".pbs", ".sbatch", ".slurm")
 ENDED = Ended(state="failed", limit=3600.0, memory=8 << 30, used_memory=9 << 30)
 NODE = "n3"
@@ -57,7 +62,31 @@ def scripts() -> tuple[str, ...]:
         for kind in KINDS
         for one in glob.glob(os.path.join(ROOT, "tests", "cases", kind, "**", "*"), recursive=True)
     )
-    return tuple(sorted(one for one in every if one.endswith(ENDINGS) and os.path.isfile(one)))
+    return tuple(sorted(one for one in (*every, *_of_rules()) if one.endswith(ENDINGS) and os.path.isfile(one)))
+
+
+def named(path: str) -> str:
+    """Return what a script of the corpus is called, wherever it was laid: samples are drawn by it."""
+    return os.path.relpath(path, _laid() if path.startswith(_laid()) else ROOT)
+
+
+@cache
+def _laid() -> str:
+    """Return a folder that goes with this process."""
+    folder = tempfile.mkdtemp(prefix="maple-cases-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return folder
+
+
+def _of_rules() -> Iterator[str]:
+    """Yield the paths of the rules' scripts, which lie in a file a rule."""
+    for of in (rule_cases.FOLDER, rule_cases.OF_LAUNCH):
+        for name, text in rule_cases.scripts(of):
+            path = os.path.join(_laid(), "tests", "cases", os.path.basename(of), name)
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as file:
+                file.write(text)
+            yield path
 
 
 def asked_of(path: str, cwd: str) -> tuple[Submission, Site]:

@@ -1,7 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-srun torchrun --nnodes=2 \	
-  --nproc-per-node=4 \
-  # more
-  --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=4 --gpus-per-node=4
-HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-srun python prepare.py
-srun --ntasks=2 --ntasks-per-node=1 --cpus-per-task=4 torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 train.py

@@ -1,4 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-srun bash -c 'exec torchrun --node_rank="$SLURM_NODEID" "$@"' bash --nnodes=2 --nproc_per_node=4 --master_addr=$HEAD --master_port=29500 train.py "$@"

@@ -1,5 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-LAUNCH="torchrun --rdzv-backend=c10d --rdzv-endpoint=$MASTER_ADDR:29500 --nnodes 2 --nproc_per_node 4 --node_rank $SLURM_NODEID --master_addr $MASTER_ADDR --master_port 29500"
-srun $LAUNCH train.py

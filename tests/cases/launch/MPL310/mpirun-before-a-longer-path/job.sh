@@ -1,4 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-export PATH=$PATH:$HOME/ompi/bin
-mpirun --ntasks=4 python train.py

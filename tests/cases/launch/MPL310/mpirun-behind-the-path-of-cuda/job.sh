@@ -1,5 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-module load cuda
-export PATH=/usr/local/cuda/bin:$PATH
-mpirun --ntasks=4 python train.py

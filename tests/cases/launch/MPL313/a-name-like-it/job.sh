@@ -1,3 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=1 --ntasks-per-node=1 --gpus-per-node=4
-torchrun --nproc_per_node=4 python.py python

@@ -1,3 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=1 --ntasks-per-node=1 --gpus-per-node=4
-srun bash -c "torchrun --nproc_per_node=4 /opt/conda/bin/python train.py"

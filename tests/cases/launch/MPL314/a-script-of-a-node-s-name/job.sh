@@ -1,3 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-srun torchrun --nproc-per-node=4 $(hostname)_train.py

@@ -1,4 +1,0 @@
-#!/bin/bash
-#SBATCH -N1 --gpus-per-node=4
-export CUDA_VISIBLE_DEVICES=0,1,2,3
-torchrun --standalone --nproc_per_node=4 train.py

@@ -1,9 +1,0 @@
-#!/bin/bash
-#PBS -A AlphaTrain
-#PBS -q debug
-#PBS -l select=2
-#PBS -l walltime=00:30:00
-#PBS -l filesystems=home:eagle
-cd $PBS_O_WORKDIR
-HEAD=$(head -n 1 $PBS_NODEFILE)
-mpiexec -n 2 --ppn 1 torchrun --nnodes=$SLURM_NNODES --nproc_per_node=4 --rdzv_backend=c10d --rdzv_id=$SLURM_JOB_ID --rdzv_endpoint=$HEAD:29500 train.py

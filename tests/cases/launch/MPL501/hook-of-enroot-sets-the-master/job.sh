@@ -1,4 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-export MASTER_ADDR=localhost MASTER_PORT=29500 WORLD_SIZE=2
-srun --container-image=nvcr.io#nvidia/pytorch:24.06-py3 bash -c 'RANK=$SLURM_PROCID python train.py'

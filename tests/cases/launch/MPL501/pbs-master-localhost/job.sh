@@ -1,9 +1,0 @@
-#!/bin/bash
-#PBS -A AlphaTrain
-#PBS -q debug
-#PBS -l select=2
-#PBS -l walltime=00:30:00
-#PBS -l filesystems=home:eagle
-cd $PBS_O_WORKDIR
-export MASTER_ADDR=localhost MASTER_PORT=29500
-mpiexec -n 8 --ppn 4 bash -c 'RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PMI_LOCAL_RANK python train.py'

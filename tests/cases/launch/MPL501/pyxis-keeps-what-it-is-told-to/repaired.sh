@@ -1,4 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2 --ntasks-per-node=1 --cpus-per-task=8 --gpus-per-node=4
-export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT=29500 WORLD_SIZE=2
-srun --container-image=a.sqsh --container-env=MASTER_ADDR,WORLD_SIZE bash -c 'RANK=$SLURM_PROCID python train.py'

@@ -1,2 +1,0 @@
-﻿#!/bin/bash
-#PBS -l select=2

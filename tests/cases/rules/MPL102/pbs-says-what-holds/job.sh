@@ -1,3 +1,0 @@
-#!/bin/bash
-#PBS -l select=2
-# PBS -l select=2

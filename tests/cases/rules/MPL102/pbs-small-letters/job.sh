@@ -1,2 +1,0 @@
-#!/bin/bash
-#pbs -q debug

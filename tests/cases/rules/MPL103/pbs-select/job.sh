@@ -1,5 +1,0 @@
-#!/bin/bash
-#PBS -l select=$NODES
-#PBS -l walltime=1:00:00
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

@@ -1,3 +1,0 @@
-#!/bin/bash
-#SBATCH --job-name=train
-python train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --time=01:00:00
-#SBATCH --job-name=train
-srun python train.py

@@ -1,3 +1,0 @@
-﻿#!/bin/bash
-#PBS -l select=1
-python train.py

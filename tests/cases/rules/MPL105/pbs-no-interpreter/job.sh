@@ -1,3 +1,0 @@
-#PBS -N train#1
-#PBS -l select=1
-python train.py

@@ -1,4 +1,0 @@
-#!/bin/bash
-#PBS -N train # the name
-#PBS -l select=1 # a node
-python train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-#PBS -C QSUB
-#PBS -l select=2
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

@@ -1,3 +1,0 @@
-#!/bin/bash
-# PBS -l filesystems=home:eagle
-mpiexec -n 4 python train.py

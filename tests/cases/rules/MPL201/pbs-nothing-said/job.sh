@@ -1,2 +1,0 @@
-#!/bin/bash
-mpiexec -n 12 python train.py

@@ -1,6 +1,0 @@
-#!/bin/bash
-#PBS -A proj
-#PBS -q debug
-#PBS -l filesystems=home,nodes=4:ppn=4
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

@@ -1,7 +1,0 @@
-#!/bin/bash
-#PBS -A proj
-#PBS -q prod
-#PBS -l filesystems=home
-#PBS -l select=4,walltime=1:00:00
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

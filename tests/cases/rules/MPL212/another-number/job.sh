@@ -1,4 +1,0 @@
-#!/bin/bash
-#SBATCH --nodes=2
-#SBATCH --gpus-per-node=2 --gres=gpu:a100:4
-srun --ntasks=2 --ntasks-per-node=1 torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint="$(hostname):29500" train.py

@@ -1,6 +1,0 @@
-#!/bin/bash
-#PBS -A proj
-#PBS -q debug
-#PBS -l select=2:system=polaris -l filesystems=home:eagle
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

@@ -1,4 +1,0 @@
-#!/bin/bash
-#PBS -l select=all
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-#PBS -l select=2:ncpus=4:mpiprocs=4
-#PBS -l nodes=2:ppn=4
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

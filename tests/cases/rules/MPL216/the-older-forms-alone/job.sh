@@ -1,4 +1,0 @@
-#!/bin/bash
-#PBS -l nodes=2:ppn=4,mem=8gb,walltime=90
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

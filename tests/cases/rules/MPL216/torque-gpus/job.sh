@@ -1,6 +1,0 @@
-#!/bin/bash
-#PBS -A proj
-#PBS -q debug
-#PBS -l nodes=2:ppn=4:gpus=1,walltime=10:00
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

@@ -1,4 +1,0 @@
-#!/bin/bash
-#PBS -l select=2:ncpus=8:ncpus=4
-cd $PBS_O_WORKDIR
-mpiexec -n 8 --ppn 4 python train.py

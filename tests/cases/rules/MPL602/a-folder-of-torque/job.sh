@@ -1,3 +1,0 @@
-#!/bin/bash
-#PBS -d /work
-mpiexec -n 8 -ppn 4 python train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-#PBS -l select=2:ncpus=8:ngpus=4,place=scatter
-export HEAD=$(head -n 1 $PBS_NODEFILE)
-mpiexec -n 2 -ppn 1 ./node.sh
-echo done

@@ -1,5 +1,0 @@
-#!/bin/bash
-#PBS -l select=2:ncpus=8:ngpus=4,place=scatter
-go() { cd "${PBS_O_WORKDIR:-.}"; }
-go
-mpiexec -n 8 -ppn 4 python train.py
