@@ -38,6 +38,7 @@ sys.exit({module}.main({name!r}, sys.argv[1:]))
 _HYDRA = """\
 #!/bin/sh
 # of launchers: the real Hydra, and one line on how it was reached
+trap '' PIPE  # on a busy machine SIGPIPE ends Hydra 4.0.2 in one of a few hundred starts
 MAPLE_CHAIN="${{MAPLE_CHAIN:+$MAPLE_CHAIN }}{name}@$(hostname):$$" exec {hydra} "$@"
 """
 

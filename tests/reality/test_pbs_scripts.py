@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from tests.reality import pbs_field
 from tests.reality.corpus import Case, cases
-from tests.reality.field import Ran
+from tests.reality.field import Ran, Work
 from tests.reality.verdict import why_broken
 
 NOTHING_TRAINS = "no training process ran"
@@ -19,9 +20,13 @@ def test_there_are_scripts_enough() -> None:
 
 
 def test_what_is_called_right_runs_right_and_what_is_called_wrong_does_not(pbs_corpora: list[Ran]) -> None:
+    """Two things that must meet to go wrong may miss each other on a busy machine: such a script gets three runs."""
     mistaken = {}
     for ran in pbs_corpora:
         why = why_broken(ran)
+        for _ in range(2):
+            if why is None and ran.case.kind == "wrong":
+                why = why_broken(pbs_field.run_all([Work(ran.case)])[0])
         if why == NOTHING_TRAINS and ran.case.kind == "tricky":
             why = None
         if (why is None) == (ran.case.kind == "wrong"):

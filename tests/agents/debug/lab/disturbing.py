@@ -14,7 +14,10 @@ from pathlib import Path
 from tests.agents.debug.lab.cluster import FailingLab
 from tests.agents.debug.lab.failing import Failure
 
-LISTENER = "import socket,time,sys\ns=socket.socket()\ns.bind(('',int(sys.argv[1])))\ns.listen()\ntime.sleep(600)"
+LISTENER = (  # says a line once it listens
+    "import socket,time,sys\ns=socket.socket()\ns.bind(('',int(sys.argv[1])))\ns.listen()\n"
+    "print('listens',flush=True)\ntime.sleep(600)"
+)
 
 
 @contextlib.contextmanager
@@ -24,17 +27,25 @@ def listeners(lab: FailingLab, failure: Failure) -> Iterator[None]:
     held = [
         subprocess.Popen(
             ["nsenter", "--target", str(lab.node_pid(number)), "--net", "/usr/bin/python3", "-c", LISTENER, port],
-            stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
+            stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL,
         )
         for port in ports
         for number in range(len(lab.shape.hosts()))
     ]  # fmt: skip
+    for one in held:
+        until_it_listens(one)
     try:
         yield
     finally:
         for one in held:
             one.kill()
             one.wait()
+
+
+def until_it_listens(listener: subprocess.Popen[bytes]) -> None:
+    """Wait for the line of a `LISTENER`: on a busy machine a job comes before it otherwise."""
+    assert listener.stdout is not None
+    listener.stdout.readline()
 
 
 def disturb(lab: FailingLab, failure: Failure, job: int, folder: Path) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.debug.lab.disturbing import LISTENER
+from tests.agents.debug.lab.disturbing import LISTENER, until_it_listens
 from tests.agents.debug.lab.pbs_commands import PbsCommands
 from tests.agents.debug.lab.provoking import MAPLE_FIX
 from tests.pbs_lab import PAIR, LabError, PbsLab
@@ -47,8 +47,10 @@ def port_taken(lab: PbsLab, folder: Path) -> Iterator[None]:
     """Hold the port on the first host while a job runs."""
     enter = lab._up.enter(0, str(folder))
     held = subprocess.Popen(
-        [*enter, "/usr/bin/python3", "-c", LISTENER, PORT], stdin=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
+        [*enter, "/usr/bin/python3", "-c", LISTENER, PORT], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+    )  # fmt: skip
+    until_it_listens(held)
     try:
         yield
     finally:
