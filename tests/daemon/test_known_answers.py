@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import json
-from pathlib import Path
 from typing import Optional
 
 import pytest
@@ -19,8 +18,8 @@ from maple_submit_filter.types.submission import Submission
 
 from tests.bench.scripts import script
 from tests.daemon.serving import WRONG, request
+from tests.submit_filter import rule_cases
 
-CASES = Path(__file__).parents[1] / "cases"
 OF_PBS = b"#!/bin/bash\n#PBS -l select=2:ncpus=4\nmpiexec -n 2 python train.py $PBS_NODEFILE\n"
 SILENT = b"# maple: ignore MPL301\n" + script(30, 1)
 OPEN = WRONG + b"cat <<END\n"
@@ -35,8 +34,9 @@ SCRIPTS = {
 }
 
 
-OFFERED = [CASES / "launch" / name / "job.sh" for name in ("MPL203/eight-on-four", "MPL306/exported")]
-SCRIPTS |= {path.parent.name: path.read_bytes() for path in OFFERED}
+OFFERED = {str(case): case.submission.script or b"" for case in rule_cases.cases(rule_cases.OF_LAUNCH)
+           if str(case) in ("MPL203/eight-on-four", "MPL306/exported")}  # fmt: skip
+SCRIPTS |= OFFERED
 
 
 def forms(source: bytes) -> list[tuple[Request, Site]]:
@@ -77,8 +77,9 @@ def test_an_answer_from_what_was_worked_out_before_is_the_one_from_nothing(name:
 
 def test_something_is_offered_in_the_cases_above() -> None:
     """So that an offer that was worked out before is held against a fresh one."""
-    for path in OFFERED:
-        asked = request(path.read_bytes())
+    assert len(OFFERED) == 2
+    for source in OFFERED.values():
+        asked = request(source)
         decision = decide.decide(asked.submission, GENERIC_SLURM, None)
         reply = answer.answered(asked._replace(may_ask=True), GENERIC_SLURM, Policy(), "repair", decision)
         assert decision.repaired is None and reply.offer is not None
