@@ -96,7 +96,8 @@ static char **consult(struct submission *of) {
     if (getrandom(of->nonce, NONCE_SIZE, GRND_NONBLOCK) != NONCE_SIZE) return NULL;
     sha256(of->source.script.at, of->source.script.size, of->hash);
     build_request(&request, of, flags);
-    if (request.broken || of->config->path[0] == '\0') return as_written("Maple has no front.conf, or no memory", false);
+    if (of->config->path[0] == '\0') return as_written("Maple has no front.conf", false);
+    if (request.broken) return as_written("the script and the environment are too large to be searched", false);
     bool answered = ask(of, &request, &reply);
     detach(of->config, &reply.reading);
     if (!answered) {

@@ -48,18 +48,18 @@ void say(const void *text, size_t size, bool verbose) {
 }
 
 bool offer(const struct slice *question) {
-    static const char prompt[] = "maple: submit with these changes? [y/N] ";
+    static const char prompt[] = "maple: submit with these changes? N submits as written, Ctrl-C nothing [y/N] ";
+    static const char kept[] = "\nmaple: submitted as written\n";
     static const char late[] = "\nmaple: submitted as written: no answer within 20 seconds\n";
     char answer[64];
     say(question->at, question->size, true);
     say(prompt, sizeof prompt - 1, true);
-    if (!ready(STDIN_FILENO, POLLIN, now_ms() + ASK_SECONDS * 1000)) {
-        say(late, sizeof late - 1, true);
-        return false;
-    }
-    ssize_t size = read(STDIN_FILENO, answer, sizeof answer - 1);
-    if (size <= 0) return false;
-    answer[size] = '\0';
+    bool in_time = ready(STDIN_FILENO, POLLIN, now_ms() + ASK_SECONDS * 1000);
+    ssize_t size = in_time ? read(STDIN_FILENO, answer, sizeof answer - 1) : 0;
+    answer[size > 0 ? size : 0] = '\0';
     answer[strcspn(answer, "\r\n")] = '\0';
-    return strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0;
+    if (strcasecmp(answer, "y") == 0 || strcasecmp(answer, "yes") == 0) return true;
+    const char *word = !in_time ? late : size > 0 ? kept + 1 : kept; /* what was typed ended the prompt's line */
+    say(word, strlen(word), true);
+    return false;
 }

@@ -18,8 +18,11 @@ for fd in range(256):
         continue
 with open("/proc/self/status", encoding="utf-8") as file:
     status = dict(line.rstrip("\n").partition(":\t")[::2] for line in file)
+with open("/proc/self/cmdline", encoding="utf-8") as file:
+    words = file.read().split("\0")
 told = {
     "argv": sys.argv[1:],
+    "words": words,
     "flags": [sys.flags.isolated, sys.flags.no_site, sys.flags.dont_write_bytecode],
     "pid": os.getpid(),
     "parent": os.getppid(),

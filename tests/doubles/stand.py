@@ -74,14 +74,6 @@ def compiled(command: str, folder: str) -> str:
     return path
 
 
-def entry(folder: str) -> str:
-    """Return the path of the Python entry, that takes the front's place where there is no compiler."""
-    path = os.path.join(folder, "entry")
-    with open(os.path.join(LIB, "maple_submit_filter", "entry.py"), "rb") as source, open(path, "wb") as file:
-        file.write(b"#!%s -IS\n" % PYTHON.encode() + source.read())
-    return path
-
-
 def on_terminal(
     path: str,
     argv: Sequence[str],
@@ -175,32 +167,11 @@ class Stand:
         os.chmod(self.conf, 0o644)
 
     def helper(self, kind: str, **keys: object) -> None:
-        """Let a double of the helper answer, of the kind named. The entry asks a package, so it gets one of these."""
-        if self.front_is_entry:
-            return self.configure(helper=self._package(kind), **keys)
+        """Let a double of the helper answer, of the kind named."""
         path = os.path.join(self.helpers, kind + ".py")
         if not os.path.exists(path):
             self._copy(os.path.join(HERE, "answerer.py"), path)
         self.configure(helper=path, **keys)
-
-    @property
-    def front_is_entry(self) -> bool:
-        """Whether the Python entry stands in the front's place."""
-        with open(self.front, "rb") as file:
-            return file.read(2) == b"#!"
-
-    def _package(self, kind: str) -> str:
-        """Return the helper of a package whose answers are the double's."""
-        package = os.path.join(self.helpers, kind, "maple_submit_filter")
-        if not os.path.exists(package):
-            for room in ("", "answer"):
-                os.makedirs(os.path.join(package, room))
-                real = os.path.join(LIB, "maple_submit_filter", room)
-                for name in os.listdir(real):
-                    if name not in ("answer", "reply.py", "__pycache__"):
-                        os.symlink(os.path.join(real, name), os.path.join(package, room, name))
-            self._copy(os.path.join(HERE, "package_answer.py"), os.path.join(package, "answer", "reply.py"))
-        return os.path.join(package, "helper.py")
 
     def setup(self, **lines: object) -> None:
         """Say what the server is like that the double of qsub speaks for (tests/doubles/README.md has the names)."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import os
+import select
 import struct
 import threading
 from typing import Iterator
@@ -41,17 +42,25 @@ def stuck(folder: str, taken: bool) -> Iterator[None]:
     except OSError:
         os.close(fd)
         raise
+    over = threading.Event()
+    taker = threading.Thread(target=_take, args=(fd, over), daemon=True)
     try:
         _greet(fd)
+        os.set_blocking(fd, False)
         if taken:
-            threading.Thread(target=_take, args=(fd,), daemon=True).start()
+            taker.start()
         yield
     finally:
         ctypes.CDLL(None).umount2(os.fsencode(folder), 2)  # MNT_DETACH
+        over.set()
+        if taker.is_alive():
+            taker.join()  # before the number is free: a later read of it would be one of another test's file
         os.close(fd)  # all that waits is told that nobody is there
 
 
-def _take(fd: int) -> None:
+def _take(fd: int, over: threading.Event) -> None:
     with contextlib.suppress(OSError):
-        while os.read(fd, 1 << 20):
-            pass
+        while not over.is_set():
+            if select.select([fd], [], [], 0.05)[0]:
+                with contextlib.suppress(BlockingIOError):  # somebody gave the request up
+                    os.read(fd, 1 << 20)

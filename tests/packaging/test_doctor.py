@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import os
 
+import maple_submit_filter
 import pytest
 from maple_daemon.install.release import releases, sources
 
@@ -55,6 +57,8 @@ def wrap(cluster):
     cluster.real.write_text(f'#!/bin/bash\nPATH=${{PATH/":{cluster.real.parent}:"/:}}\nexec sbatch "$@"\n')
 
 
+OTHER_HELPER = os.path.join(os.path.dirname(maple_submit_filter.__file__), "helper.py")
+A_HELPER = "lib/maple_submit_filter/helper.py"
 A_MODULE = "lib/maple_submit_filter/answer/decision.py"
 FAULTS = {
     "the real command calls the front": (wrap, {"chain"}),
@@ -80,6 +84,10 @@ FAULTS = {
     ),
     "there is no such mode": (
         lambda c: replace(c.release / "etc/front.conf", "mode=repair", "mode=on"),
+        {"front.conf"},
+    ),
+    "the helper is a checkout's": (
+        lambda c: replace(c.release / "etc/front.conf", str(c.release / A_HELPER), OTHER_HELPER),
         {"front.conf"},
     ),
     "the interpreter is gone": (
@@ -135,7 +143,7 @@ def test_facts_that_were_changed_since_are_pointed_out(installed, monkeypatch):
 MENDED = ("the link is gone", "a module was changed", "a module was added", "the manifest is gone",
           "front.conf is gone", "the front may not be run", "there is no such mode", "the facts cannot be read",
           "the audit folder is gone", "the command is gone", "the interpreter is gone",
-          "the real command is Maple")  # fmt: skip
+          "the real command is Maple", "the helper is a checkout's")  # fmt: skip
 
 
 @pytest.mark.parametrize("fault", MENDED, ids=str)

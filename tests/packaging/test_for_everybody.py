@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -123,3 +124,18 @@ def test_the_wheel_holds_what_an_installation_looks_for():
     for folder, place in sources.DOCUMENTS.items():
         assert data[f"packaging/{folder}"] == f"share/{place}"
     assert {data[f"packaging/{hooks}"] for hooks in ("slurm", "pbs")} == {"share/maple/slurm", "share/maple/pbs"}
+
+
+def test_a_wheel_built_beside_a_compiler_holds_a_front_that_runs(tmp_path):
+    """It is one of this platform then; unpacked anywhere, the front tells that there is no sbatch to become."""
+    root = Path(__file__).parents[2]
+    subprocess.run([sys.executable, "-m", "hatchling", "build", "-t", "wheel", "-d", str(tmp_path)], cwd=root,
+                   check=True, capture_output=True)  # fmt: skip
+    (wheel,) = tmp_path.glob("*.whl")
+    assert not wheel.name.endswith("-any.whl")
+    with zipfile.ZipFile(wheel) as parts:
+        (name,) = (one for one in parts.namelist() if one.endswith("share/maple/front/front"))
+        front = Path(parts.extract(name, tmp_path))
+    front.chmod(0o755)
+    done = subprocess.run([front], env={"PATH": "/nonexistent"}, capture_output=True, check=False)
+    assert (done.returncode, done.stderr) == (127, b"maple: cannot run the real sbatch: No such file or directory\n")

@@ -86,8 +86,18 @@ def test_settings_that_name_no_spool_are_found(cluster, words):
     assert [one for one in wrong(cluster) if "names no spool" in one]
 
 
-def test_a_job_that_is_refused_says_why(cluster, words):
+def test_where_no_service_listens_no_job_is_submitted(cluster, words):
+    """It is said at once that it has to be started; nobody waits."""
+    cluster.install(*words)
+    before = (cluster.root / "called").read_text()
+    said = cluster.admin("doctor", "--job").output
+    assert "no job was submitted: the service does not answer" in said and "start it first" in said
+    assert (cluster.root / "called").read_text() == before
+
+
+def test_a_job_that_is_refused_says_why(cluster, words, monkeypatch):
     """With what may be missing."""
+    monkeypatch.setattr(trial_job, "_silent", lambda: "")
     cluster.install(*words)
     cluster.real.write_text(
         "#!/bin/sh\ntest \"$1\" = --version && exec echo slurm 24.11\necho 'no account' >&2\nexit 1\n"
@@ -105,6 +115,7 @@ def test_words_without_a_job_are_refused(cluster, words):
 def test_a_job_that_nobody_hears_of_is_wrong(cluster, words, monkeypatch):
     """Within the time that was given."""
     monkeypatch.setattr(trial_job, "_known", lambda job: None)
+    monkeypatch.setattr(trial_job, "_silent", lambda: "")
     cluster.install(*words)
     said = cluster.admin("doctor", "--job", "--wait", "1").output
     assert "was submitted, and the service does not know it" in said and hooks.SPOOL not in said

@@ -8,11 +8,14 @@ import re
 import signal
 import sys
 import traceback
+from functools import partial
 from pathlib import Path
 
 import pytest
-from maple_daemon.install import installation, place, settings
-from maple_daemon.install.release import build, layout, receipt, releases
+from maple_daemon.install import installation, place, settings, wishes
+from maple_daemon.install.release import build, layout, receipt, releases, sources
+
+from tests.doubles import stand
 
 
 def test_the_submission_goes_through_the_front_to_the_real_command(compiled, installed):
@@ -317,7 +320,7 @@ REFUSALS = {
     "no Python": (["--python", "/bin/true"], "does not answer as Python"),
     "a relative Python": (["--python", "python3"], "is a relative path"),
     "a Python others may write": (["--python", "OPEN/python"], "is writable by everybody"),
-    "a copy of the Python entry": (["--copy", "--no-compiler"], "only the C front can be copied"),
+    "a copy without a compiler": (["--copy", "--no-compiler"], "a copy has to be compiled for its prefix"),
     "a folder inside a release": (["--bin", "PREFIX/current/bin"], "lies inside"),
 }
 
@@ -362,15 +365,23 @@ def test_the_interpreter_of_the_tests_would_do(compiled, cluster):
     assert f"python={os.path.realpath(sys.executable)}\n" in (cluster.release / "etc/front.conf").read_text()
 
 
-def test_without_a_compiler_the_python_entry_stands_in(cluster):
-    """It submits the same, is never taken for the real command, and the doctor points it out."""
+def test_without_a_compiler_the_front_that_came_built_stands_there(cluster, monkeypatch):
+    """It submits the same, and the doctor finds it whole; one that does not run here is refused, as none at all is."""
     assert cluster.install("--no-compiler").exit_code == 0
-    assert (cluster.release / "bin/front").read_bytes().startswith(b"#!/usr/bin/python3")
+    assert (cluster.release / "bin/front").read_bytes() == Path(stand.build()).read_bytes()
     done = cluster.sbatch("--nodes=2", "job.sh")
     assert (done.returncode, done.stdout, done.stderr) == (0, "Submitted batch job 7\n", "")
-    doctor = cluster.admin("doctor")
-    assert doctor.exit_code == 0 and "the Python entry" in doctor.output
-    assert "is Maple itself" in cluster.install("--real-sbatch", str(cluster.bin / "sbatch")).output
+    assert cluster.admin("doctor").exit_code == 0
+    foreign = cluster.root / "front"
+    foreign.write_bytes(b"\x7fELF\x02\x01\x01" + bytes(11) + b"\xf3\x00")
+    for built, says in ((foreign, "does not run here"), (None, "came without a built front")):
+        monkeypatch.setattr(wishes, "sources", partial(_without_compiler, built))
+        result = cluster.install()
+        assert result.exit_code == 2 and says in result.output and "install cc" in result.output
+
+
+def _without_compiler(built, *words):
+    return sources.sources(*words)._replace(compiler="", built=built)
 
 
 def test_a_wrapper_that_calls_the_front_again_is_refused(cluster):

@@ -5,8 +5,10 @@ from __future__ import annotations
 import grp
 import json
 import os
+from pathlib import Path
 
 import pytest
+from maple_submit_filter.host import places
 
 
 def shown(cluster):
@@ -63,3 +65,17 @@ def test_what_cannot_be_set_is_said_in_one_line(installed, words, says):
     result = installed.admin("mode", *words)
     assert result.exit_code == 2 and says in result.output
     assert installed.listing() == before
+
+
+def test_a_site_that_is_new_here_begins_with_its_own_mode(installed, tmp_path, monkeypatch):
+    """A draft only looks on, though another site was repaired before; once it is in force its mode is the one set."""
+    known = Path(places.find("site_configs", "ncsa-delta.toml")).read_text()
+    draft = known.replace('id = "ncsa-delta"', 'id = "drafted"\nmode = "observe"', 1)
+    (tmp_path / "etc/site_configs").mkdir(parents=True)
+    (tmp_path / "etc/site_configs/drafted.toml").write_text(draft)
+    monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "etc"))
+    assert installed.install(site="drafted").exit_code == 0
+    assert shown(installed)["mode"] == "observe"
+    assert installed.admin("mode", "repair").exit_code == 0
+    assert installed.install(site="drafted", version="0.2.0").exit_code == 0
+    assert shown(installed)["mode"] == "repair"

@@ -110,7 +110,7 @@ def test_no_lines_are_no_error(installed):
 
 
 def test_lines_of_others_and_garbage_do_not_count(observed):
-    """Users write these files: a line that speaks for another, a link, or garbage is not believed."""
+    """Users write these files: what speaks for another, a link, or garbage is not believed, nor any line twice."""
     folder = observed.prefix / "audit"
     with open(folder / f"{os.getuid()}.jsonl", "ab") as file:
         file.write(line("repaired", ["MPL301"], 1, uid=os.getuid() + 1) + b"\n")
@@ -119,6 +119,8 @@ def test_lines_of_others_and_garbage_do_not_count(observed):
     (folder / "4711.jsonl").write_bytes(line("repaired", ["MPL301"], 1, uid=4711) + b"\n")
     (folder / "4712.jsonl").symlink_to(folder / f"{os.getuid()}.jsonl")
     os.mkfifo(folder / "4713.jsonl")
+    for name in (f"{os.getuid()}.1.jsonl", "4714.jsonl"):
+        os.link(folder / f"{os.getuid()}.jsonl", folder / name)
     facts = report(observed)
     assert facts["submissions"] == 4 and facts["unreadable"] == 6
 
@@ -152,7 +154,7 @@ def test_submissions_without_a_finding_are_the_denominator(observed):
     assert (facts["untouched"], facts["submissions"], facts["users"]) == (96, 4, 1)
     output = observed.admin("report").output
     assert "Maple checked 100 submissions by 1 user in the last 7 days" in output
-    assert "96  nothing found, or no script read: submitted as written (96.0 %)" in output
+    assert "96  nothing found, or no launcher in the script (96.0 %)" in output
     assert "2  would be repaired in mode repair (2.0 %)" in output
 
 
@@ -162,16 +164,18 @@ def test_a_quiet_week_with_right_submissions_has_no_table_of_rules(installed):
     output = installed.admin("report").output
     assert output == (
         "Maple checked 2 submissions by 1 user in the last 7 days\n       2  "
-        "nothing found, or no script read: submitted as written (100.0 %)\n"
+        "nothing found, or no launcher in the script (100.0 %)\n"
     )
 
 
 def test_a_count_that_is_another_s_or_cannot_be_is_not_believed(observed):
-    """Users write these files: links, holes, and files in another's name count nothing."""
+    """Users write these files: links, holes, and files in another's name count nothing, and silence nobody."""
     me, folder = os.getuid(), observed.prefix / "audit"
     real = counter(observed, f"{me}.{day_of(0)}.count", 7)
     counter(observed, f"{me + 1}.{day_of(0)}.count", 50)
     (folder / f"{me}.1.{day_of(0)}.count").symlink_to(real)
+    os.link(real, folder / f"{me}.6.{day_of(0)}.count")
+    os.link(real, folder / f"{me + 1}.6.{day_of(0)}.count")
     with open(folder / f"{me}.2.{day_of(0)}.count", "wb") as file:
         file.truncate(900_000)
     counter(observed, f"{me}.4.{day_of(0)}.count", 1_000_001)

@@ -8,6 +8,7 @@ import subprocess
 
 import pytest
 from maple_submit_filter.host import frames
+from maple_submit_filter.launchers.registry import registry
 from maple_submit_filter.request.options import NO, OPTIONAL, REQUIRED
 from maple_submit_filter.request.slurm.options import SBATCH
 from maple_submit_filter.types.submission import SECRET_WORDS, WATCHED_NAMES, WATCHED_PREFIXES
@@ -55,6 +56,13 @@ def test_the_frames_have_the_same_numbers_and_words_in_c() -> None:
         assert len(set(numbers)) == len(numbers)
     ways = re.search(r"WAYS\[\] = \{(.*?)\}", header("frame_tags.h"))
     assert ways is not None and tuple(re.findall(r'"(\w+)"', ways.group(1))) == frames.CAME
+
+
+def test_a_script_with_a_launcher_that_plans_know_is_asked_about() -> None:
+    """All but remote shells, which start nothing without one of the others."""
+    words = re.findall(r'"([^"]+)"', header("launcher_words.h").partition("LAUNCHER_WORDS[]")[2])
+    names = {name.decode() for name in registry()} - {"ssh", "rsh", "pbs_tmrsh"}
+    assert sorted(name for name in names if not any(word in name for word in words)) == []
 
 
 def test_every_option_that_python_reads_is_known_in_c() -> None:

@@ -50,6 +50,7 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     the *words* stand those that follow the script; without it nobody knows what these will be.
     """
     from maple_submit_filter.answer.decision import decide
+    from maple_submit_filter.host.bounded_file import read_file
 
     source = source_of(script)
     where = here_of(site_id, source)
@@ -61,7 +62,7 @@ def answer(script: str, words: Sequence[str], site_id: Optional[str]) -> Answer:
     if script == "-" and split(words)[1]:
         raise Complaint("- takes no words behind it", "name a file: only a script in a file is given arguments")
     asked = submission(script, source, words, site.scheduler)
-    return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site), where.why)
+    return Answer("stdin" if script == "-" else script, asked, site, decide(asked, site, peruse=read_file), where.why)
 
 
 def submission(script: str, source: bytes, words: Sequence[str], scheduler: str) -> Submission:

@@ -7,6 +7,8 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import click
+from maple_agents.base import drawing
+from maple_submit_filter.answer.report import folded
 from maple_submit_filter.host import configuration
 
 from . import command, mode, place, settings, user_commands
@@ -88,21 +90,13 @@ def config(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("front.conf", "wrong", f"{release.config} lacks {', '.join(missing)}", "install again")
     elif values["mode"] not in settings.MODES:
         yield Check("front.conf", "wrong", f"mode {values['mode']} is none", "maple admin mode repair")
+    elif Path(values["helper"]) != settings.helper_of(release):
+        says = f"{values['helper']} is not of this release, and runs in every user's name"
+        yield Check("front.conf", "wrong", says, "install again: a release brings its own")
     elif release.config.stat().st_mode & 0o777 != 0o644:
         yield Check("front.conf", "wrong", "the front reads it only with mode 0644", f"chmod 644 {release.config}")
     else:
         yield Check("front.conf", "ok", f"mode {values['mode']}")
-
-
-def front(where: Layout, release: Release) -> Iterator[Check]:
-    """Is it the C program?"""
-    with open(release.front, "rb") as file:
-        compiled = file.read(4) == b"\x7fELF"
-    if compiled:
-        yield Check("front", "ok", "the C program")
-    else:
-        says = "the Python entry: slower, and nothing submits here should its interpreter go"
-        yield Check("front", "note", says, "install a C compiler, then install again")
 
 
 def python(where: Layout, release: Release) -> Iterator[Check]:
@@ -207,7 +201,7 @@ def audit(where: Layout, release: Release) -> Iterator[Check]:
         yield Check("audit", "ok", str(folder))
 
 
-PARTS = (files, permissions, front, config, python, child, real, snapshot, policy, audit)
+PARTS = (files, permissions, config, python, child, real, snapshot, policy, audit)
 
 
 def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check]:
@@ -257,10 +251,12 @@ MARKS = {"ok": ("ok   ", "green"), "wrong": ("WRONG", "red"), "note": ("note ", 
 
 
 def table(checks: list[Check]) -> None:
-    """Print the checks for people."""
-    width = max(len(one.name) for one in checks)
+    """Print the checks for people, on a terminal within its width."""
+    name = max(len(one.name) for one in checks)
+    most = max((drawing.width() if drawing.is_bounded() else drawing.WIDE) - name - 9, 30)
     for one in checks:
         mark, colour = MARKS[one.state]
-        click.echo(f"{click.style(mark, fg=colour)}  {one.name:{width}}  {one.says}")
-        for line in one.todo.splitlines():
-            click.echo(f"{'':{width + 9}}{line}")
+        first, *more = folded(one.says, most, "")
+        click.echo(f"{click.style(mark, fg=colour)}  {one.name:{name}}  {first}")
+        for line in (*more, *one.todo.splitlines()):  # a command to be copied stays in one piece
+            click.echo(f"{'':{name + 9}}{line}")

@@ -10,6 +10,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import NamedTuple
 
+from maple_submit_filter.site.modes import weaker
+
 from . import command, place, settings, user_commands
 from .refusals import Refused
 from .release import atomic, receipt, releases, revisions
@@ -191,10 +193,17 @@ class Steps:
         return {**real, **fixed, **reader, "mode": self.mode(before), **kept, **dict(self.wish.more)}
 
     def mode(self, before: str) -> str:
-        """Return the mode wished for, else the one in force, else the site's, else repair."""
-        former = settings.values(Release(self.where.releases / before)).get("mode", "") if before else ""
+        """Return the mode wished for, else the one in force, else the site's, else repair.
+
+        A site that was not in force before, a draft say, is not trusted with more than its own file says.
+        """
+        own = str(self.wish.sources.site.get("mode") or "")
+        release = Release(self.where.releases / before)
+        former = settings.values(release).get("mode", "") if before else ""
         former = former if former in settings.MODES else ""
-        return settings.checked(self.wish.mode or former or str(self.wish.sources.site.get("mode") or "") or "repair")
+        if former and own in settings.MODES and releases.manifest(release).get("site") != self.wish.sources.site["id"]:
+            former = weaker(former, own)
+        return settings.checked(self.wish.mode or former or own or "repair")
 
     def set_mode(self, name: str, before: str) -> None:
         """Give a release that was there already the front.conf that is wished for, whatever became of its own."""

@@ -46,7 +46,8 @@ def wish(
     parts = sources(site_id, "" if no_compiler else None)
     if copy and not parts.compiler:
         raise Refused(
-            "--copy: only the C front can be copied, and there is no compiler", "leave --copy out: a link will do"
+            "--copy: a copy has to be compiled for its prefix, and there is no compiler",
+            "leave --copy out: a link will do",
         )
     command = "qsub" if parts.site["scheduler"] == "pbs" else "sbatch"
     original = find_real(command, path_variable, real)

@@ -29,12 +29,15 @@ def path(kind: Kind, environment: Mapping[bytes, bytes]) -> Optional[bytes]:
 
 
 def state(environ: Mapping[str, str] = os.environ) -> Optional[str]:
-    """Return the folder of the user's own state, which may not be there yet; None where there is no home."""
+    """Return the folder of the user's own state, which may not be there yet; None where there is no home of one's own.
+
+    For root a home that others can change is none: `sudo maple` may have kept a user's.
+    """
     return _text(STATE, environ)
 
 
 def cache(environ: Mapping[str, str] = os.environ) -> Optional[str]:
-    """Return the folder of the user's own cache, which may not be there yet; None where there is no home."""
+    """Return the same of the user's own cache."""
     return _text(CACHE, environ)
 
 
@@ -59,15 +62,6 @@ def made_base(kind: Kind, environment: Mapping[bytes, bytes]) -> Optional[bytes]
         if ours:
             _make(base)
     return base or None
-
-
-def on_submit(kind: Kind, environment: Mapping[bytes, bytes]) -> Mapping[bytes, bytes]:
-    """Return the variables that say where the folder is on the way of a submission: root has no home there.
-
-    It may be anybody's: `sudo sbatch` left folders of root's in it.
-    """
-    names = (kind.variable,) if os.geteuid() == 0 else (kind.variable, b"HOME")
-    return {name: environment[name] for name in names if name in environment}
 
 
 def guarded(folder: bytes) -> bool:
@@ -115,4 +109,14 @@ def _make(folder: bytes) -> None:
 def _text(kind: Kind, environ: Mapping[str, str]) -> Optional[str]:
     names = (os.fsdecode(kind.variable), "HOME")
     found = path(kind, {os.fsencode(name): os.fsencode(environ[name]) for name in names if name in environ})
-    return os.fsdecode(found) if found else None
+    return os.fsdecode(found) if found and (os.geteuid() != 0 or _would_be_guarded(found)) else None
+
+
+def _would_be_guarded(folder: bytes) -> bool:
+    """Return whether nobody else can change what is there of a path, so that what is made there would be one's own."""
+    while not os.path.lexists(folder):
+        folder = os.path.dirname(folder)
+    try:
+        return guarded(os.path.realpath(folder))
+    except OSError:
+        return False

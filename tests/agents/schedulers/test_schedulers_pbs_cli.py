@@ -61,7 +61,7 @@ def test_one_bad_id_does_not_hide_the_others(pbs, recorded, code):
         JobState.FINISHED,
         JobState.VANISHED,
     ]
-    assert len(recorded.called()) == 1
+    assert recorded.called() == ["qstat [-x] [-f] [-E] [-F] [json] [30] [99999] [31.pbs01]"]
 
 
 JOBS = {"%d.pbs01" % number: {"Job_Name": "j%d" % number, "job_state": "R"} for number in (30, 31, 32)}
@@ -86,6 +86,20 @@ def test_an_id_that_qstat_says_nothing_of_has_not_vanished(pbs, recorded):
     found = pbs.jobs(["30", "31"])
     assert (found["30"].state, found["31"].state) == (JobState.FINISHED, JobState.UNKNOWN)
     assert len(recorded.called()) == 2
+
+
+@pytest.mark.parametrize("code", [153, 35])
+def test_the_exit_status_for_one_id_says_nothing_of_another(pbs, recorded, code):
+    """It is that of an unknown job, which is named; of a third one nothing is said."""
+    text = "qstat: Unknown Job Id 99999.pbs01\n"
+    recorded.answer("qstat", ("*", answer(JOB % ("30.pbs01", "0")), text, code))
+    found = pbs.jobs(["30", "99999", "31", "32"])
+    assert [one.state for one in found.values()] == [
+        JobState.FINISHED,
+        JobState.VANISHED,
+        JobState.UNKNOWN,
+        JobState.UNKNOWN,
+    ]
 
 
 def test_a_qstat_that_knows_no_common_question_is_asked_without(pbs, recorded):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
-import re
 from typing import Any, Iterable, NamedTuple, Optional, Sequence
 
-from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Part, Record, Value, Version
 
 from .service import ask
 
@@ -14,7 +14,7 @@ from .service import ask
 HANDED_OVER = {"repaired": "repaired", "accepted": "offered", "known-good": "offered"}
 MOST = 500  # versions and submissions that are looked through
 MOST_SCRIPTS = 50  # that come in one answer
-_TRIAL = re.compile(r"/maple-doctor-[^/]+/doctor\.sh$")  # the script of `maple admin doctor --job`
+_TRIAL = hashlib.sha256(TRIAL_SCRIPT).hexdigest()
 
 
 class Job(NamedTuple):
@@ -40,7 +40,7 @@ def jobs(wanted: str, path: str) -> list[Job]:
     """
     versions = [version(one) for one in ask({"ask": "versions", "limit": MOST})]
     lineages = dict.fromkeys(
-        one.lineage for one in versions if (_is(one, wanted, path) if wanted else not _TRIAL.search(one.path))
+        one.lineage for one in versions if (_is(one, wanted, path) if wanted else one.script_hash != _TRIAL)
     )
     if not lineages:  # as people say it: without the ending of its file
         lineages = dict.fromkeys(one.lineage for one in versions if wanted in _stems(one))

@@ -7,7 +7,7 @@ from typing import Any, Literal, NamedTuple, Protocol
 
 from maple_submit_filter.answer.report import printable
 
-Schema = Mapping[str, Any]  # the part of JSON Schema that `conforming` knows
+Schema = Mapping[str, Any]  # JSON Schema, draft 2020-12
 _MOST_SHOWN = 300  # characters of a reason: it may come from a server
 
 

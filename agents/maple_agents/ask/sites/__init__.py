@@ -11,7 +11,7 @@ from typing import Any
 
 import tomllib
 from maple_submit_filter import __version__
-from maple_submit_filter.host import places
+from maple_submit_filter.host import own_folders, places
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.site.snapshot import from_snapshot, write
 
@@ -101,9 +101,9 @@ def _detection(site_id: str) -> Mapping[str, Any]:
 
 
 def _cache(site_id: str) -> str:
-    """Return where the checked form of a site file is kept."""
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(home, "maple", "sites", "%s.json" % site_id)
+    """Return where the checked form of a site file is kept, "" for nowhere."""
+    cache = own_folders.cache()
+    return os.path.join(cache, "sites", "%s.json" % site_id) if cache else ""
 
 
 def _checked_by_this(source: bytes) -> str:

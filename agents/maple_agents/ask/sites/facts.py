@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site
+from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site, SizeBin
 
 from .files import devices, places, revision
 from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile
@@ -89,6 +89,7 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         max_gpus=table.max_gpus_per_job,
         default_walltime=seconds(table.default_walltime),
         routed=table.kind == "execution-only",
+        sizes=tuple(SizeBin(one.min_nodes, one.max_nodes, seconds(one.max_walltime) or 0) for one in table.size_bins),
     )
 
 

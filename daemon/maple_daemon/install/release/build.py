@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,10 +10,12 @@ from .. import settings
 from ..refusals import Refused
 from ..service import reading_child
 from . import atomic, releases
-from .compiler import compile_front, reason
+from .compiler import compile_front, reason, refuse_foreign
 from .interpreter import Interpreter
 from .layout import Release
 from .sources import Sources, copy_tree
+
+WITHOUT_FRONT = "install cc (apt install gcc libc6-dev), or a wheel that was built where there is one"
 
 
 class Build:
@@ -67,18 +68,15 @@ class Build:
         return subprocess.run(command, capture_output=True, text=True, errors="replace", env={}, check=False)
 
     def make_front(self) -> None:
-        """Compile the front, or put the Python entry in its place where there is no compiler."""
+        """Compile the front; without a compiler, take the one that came built with Maple, if it runs here."""
         if self.sources.compiler:
             compile_front(self.sources.compiler, self.sources.front, self.prefix, self.release.front)
+        elif self.sources.built is None:
+            raise Refused("there is no C compiler, and this Maple came without a built front", WITHOUT_FRONT)
         else:
-            self.copy_entry()
-
-    def copy_entry(self) -> None:
-        """Make the front out of the Python entry, started by the pinned interpreter."""
-        entry = self.sources.package / "entry.py"
-        if not entry.is_file():
-            raise Refused("there is neither a C compiler nor a Python entry", "install cc (apt install gcc libc6-dev)")
-        self.release.front.write_bytes(b"#!%s -IS\n" % os.fsencode(self.python.path) + entry.read_bytes())
+            shutil.copyfile(self.sources.built, self.release.front)
+            self.release.front.chmod(0o755)
+            refuse_foreign(self.release.front)
 
     def open_to_all(self) -> None:
         """Let everybody read the release and nobody change it, whatever the umask."""

@@ -22,7 +22,20 @@ def compile_front(compiler: str, folder: Path, prefix: Path, program: Path) -> N
         done = subprocess.run(words, capture_output=True, text=True, errors="replace", env=environment, check=False)
         if done.returncode == 0:
             return
-    raise Refused(f"the front does not compile: {reason(done)}", "--no-compiler installs the Python entry in its place")
+    raise Refused(
+        f"the front does not compile: {reason(done)}", "--no-compiler takes the front that came built with Maple"
+    )
+
+
+def refuse_foreign(program: Path) -> None:
+    """Refuse a front that this machine cannot start, as one of another architecture. It finds no command to become."""
+    try:
+        subprocess.run([program], stdin=subprocess.DEVNULL, capture_output=True, env={"PATH": "/nonexistent"},
+                       timeout=10, check=False)  # fmt: skip
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise Refused(
+            f"the front that came with Maple does not run here: {error}", "install cc, to compile it"
+        ) from None
 
 
 def variable(folder: Path, name: str) -> list[str]:

@@ -29,7 +29,7 @@ LEFT_OUT = ("__pycache__", "build", "README.md")
 
 
 class Sources(NamedTuple):
-    """*compiler* "" means that the Python entry takes the place of the C front. *site* is the snapshot, as JSON.
+    """*compiler* "" means that the front is *built* already, None where it is not. *site* is the snapshot, as JSON.
 
     *reader*: packages of the process that reads a user's files, () where there is none.
     """
@@ -41,6 +41,7 @@ class Sources(NamedTuple):
     compiler: str
     site: dict[str, Any]
     reader: tuple[Path, ...] = ()
+    built: Path | None = None
     documents: tuple[tuple[Path, str], ...] = ()  # pages and completions, and where in `share` they are looked for
 
     def digest(self, *more: str) -> str:
@@ -50,6 +51,8 @@ class Sources(NamedTuple):
         found = [(path, str(path.relative_to(root))) for root in parts for path in files(root)]
         for path, place in (*found, *self.documents):
             total.update(b"%s\0%s\0" % (os.fsencode(place), path.read_bytes()))
+        if self.built is not None and not self.compiler:
+            total.update(self.built.read_bytes())
         for word in (self.compiler, json.dumps(self.site, sort_keys=True), *more):
             total.update(word.encode("utf-8", "surrogateescape") + b"\0")
         return total.hexdigest()[:12]
@@ -59,10 +62,12 @@ def sources(site_id: str, compiler: str | None = None) -> Sources:
     """Return what a release for the site is made of. *compiler* None: the one of this machine; "": none."""
     package = Path(maple_submit_filter.__file__).resolve().parent
     templates = places.folders("templates")
+    front = front_folder(package)
     return Sources(
         version=maple_submit_filter.__version__,
         package=package,
-        front=front_folder(package),
+        front=front,
+        built=next((path for path in (front / "front", front / "build" / "front") if path.is_file()), None),
         templates=Path(templates[0]) if templates else None,
         compiler=find_compiler() if compiler is None else compiler,
         site=snapshot.write(site(site_id)),

@@ -46,24 +46,30 @@ def gather(prefix: Path, since: str, now: datetime.datetime | None = None) -> Ga
     except OSError as error:
         raise Refused(f"{folder}: {error.strerror}", "run this as the user who installed Maple") from None
     first = begin(since, now or datetime.datetime.now(datetime.timezone.utc))
-    lines = [one for path in paths if path.suffix == ".jsonl" for one in read(path) if one is None or one.time >= first]
+    seen: set[tuple[int, int]] = set()
+    told = (one for path in paths if path.suffix == ".jsonl" for one in read(path, seen))
+    lines = [one for one in told if one is None or one.time >= first]
     untouched: Counter[int] = Counter()
     for path in paths:
         if (found := COUNT.fullmatch(path.name)) and found["day"] >= first[:10]:
-            untouched[int(found["uid"])] += size(path, int(found["uid"]))
+            untouched[int(found["uid"])] += size(path, int(found["uid"]), seen)
     return Gathered(lines, {uid: number for uid, number in untouched.items() if number})
 
 
-def size(path: Path, uid: int) -> int:
+def size(path: Path, uid: int, seen: set[tuple[int, int]]) -> int:
     """Return how many submissions a user's file counts: one a byte; 0 for a file that is not that user's own.
 
-    A user can count too many of his own; a hole in the file, or more than anybody submits in a day, is not believed.
+    *seen*: files that were counted already; a second link neither counts twice nor silences the first. A user can count
+    too many of his own; a hole in the file, or more than anybody submits in a day, is not believed.
     """
     try:
         status = os.lstat(path)
     except OSError:
         return 0
-    own = stat.S_ISREG(status.st_mode) and status.st_uid == uid and status.st_nlink == 1
+    file_id = status.st_dev, status.st_ino
+    own = stat.S_ISREG(status.st_mode) and status.st_uid == uid and file_id not in seen
+    if own:
+        seen.add(file_id)
     return status.st_size if own and status.st_size <= min(MOST_A_DAY, status.st_blocks * 512) else 0
 
 
@@ -80,16 +86,21 @@ def begin(since: str, now: datetime.datetime) -> str:
     return said.astimezone(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def read(path: Path) -> Iterator[AuditLine | None]:
-    """Yield the lines of one user's file; nothing of a file that is not that user's own, or lies for another."""
+def read(path: Path, seen: set[tuple[int, int]]) -> Iterator[AuditLine | None]:
+    """Yield the lines of one user's file; nothing of a file that is not that user's own, or lies for another.
+
+    *seen*: files that were read already; whoever may make a second link of one would have its lines count twice.
+    """
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError:
         return
     with os.fdopen(handle, "rb") as file:
         status = os.fstat(handle)
-        if not stat.S_ISREG(status.st_mode) or path.name.split(".")[0] != str(status.st_uid):
+        file_id = status.st_dev, status.st_ino
+        if not stat.S_ISREG(status.st_mode) or path.name.split(".")[0] != str(status.st_uid) or file_id in seen:
             return
+        seen.add(file_id)
         if status.st_size > MOST:
             file.seek(status.st_size - MOST)
             file.readline()
@@ -167,7 +178,7 @@ def table(facts: dict[str, Any], since: str) -> None:
     click.echo(f"Maple checked {whose} {period(since)}")
     if not seen:
         return
-    nothing = "nothing found, or no script read: submitted as written"
+    nothing = "nothing found, or no launcher in the script"
     click.echo(f"  {facts['untouched']:6}  {nothing}{share(facts['untouched'], seen)}")
     for verdict, count in facts["verdicts"].items():
         click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
@@ -214,4 +225,5 @@ SAYS = {
     "rule-mode": "not repaired: a rule is not to repair here (mode --rule)",
     "late": "no answer in time, submitted as written (socket_ms, helper_ms)",
     "findings": "had problems that need the user's decision",
+    "unread": "could not be read, submitted as written (MAPLE=verbose says why)",
 }

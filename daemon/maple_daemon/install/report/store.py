@@ -34,8 +34,9 @@ def facts_of(rows: Sequence[Counted], since: str) -> dict[str, Any]:
     """Return what the rows come to, as `--json` prints it; *since*: the first day.
 
     `rules` has an entry for each rule and what was done by it, `partitions` one for each partition, of submissions with
-    a finding.
+    a finding. An administrator's trials of the service are left out.
     """
+    rows = [one for one in rows if one.verdict != "trial"]
     found = [one for one in rows if one.code]
     by_rule = [one._replace(code=code) for one in found for code in one.code.split(BETWEEN)]
     return {

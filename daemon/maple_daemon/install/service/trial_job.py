@@ -11,7 +11,7 @@ from pathlib import Path
 
 from maple_agents.ask.memory import service
 from maple_agents.ask.memory.named_jobs import submission
-from maple_submit_filter.types.job_records import Record
+from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Record
 
 from .. import settings
 from ..check import Check
@@ -21,7 +21,6 @@ from ..release.receipt import Receipt
 NAME = "hooks"
 PATIENCE = 120.0  # seconds that the job may wait in the queue, by default
 AFTER_END = 15.0  # that a service which looks every five seconds may take
-_SCRIPT = b"#!/bin/sh\nexit 0\n: srun python -c pass\n"  # a launcher's word, so that the front asks
 _OWN = {
     "sbatch": ("--parsable", "--job-name=maple-doctor", "--time=1", "--output=/dev/null"),
     "qsub": ("-N", "maple-doctor", "-l", "walltime=00:01:00", "-j", "oe", "-o", "/dev/null"),
@@ -35,13 +34,20 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
     values = settings.values(Release(where.current))
     socket = values.get("socket", "")
     if front is None or not socket:
-        yield Check(NAME, "note", "there is no service that could hear of jobs", "maple admin install --daemon --hooks")
+        says = "no job was submitted: there is no service that could hear of it"
+        yield Check(NAME, "note", says, "maple admin install --daemon --hooks")
+        return
+    uid = values.get("service_uid", "")
+    with service.at(socket, int(uid) if uid.isdigit() else -1):
+        silent = _silent()
+    if silent:
+        says = f"no job was submitted: the service does not answer ({silent})"
+        yield Check(NAME, "wrong", says, "start it first: systemctl enable --now maple-daemon.socket")
         return
     job, why = _submitted(front, words)
     if not job:
         yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
         return
-    uid = values.get("service_uid", "")
     with service.at(socket, int(uid) if uid.isdigit() else -1):
         yield from _followed(job, patience)
 
@@ -49,7 +55,7 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
 def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
     with tempfile.TemporaryDirectory(prefix="maple-doctor-") as folder:
         script = Path(folder, "doctor.sh")
-        script.write_bytes(_SCRIPT)
+        script.write_bytes(TRIAL_SCRIPT)
         done = subprocess.run([front, *_OWN[front.name], *words, script], stdin=subprocess.DEVNULL, capture_output=True,
                               text=True, errors="replace", timeout=60, check=False)  # fmt: skip
     found = re.match(r"(?:Submitted batch job )?(\d+[\w.\[\]-]*)", done.stdout.strip())
@@ -74,6 +80,17 @@ def _followed(job: str, patience: float) -> Iterator[Check]:
     else:
         says = f"job {job} is known, and nothing was heard of its end within {patience:.0f} s"
         yield Check(NAME, "wrong", says, f"where it has ended by now: job_ended or maple_job_end.py; {_TODO}")
+
+
+def _silent() -> str:
+    """Return why the service cannot be asked, "" where it answers."""
+    try:
+        submission("0")
+    except service.NoService as error:
+        return str(error)
+    except service.Refused:
+        return ""
+    return ""
 
 
 def _known(job: str) -> Record | None:

@@ -1,1 +1,1 @@
-"""Slurm: its commands, slurmrestd, pyslurm."""
+"""Slurm: its commands, or pyslurm."""

@@ -1,4 +1,4 @@
-"""Slurm's jobs as JSON, from slurmrestd and from `squeue --json`: the forms of 22.05 and of 23.11 and later.
+"""Slurm's jobs as JSON, from `squeue --json` and pyslurm: the forms of 22.05 and of 23.11 and later.
 
 The later ones write a number as `{"set": true, "infinite": false, "number": 3}`, a state as a list of words, an exit
 code as an object, and the reason RaisedSignal without the number that their own table has behind it (24.11.5, 26.05.5);

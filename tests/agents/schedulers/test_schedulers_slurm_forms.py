@@ -1,19 +1,13 @@
-"""Jobs as JSON: both forms of Slurm's, over a unix socket from a double that answers what a real slurmrestd said."""
+"""Jobs as JSON: both forms of Slurm's, of rows that real releases gave."""
 
 from __future__ import annotations
 
-import http.server
 import json
-import os
-import socketserver
-import threading
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from maple_agents.ask.schedulers import EndReason, JobState, SchedulerError
+from maple_agents.ask.schedulers import JobState
 from maple_agents.ask.schedulers.slurm import json as slurm_json
-from maple_agents.ask.schedulers.slurm.rest import SlurmRest
 
 
 def row(job: int, state: Any, code: Any, **more: Any) -> dict[str, Any]:
@@ -111,78 +105,3 @@ def test_what_is_no_answer_is_refused(text: str) -> None:
     """It is not an empty list of jobs."""
     with pytest.raises(ValueError):
         slurm_json.jobs(text)
-
-
-class Rest(socketserver.ThreadingMixIn, socketserver.UnixStreamServer):
-    """slurmrestd that knows one version. *answer*: status and body of a question for jobs."""
-
-    daemon_threads = True
-    answer: tuple[int, bytes] = (200, json.dumps({"jobs": OLD}).encode())
-    asked: list[str]
-
-
-class Page(http.server.BaseHTTPRequestHandler):
-    """What it answers."""
-
-    def do_GET(self) -> None:
-        """Answer one question."""
-        server: Any = self.server
-        server.asked.append(self.path)
-        status, body = server.answer if self.path == "/slurm/v0.0.38/jobs" else (404, b"Not Found")
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
-    def address_string(self) -> str:
-        """A unix socket has no name."""
-        return ""
-
-    def log_message(self, *words: object) -> None:
-        """Say nothing."""
-
-
-@pytest.fixture
-def rest(tmp_path: Any) -> Iterator[Rest]:
-    """A double that listens."""
-    server = Rest(os.path.join(str(tmp_path), "s"), Page)
-    server.asked = []
-    thread = threading.Thread(target=server.serve_forever, args=(0.02,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
-
-
-def test_one_request_tells_all_jobs(rest: Rest) -> None:
-    """The version that it speaks is looked for once; an array under its own id is one job; an unknown one vanished."""
-    scheduler = SlurmRest(str(rest.server_address))
-    found = scheduler.jobs(["1", "3", "3_1", "99"])
-    assert (found["1"].ending and found["1"].ending.exit_code, found["99"].state) == (3, JobState.VANISHED)
-    assert found["3"].ending is not None and found["3"].ending.reason is EndReason.EXITED
-    before = len(rest.asked)
-    scheduler.jobs(["5"])
-    assert len(rest.asked) == before + 1
-
-
-@pytest.mark.parametrize(
-    ("answer", "says"),
-    [
-        ((401, b"Authentication failure"), "as the user who asks"),
-        ((500, b"x"), "log"),
-        ((200, b"<html>"), "form"),
-        ((404, b""), "version"),
-    ],
-)
-def test_a_refusal_is_one_line_that_says_what_to_do(rest: Rest, answer: tuple[int, bytes], says: str) -> None:
-    """No job is said to have vanished because nobody could be asked."""
-    rest.answer = answer
-    with pytest.raises(SchedulerError, match=says):
-        SlurmRest(str(rest.server_address)).jobs(["1"])
-
-
-def test_where_nobody_listens_it_is_said(tmp_path: Any) -> None:
-    """And may be asked again."""
-    with pytest.raises(SchedulerError, match="is slurmrestd running") as error:
-        SlurmRest(str(tmp_path) + "/none").jobs(["1"])
-    assert error.value.transient
