@@ -8,6 +8,7 @@ from typing import Mapping, NamedTuple, Optional, Sequence
 
 from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import Decision, Rewritten, decide, understood
+from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.plan.build import plan
 from maple_submit_filter.request.pbs import submission as pbs
 from maple_submit_filter.request.slurm import submission as slurm
@@ -78,7 +79,7 @@ def _script(case: Case) -> bytes:
 def ask(case: Case, cwd: str, environment: Optional[Mapping[bytes, bytes]] = None) -> Answer:
     """Return what Maple decides about the case."""
     asked = submission(case, cwd, environment)
-    return Answer(asked, decide(asked, site(case.site)))
+    return Answer(asked, decide(asked, site(case.site), peruse=read_file))
 
 
 def planned(case: Case, cwd: str) -> LaunchPlan:

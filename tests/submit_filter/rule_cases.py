@@ -8,7 +8,7 @@
 | `site_file` | a site file of the case's own, with the id `here` |
 | `argv` | the words of the command line of sbatch, or of qsub where the site has PBS, `{}` for the script |
 | `environment` | NAME=VALUE of the submitter's environment |
-| `disk` | the paths of the files that there are; without it none is looked for. `/work` is where one submits |
+| `disk` | paths of files that there are, or a table of their texts; without it none is looked for |
 | `script` | the script |
 | `finds` | what the rule finds: `LINE proven|tell safe|ask|tell [SLOT]` each; empty: nothing |
 | `becomes`, `becomes_argv` | what the first fix of every finding of the rule makes of them; the rule is silent then |
@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import os
 import shlex
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import Any, NamedTuple, Optional
 
@@ -50,12 +50,12 @@ class RuleCase(NamedTuple):
     expected: tuple[str, ...]
     fixed: Optional[bytes]
     fixed_argv: Optional[tuple[bytes, ...]]
-    disk: Optional[frozenset[bytes]] = None
+    disk: Optional[Mapping[bytes, bytes]] = None
     submitted: Optional[bytes] = None
 
     def read(self, path: bytes) -> Optional[bytes]:
-        """Return what stands in a file of the case: nothing of interest, None where there is no such file."""
-        return b"" if self.disk is not None and path in self.disk else None
+        """Return what stands in a file of the case, None where there is no such file."""
+        return self.disk.get(path) if self.disk is not None else None
 
     def __str__(self) -> str:
         return "%s/%s" % (self.code, self.name)
@@ -92,7 +92,9 @@ def _read(file: str, row: dict[str, Any]) -> RuleCase:
     script = _text(row, "script")
     assert script is not None, "%s: %s has no script" % (file, row["name"])
     asked = Submission(site.scheduler, words, script, "file", b"job.sh", b"/work", 1000, environment)
-    disk = frozenset(map(os.fsencode, row["disk"])) if "disk" in row else None
+    there = row.get("disk")
+    texts = there if isinstance(there, dict) else dict.fromkeys(there or (), "")
+    disk = {os.fsencode(path): text.encode() for path, text in texts.items()} if there is not None else None
     return RuleCase(file.removesuffix(".toml"), row["name"], site, asked, tuple(row["finds"]), _text(row, "becomes"),
                     _words(row, "becomes_argv", command), disk, _text(row, "submitted"))  # fmt: skip
 
@@ -131,7 +133,8 @@ def _known(site_id: str) -> Site:
 
 def found(case: RuleCase, submission: Optional[Submission] = None) -> list[Finding]:
     """Return what the case's rule finds in its submission, or in another one."""
-    job = understood(submission or case.submission, case.read if case.disk is not None else None)
+    read = case.read if case.disk is not None else None
+    job = understood(submission or case.submission, read, read)
     assert job is not None, "the command line would be refused"
     return [one for one in examined(job, case.site).findings if one.code == case.code]
 

@@ -97,6 +97,16 @@ def test_nothing_is_changed_by_facts_that_are_not_sure(case: rule_cases.RuleCase
         assert decision.repaired == decide(case.submission, bare, None).repaired
 
 
+def test_a_faster_network_that_is_not_sure_is_in_no_repair() -> None:
+    """A host name with a suffix that nobody has is none."""
+    case = next(one for one in rule_cases.cases(LAUNCH) if str(one) == "MPL402/nobody-set-it")
+    site = case.site._replace(node_name_suffix="-ib")
+    sure = decide(case.submission, site, None).repaired
+    vague = decide(case.submission, site._replace(unsure=("network",)), None).repaired
+    assert sure is not None and sure.script is not None and b"-ib:29500" in sure.script
+    assert vague is not None and vague.script == case.submitted
+
+
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_what_plays_alike_makes_the_same_plan(case: rule_cases.RuleCase) -> None:
     """So that it need not be played again: for each fact that is not sure, and for all of them."""

@@ -263,6 +263,14 @@ def test_what_is_repaired_unasked_is_not_asked_about(decided: Any) -> None:
     assert reply.change is not None and reply.offer is None
 
 
+def test_what_could_not_be_read_is_kept_apart_from_what_was_found_right(decided: Any) -> None:
+    """A line of the audit of its own, without any word on the terminal."""
+    reply = decided(Decision("unread", why="not a shell script"))
+    line = audit_line.read_audit(reply.audit)
+    assert (line.verdict, line.codes) == ("unread", ())
+    assert (reply.say, reply.change, reply.offer) == (b"", None, None)
+
+
 def test_nothing_found_means_nothing_said_and_nothing_kept(decided: Any) -> None:
     """The reply is empty but for what names the question."""
     assert decided(Decision("clean")) == Reply(bytes(range(16)), b"h" * 32)

@@ -38,7 +38,8 @@ WITH_A_FILE = b"""#!/bin/bash
 #SBATCH --ntasks-per-node=1
 #SBATCH --gpus-per-node=4
 source ./where.sh
-srun torchrun --nnodes=2 --nproc-per-node=4 --node_rank=$WHICH --master_addr=$MASTER_ADDR --master_port=29500 train.py
+TORCHRUN="torchrun --nnodes=2 --nproc-per-node=4 --node_rank=$WHICH --master_addr=$MASTER_ADDR --master_port=29500"
+srun bash -c "$TORCHRUN train.py"
 """
 RIGHT = b"WHICH='$SLURM_NODEID'\nMASTER_ADDR=node1\n"
 

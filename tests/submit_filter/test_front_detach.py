@@ -306,18 +306,42 @@ def test_what_another_may_change_is_not_run_in_ones_name(
     no_child(place)
 
 
+def test_a_sticky_bit_guards_what_lies_in_a_folder_and_no_file(place: Place) -> None:
+    """In a folder such as /tmp others replace nothing of ours; what they may write to is theirs as well."""
+    folder = place.folder + "/everybody's"
+    os.mkdir(folder)
+    os.chmod(folder, 0o1777)
+    program = shutil.copy(CHILD, folder + "/child.py")
+    place.configure(child=program)
+    child_of(place)
+    os.chmod(program, 0o1757)
+    no_child(place)
+
+
+@pytest.mark.skipif(os.getuid() != 0, reason="gives files away")
+def test_root_runs_nothing_that_the_front_s_owner_may_change(place: Place) -> None:
+    """Others do: whoever owns the front can have anything run in their name anyway."""
+    program = shutil.copy(CHILD, place.folder + "/child.py")
+    place.configure(child=program)
+    os.chown(place.stand.front, 4711, 4711)
+    child_of(place)
+    os.chown(program, 4711, 4711)
+    no_child(place)
+
+
 @pytest.mark.skipif(os.getuid() != 0, reason="gives files away")
 @pytest.mark.parametrize("key", ["child", "child_python"])
 def test_a_link_is_followed_to_what_it_leads_to(place: Place, key: str) -> None:
     """Owners are looked at where the thing lies, and that is what runs, whatever becomes of the link."""
-    words = {"child": CHILD, "child_python": os.path.realpath("/usr/bin/python3")}
-    target = shutil.copy(words[key], place.folder + "/thing")
+    things = {"child": CHILD, "child_python": os.path.realpath("/usr/bin/python3")}
+    target = shutil.copy(things[key], place.folder + "/thing")
     os.chmod(target, 0o755)
     link = place.folder + "/link"
     os.symlink(target, link)
     os.chown(link, 4711, 4711, follow_symlinks=False)
     place.configure(**{key: link})
-    child_of(place)
+    words = child_of(place)["words"]
+    assert target in words and link not in words
     os.chown(target, 4711, 4711)
     no_child(place)
 

@@ -530,10 +530,11 @@ def typed(stand: Stand, keys: bytes, **environment: str) -> bytes:
     [(b"y\n", True), (b"yes\n", True), (b"\n", False), (b"n\n", False), (b"\x04", False), (b"yeti\n", False)],
 )
 def test_an_offer_is_taken_only_by_a_clear_yes(stand: Stand, keys: bytes, taken: bool) -> None:
-    """The default is no."""
+    """The default is no, which is said: the script goes as it was written."""
     stand.helper("offers")
     shown = typed(stand, keys)
-    assert b"maple: one line more" in shown
+    assert b"maple: one line more" in shown and b"Ctrl-C nothing" in shown
+    assert (b"maple: submitted as written" in shown) == (not taken and keys != b"\x04")
     assert submitted(stand) == (ASKED + b"# fixed\n" if taken else ASKED)
 
 

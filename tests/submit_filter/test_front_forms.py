@@ -271,6 +271,15 @@ def test_the_same_change_uses_the_same_copy(stand: Stand) -> None:
         folder = os.path.dirname(folder)
 
 
+def test_a_copy_that_holds_other_bytes_is_not_what_is_submitted(stand: Stand) -> None:
+    """As after a crash, which leaves a file of the right size and nothing in it."""
+    stand.helper("fixes")
+    stand.write("job.sh", ASKED)
+    path = os.fsdecode(stand.run(True, ["job.sh"]).values(b"argv")[1])
+    stand.write(path, b"\0" * os.path.getsize(path))
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
+
+
 def test_old_copies_are_swept_and_fresh_ones_stay(stand: Stand) -> None:
     """After a week without use."""
     stand.helper("fixes")

@@ -7,7 +7,7 @@ from typing import Any, Sequence
 
 import pytest
 
-from tests.doubles.stand import ASKED_OF_QSUB, PLAIN_FOR_QSUB, Seen, Stand, build, compiled, entry
+from tests.doubles.stand import ASKED_OF_QSUB, PLAIN_FOR_QSUB, Seen, Stand, build, compiled
 
 
 @pytest.fixture(scope="module")
@@ -16,10 +16,10 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compiled("qsub", str(tmp_path_factory.mktemp("double")))
 
 
-@pytest.fixture(params=["front", "sanitized", "entry"])
+@pytest.fixture(params=["front", "sanitized"])
 def stand(request: pytest.FixtureRequest, tmp_path: Any, double: str) -> Stand:
-    """A fresh installation: with the front that is shipped, the one under sanitizers, and the entry in its place."""
-    program = entry(str(tmp_path)) if request.param == "entry" else build(request.param == "sanitized")
+    """A fresh installation: with the front that is shipped, and the one under sanitizers."""
+    program = build(request.param == "sanitized")
     return Stand(str(tmp_path / "stand"), program, double, "qsub")
 
 
@@ -261,11 +261,11 @@ def test_a_changed_argv_is_used_only_where_it_names_the_same_script(stand: Stand
     assert bare == maple
 
 
-@pytest.mark.parametrize("kind", ["dies", "hangs", "liar", "raises"])
+@pytest.mark.parametrize("kind", ["dies", "hangs", "liar", "garbage"])
 def test_an_answer_that_does_not_come_is_not_missed(stand: Stand, kind: str) -> None:
     """Killed, late, about another question, or an error in place of one."""
     stand.write("job.sh", ASKED_OF_QSUB)
-    stand.helper(kind if kind != "raises" or stand.front_is_entry else "garbage", helper_ms=500)
+    stand.helper(kind, helper_ms=500)
     bare, maple = stand.both(["job.sh"])
     assert bare == maple and maple.exit == 0
 

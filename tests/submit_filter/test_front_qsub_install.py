@@ -107,7 +107,7 @@ mpiexec -n 8 --ppn 4 bash -c 'RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$PM
 """
 
 
-@pytest.fixture(params=[(), ("--no-compiler",)], ids=["front", "entry"])
+@pytest.fixture(params=[(), ("--no-compiler",)], ids=["compiled here", "built before"])
 def patient(request: pytest.FixtureRequest, cluster: Cluster) -> Cluster:
     """An installation that waits for its helper however busy the machine is."""
     assert cluster.install(*request.param).exit_code == 0

@@ -13,7 +13,7 @@ from typing import Any, Callable, Iterator
 
 import pytest
 
-from tests.doubles.stand import ASKED_OF_QSUB, Stand, build, compiled, entry, on_terminal
+from tests.doubles.stand import ASKED_OF_QSUB, Stand, build, compiled, on_terminal
 
 ASKED = ASKED_OF_QSUB
 PLAIN = b"#!/bin/bash\n./simulate\n"
@@ -25,10 +25,10 @@ def double(tmp_path_factory: pytest.TempPathFactory) -> str:
     return compiled("qsub", str(tmp_path_factory.mktemp("double")))
 
 
-@pytest.fixture(params=["front", "sanitized", "entry"])
+@pytest.fixture(params=["front", "sanitized"])
 def stand(request: pytest.FixtureRequest, tmp_path: Any, double: str) -> Stand:
-    """An installation: with the front that is shipped, the one under sanitizers, and the entry in its place."""
-    program = entry(str(tmp_path)) if request.param == "entry" else build(request.param == "sanitized")
+    """An installation: with the front that is shipped, and the one under sanitizers."""
+    program = build(request.param == "sanitized")
     one = Stand(str(tmp_path / "stand"), program, double, "qsub")
     one.setup()
     return one

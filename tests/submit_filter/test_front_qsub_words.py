@@ -1,4 +1,4 @@
-"""The front, the entry and the double of qsub agree on which word is the script, whatever the command line."""
+"""The front, what is read later, and the double of qsub agree on which word is the script, whatever the line."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ import subprocess
 from typing import Optional
 
 import pytest
-from maple_submit_filter import stand_in
 from maple_submit_filter.request.options import NO
 from maple_submit_filter.request.pbs import command_line as qsub_words
 from maple_submit_filter.request.pbs.options import QSUB
@@ -107,17 +106,10 @@ def content(way: str, words: list[str], word: int) -> Optional[bytes]:
     return b"# " + words[word - 1].encode() if way == "file" and words[word - 1] in FILES else None
 
 
-def test_the_entry_takes_the_same_words_as_the_front(front: list[tuple[str, int]]) -> None:
+def test_a_submission_read_later_takes_the_same_words_as_the_front(front: list[tuple[str, int]]) -> None:
     """On the same lines."""
     taken = [qsub_words.read([b"qsub", *(word.encode() for word in words)]) for words in lines()]
     assert [(one.came, one.word) if one else ("left", 0) for one in taken] == front
-
-
-def test_the_words_that_make_a_script_worth_asking_about_are_the_same_in_c() -> None:
-    """In the same order."""
-    with open(os.path.join(FRONT, "launcher_words.h")) as file:
-        table = file.read().partition("LAUNCHER_WORDS[]")[2]
-    assert tuple(word.encode() for word in re.findall(r'"([^"]+)"', table)) == stand_in.LAUNCHER_WORDS
 
 
 def letters(text: str) -> dict[str, int]:
@@ -126,7 +118,7 @@ def letters(text: str) -> dict[str, int]:
 
 
 def test_the_letters_of_qsub_are_the_same_everywhere() -> None:
-    """In the front, in the entry, and where directives are read, as a real qsub has them."""
+    """In the front, where command lines are read later, and where directives are read, as a real qsub has them."""
     with open(os.path.join(ROOT, "tests", "cases", "front", "qsub-23.06.06-options.txt")) as file:
         real = {line.split()[0]: int(line.split()[1]) for line in file if not line.startswith("#")}
     with open(os.path.join(FRONT, "words_qsub.c")) as file:

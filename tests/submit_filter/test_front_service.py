@@ -49,8 +49,8 @@ def stand(request: pytest.FixtureRequest, double: str) -> Iterator[Stand]:
     shutil.rmtree("/tmp/maple-%d" % USER, ignore_errors=True)
 
 
-def submitted(stand: Stand, change: Any, user: int = USER, account: int = SERVICE) -> bytes:
-    """The script that is submitted where a service of that account answers so, once."""
+def submitted(stand: Stand, change: Any, user: int = USER, account: int = SERVICE, **more: Any) -> bytes:
+    """The script that is submitted where a service of that account answers so, once. *more*: of the reply."""
     path = stand.folder + "/s"
     with socket.socket(socket.AF_UNIX) as listening:
         listening.bind(path)
@@ -61,9 +61,12 @@ def submitted(stand: Stand, change: Any, user: int = USER, account: int = SERVIC
             listening.listen()
             one, _ = listening.accept()
             head = one.recv(8, socket.MSG_WAITALL)
+            if not head:  # the front does not believe us
+                time.sleep(20)
+                os._exit(0)
             size = frames.size_of(head, frames.REQUEST, frames.MAX_REQUEST)
             request = frames.unpack_request(head + one.recv(size, socket.MSG_WAITALL))
-            one.sendall(frames.pack_reply(frames.Reply(request.nonce, request.hash, change)))
+            one.sendall(frames.pack_reply(frames.Reply(request.nonce, request.hash, change, **more)))
             time.sleep(20)
             os._exit(0)
     try:
@@ -136,6 +139,22 @@ def test_what_is_no_repair_of_the_script_is_decided_by_the_helper(stand: Stand, 
     assert submitted(stand, frames.Change(LIES[name])) == HELPED
 
 
+def test_an_offer_has_the_same_bounds(stand: Stand) -> None:
+    """What the user would be asked about is not what would go without a word; neither may be a lie."""
+    change = frames.Change(GOOD)
+    assert submitted(stand, change, question=b"so?", offer=frames.Change(LIES["another program"])) == HELPED
+    assert submitted(stand, change, question=b"so?", offer=frames.Change(CLOSED)) == GOOD
+
+
+def test_no_more_than_some_lines_are_changed(stand: Stand) -> None:
+    """A repair is small, however long the script."""
+    script = b"#!/bin/bash\n" + b"srun -n 8 a\n" * 65
+    stand.write("job.sh", script)
+    some, all_of_them = script.replace(b"-n 8", b"-n 4", 64), script.replace(b"-n 8", b"-n 4")
+    assert submitted(stand, frames.Change(some)) == some
+    assert submitted(stand, frames.Change(all_of_them)) == script + b"# fixed\n"
+
+
 @pytest.mark.parametrize("word", [b"--task-prolog=evil", b"--uid=0", b"--export=LD_PRELOAD=x", b"-oevil", b"-D/tmp"])
 def test_no_word_of_a_service_s_own_is_put_on_the_command_line(stand: Stand, word: bytes) -> None:
     """Options that a repair has are."""
@@ -148,6 +167,12 @@ def test_root_takes_nothing_from_a_service_that_is_not_root(stand: Stand) -> Non
     assert submitted(stand, frames.Change(GOOD), user=0) == HELPED
     assert submitted(stand, frames.Change(GOOD), user=0, account=0) == GOOD
     assert submitted(stand, frames.Change(SCRIPT + b"echo more\n"), account=0) == SCRIPT + b"echo more\n"
+
+
+def test_a_service_of_somebody_else_s_is_not_heard(stand: Stand) -> None:
+    """Whoever took the socket's place: neither root nor the caller nor the account that front.conf names."""
+    assert submitted(stand, frames.Change(GOOD), account=SERVICE + 1) == HELPED
+    assert submitted(stand, frames.Change(GOOD), account=USER) == GOOD
 
 
 def test_what_is_said_drives_no_terminal(stand: Stand) -> None:

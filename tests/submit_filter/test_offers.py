@@ -6,8 +6,10 @@ import re
 from typing import NamedTuple, Optional
 
 import pytest
-from maple_submit_filter.answer.decision import Decision, decide
+from maple_submit_filter.answer.decision import Decision, decide, understood
+from maple_submit_filter.repair.amounts import asks_for_less
 from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.job import Job as ReadJob
 from maple_submit_filter.types.submission import Submission
 
 from tests.submit_filter import rule_cases
@@ -66,7 +68,7 @@ def test_a_limit_is_not_cut_beside_another_change() -> None:
     assert offered(job, "several-qos-take-it") is None
     decision = decided(job.script(), here("several-qos-take-it"))
     (told,) = [one for one in decision.findings if one.code == "MPL206"]
-    assert told.help == "a QOS that takes it is one of regular, premium"
+    assert told.help == "these QOS take it: regular, premium"
 
 
 def test_nodes_are_not_cut_beside_another_change() -> None:
@@ -81,6 +83,36 @@ def test_the_qos_that_takes_it_is_offered_with_other_changes() -> None:
     job = Job(b"debug", b"04:00:00", waits=b"1")
     made = offered(job, "the-only-qos-that-takes-it")
     assert made == job._replace(qos=b"regular", waits=b"2").script()
+
+
+@pytest.mark.parametrize(
+    ("scheduler", "before", "after", "less"),
+    [
+        ("slurm", "--nodes=4", "--nodes=2", True),
+        ("slurm", "--time=02:00:00", "--time=60", True),
+        ("slurm", "--mem=200G", "--mem=100000M", True),
+        ("slurm", "--mem-per-cpu=4G", "--mem-per-cpu=2G", True),
+        ("slurm", "--mem-per-gpu=40G", "--mem-per-gpu=20G", True),
+        ("slurm", "--nodes=2 --time=60", "--nodes=4 --time=01:00:00", False),
+        ("slurm", "--mem=100G", "--mem-per-cpu=2G", False),
+        ("pbs", "-l walltime=02:00:00", "-l walltime=3600", True),
+        ("pbs", "-l select=4:ncpus=8", "-l select=2:ncpus=16", True),
+        ("pbs", "-l select=2:mem=200gb", "-l select=2:mem=100gb", True),
+        ("pbs", "-l select=2:mem=200gb", "-l select=4:mem=200gb", False),
+    ],
+)
+def test_less_is_told_of_each_amount_by_its_value(scheduler: str, before: str, after: str, less: bool) -> None:
+    """However it is written; what is not said any more is not less."""
+
+    def job(words: str) -> object:
+        head = "#SBATCH" if scheduler == "slurm" else "#PBS"
+        script = f"#!/bin/bash\n{head} {words}\n".encode()
+        command = b"sbatch" if scheduler == "slurm" else b"qsub"
+        return understood(Submission(scheduler, (command, b"j"), script, "file", b"j", b"/work", 1000, {}), None)
+
+    old, new = job(before), job(after)
+    assert isinstance(old, ReadJob) and isinstance(new, ReadJob)
+    assert asks_for_less(old, new) == less
 
 
 def _numbers(script: bytes) -> dict[bytes, list[bytes]]:

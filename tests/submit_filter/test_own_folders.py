@@ -42,3 +42,29 @@ def test_a_folder_is_made_closed_to_others_and_another_kind_of_thing_is_refused(
     (tmp_path / ".cache/maple").symlink_to(tmp_path / "elsewhere")
     assert own_folders.made(CACHE, {b"HOME": home}) is None
     assert own_folders.made(CACHE, {}) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a home away")
+@pytest.mark.parametrize("there", ["", ".cache", ".cache/maple"])
+@pytest.mark.parametrize("variable", ["HOME", "XDG_CACHE_HOME"])
+def test_root_has_no_folder_in_another_s_home(tmp_path, variable, there):
+    """As with `sudo maple`, which may keep HOME: neither to make one there, nor to believe what lies in it."""
+    base = tmp_path / "home"
+    (base / there).mkdir(parents=True)
+    environ = {variable: str(base)}
+    assert own_folders.cache(environ) == str(base / (".cache/maple" if variable == "HOME" else "maple"))
+    os.chown(base, 42001, 42001)
+    assert own_folders.cache(environ) is None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="gives a folder away")
+def test_root_has_no_folder_where_another_s_lies_on_the_way(tmp_path):
+    """The home is root's own and the cache, or where it leads to, is not."""
+    environ = {"HOME": str(tmp_path), "XDG_STATE_HOME": str(tmp_path / "link")}
+    for name in (".cache", "theirs"):
+        (tmp_path / name).mkdir()
+        os.chown(tmp_path / name, 42001, 42001)
+    (tmp_path / "link").symlink_to("theirs")
+    assert own_folders.cache(environ) is None and own_folders.state(environ) is None
+    (tmp_path / "link").unlink()
+    assert own_folders.state(environ) == str(tmp_path / "link/maple")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.answer.decision import understood
+from maple_agents.ask import sites
+from maple_submit_filter.answer.decision import decide, understood
 from maple_submit_filter.plan.build import plan
 from maple_submit_filter.play.program_owner import foreign, maker
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, LauncherFact
@@ -191,3 +192,16 @@ def test_an_unknown_mpiexec_may_set_any_makers_variables(before, empty):
     (step,) = plan(job.submission, job.script, job.settings, PBS, (), None).steps
     ranks = {one.rank for group in step.groups for one in group.processes}
     assert (ranks == {None}) == empty
+
+
+@pytest.mark.parametrize(("before", "verdict"), [("module list", "repaired"), ("conda activate mine", "findings")])
+def test_an_mpiexec_that_may_be_anybodys_takes_no_launchers_place_unasked(before, verdict):
+    """A launch template was verified with the site's own: another one may not know a word of it."""
+    site = sites.load("alcf-polaris")
+    site = site._replace(launch_templates=tuple(one._replace(verified=True) for one in site.launch_templates))
+    head = "#!/bin/bash\n#PBS -A me -q debug -l select=2 -l walltime=00:30:00 -l filesystems=home\ncd $PBS_O_WORKDIR\n"
+    source = (head + before + "\nsrun -n 8 --ntasks-per-node=4 python t.py\n").encode()
+    asked = Submission("pbs", (b"qsub", b"j"), source, "file", b"j", b"/w", 0, ENVIRONMENT)
+    decision = decide(asked, site, None)
+    assert decision.verdict == verdict and decision.offered is not None
+    assert b"\nmpiexec --envall -n 8 --ppn 4 python t.py\n" in (decision.offered.script or b"")

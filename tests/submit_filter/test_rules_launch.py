@@ -13,15 +13,17 @@ from maple_submit_filter.types.script import line_of
 
 from tests.submit_filter import rule_cases
 
-LAUNCH = ("MPL108", "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL310", "MPL312",
-          "MPL313", "MPL314", "MPL315", "MPL316", "MPL401", "MPL402", "MPL501", "MPL502", "MPL503", "MPL504",
-          "MPL508")  # fmt: skip
+LAUNCH = ("MPL108", "MPL203", "MPL301", "MPL302", "MPL303", "MPL304", "MPL305", "MPL306", "MPL310",
+          "MPL312", "MPL313", "MPL314", "MPL315", "MPL316", "MPL317", "MPL318", "MPL319", "MPL320",
+          "MPL401", "MPL402", "MPL501", "MPL502", "MPL503", "MPL504", "MPL508", "MPL509", "MPL510",
+          "MPL321", "MPL322", "MPL323", "MPL324", "MPL403", "MPL404", "MPL405")  # fmt: skip
 CASES = rule_cases.cases(rule_cases.OF_LAUNCH)
 
 
 def decided(case: rule_cases.RuleCase) -> Decision:
-    """What Maple decides, without a look at the disk."""
-    return decide(case.submission, case.site, None)
+    """What Maple decides; no file is looked at but those of the case."""
+    read = case.read if case.disk is not None else None
+    return decide(case.submission, case.site, read, read)
 
 
 def wanted(case: rule_cases.RuleCase) -> bytes | None:

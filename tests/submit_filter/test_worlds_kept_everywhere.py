@@ -65,6 +65,7 @@ def test_every_repair_in_the_tree_starts_the_worlds_that_were_declared() -> None
         "MPL303/the-number-of-tasks": [(5, [16], [8])],  # twice as many nodes as tasks, on two nodes
         "MPL108/two-breaks": [(4, [2, 2], [8])],  # the words behind the break say four workers and two nodes
         "MPL314/a-dash": [(3, [1, 1], [4, 4])],  # the long dash hid the number
+        "MPL321/a-line-in-quotes": [(5, [2], [8])],  # the quotes hid torchrun: two tasks of no program
     }
 
 

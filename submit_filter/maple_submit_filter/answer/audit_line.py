@@ -1,4 +1,4 @@
-"""The line that every changed submission leaves, and every one that would have been: who, what, why; no script."""
+"""The line that a submission leaves of which there is something to say: who, what, why; no script."""
 
 from __future__ import annotations
 
@@ -13,10 +13,11 @@ class AuditLine(NamedTuple):
 
     *verdict*: "repaired" (SAFE fixes were submitted), "accepted" (the user said yes to an offer), "known-good" (he had
     said yes before, and a job ran with it), "taken-back" (a job failed at once with it, so it was left out),
-    "would-repair" (mode observe or warn), "rule-mode" (the site repairs, but not by one of these rules), "findings", or
-    "late" (nobody answered in time, so it went as written; *late* says who was asked and waited for: "daemon",
-    "helper"). *job* and *change* are hashes: of the script as written, and of old and new together. *ms* is what the
-    front measured from its start to the hand-over, without the time of a question to the user.
+    "would-repair" (mode observe or warn), "rule-mode" (the site repairs, but not by one of these rules), "findings",
+    "unread" (what it would start could not be read), or "late" (nobody answered in time, so it went as written; *late*
+    says who was asked and waited for: "daemon", "helper"). *job* and *change* are hashes: of the script as written, and
+    of old and new together. *ms* is what the front measured from its start to the hand-over, without the time of a
+    question to the user.
     """
 
     time: str

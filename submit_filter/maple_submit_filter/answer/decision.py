@@ -49,10 +49,13 @@ class Decision(NamedTuple):
 TOO_LONG = Decision("unread", why="the script is longer than %d KiB" % (MOST_READ // 1024))
 
 
-def decide(submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
+def decide(
+    submission: Submission, site: Site, read: Optional[Read] = read_file, peruse: Optional[Read] = None
+) -> Decision:
     """Return what is wrong with the submission and what would cure it.
 
-    Files that the plan needs are read through *read* (the caller's own process); None reads none. The mode (off,
+    Files that the plan needs are read through *read* (the caller's own process), those that only advice comes from
+    through *peruse*; None reads none. The mode (off,
     observe, warn, repair) is not looked at here: it says what is done with the decision.
     """
     here = at_home(submission, site)
@@ -61,7 +64,7 @@ def decide(submission: Submission, site: Site, read: Optional[Read] = read_file)
     if len(submission.script) > MOST_READ:
         return TOO_LONG
     site = here
-    job = understood(submission, read)
+    job = understood(submission, read, peruse)
     if job is None:
         from . import left_alone
 
@@ -83,9 +86,10 @@ def at_home(submission: Submission, site: Site) -> Optional[Site]:
     return GENERIC_PBS if submission.scheduler == "pbs" else GENERIC_SLURM
 
 
-def understood(submission: Submission, read: Optional[Read]) -> Optional[Job]:
+def understood(submission: Submission, read: Optional[Read], peruse: Optional[Read] = None) -> Optional[Job]:
     """Return the submission as its command reads it, None where it is to be left alone."""
-    return (_by_qsub if submission.scheduler == "pbs" else _by_sbatch)(submission, read)
+    job = (_by_qsub if submission.scheduler == "pbs" else _by_sbatch)(submission, read)
+    return job._replace(peruse=peruse) if job is not None and peruse is not None else job
 
 
 def _by_qsub(submission: Submission, read: Optional[Read]) -> Optional[Job]:
@@ -184,7 +188,7 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         if (source, argv) not in known:
-            changed = understood(job.submission._replace(script=source, argv=argv), job.read)
+            changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
             known[source, argv] = _played(changed, sure) if changed is not None else None
         return known[source, argv]
 

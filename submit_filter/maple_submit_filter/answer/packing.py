@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import time
-from typing import Any, Callable, List, Optional, Sequence, Tuple
+from typing import Any, Callable, Dict, List, Optional, Sequence, Tuple
 
 from ..host.frames import FileFacts
 from ..types.edits import Span
@@ -23,17 +23,20 @@ class Watched:
 
     def __init__(self, read: Callable[[bytes], Optional[bytes]]) -> None:
         self._read = read
+        self._content: Dict[bytes, Optional[bytes]] = {}
         self.files: List[FileFacts] = []
 
     def __call__(self, path: bytes) -> Optional[bytes]:
         """Return the file's content, None where it cannot be read. Facts are taken first: a later change shows.
 
         Two changes within one tick of the clock by which a file system dates them look like one, so a file that was
-        changed just now is let rest.
+        changed just now is let rest. A file is read once: a decision is made of one state of it.
         """
-        self._rest(path)
-        self.files.append(FileFacts(path, facts_of(path)))
-        return self._read(path)
+        if path not in self._content:
+            self._rest(path)
+            self.files.append(FileFacts(path, facts_of(path)))
+            self._content[path] = self._read(path)
+        return self._content[path]
 
     @staticmethod
     def _rest(path: bytes) -> None:

@@ -65,7 +65,7 @@ def unasked(request: Request) -> Reply:
         return Reply(request.nonce, request.hash)
     from .terminal import line
 
-    says = "submitted as written: MAPLE=%s is none of off, observe, warn, repair, verbose" % word
+    says = "submitted as written: MAPLE=%s was taken for off (known: off, observe, warn, repair, verbose)" % word
     return Reply(request.nonce, request.hash, say=line(request.submission, says))
 
 
@@ -134,6 +134,8 @@ def answered(
         reply = reply._replace(audit=_audit(request, site, held, mode, codes, _new(decision.repaired)))
     elif findings:
         reply = reply._replace(audit=_audit(request, site, "findings", mode, codes, b""))
+    elif decision.verdict == "unread":
+        reply = reply._replace(audit=_audit(request, site, "unread", mode, (), b""))
     if offered and request.may_ask and for_rules(policy, mode, _codes(offered)) == "repair":
         offer = _change(request, site, submission, offered, "accepted", mode, once)
         reply = reply._replace(offer=offer, question=question(submission, offered))

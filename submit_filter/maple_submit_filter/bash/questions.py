@@ -55,6 +55,18 @@ def file_written(redirects: Sequence[Redirect]) -> Optional[Redirect]:
     return None
 
 
+def first_words(body: Program) -> Optional[List[bytes]]:
+    """Return the names of all commands of a list without branches, None where it has any, or a name is not literal."""
+    names: List[bytes] = []
+    for item in body.items:
+        commands = item.command.commands if isinstance(item.command, (Pipeline, AndOr)) else (item.command,)
+        for command in commands:
+            if not isinstance(command, Simple) or not command.words or not first(command.words[0]):
+                return None
+            names.append(first(command.words[0]).rsplit(b"/", 1)[-1])
+    return names
+
+
 def single(body: Program) -> bool:
     """Return whether an unknown output is one word in all sane uses."""
     if not body.items:

@@ -204,7 +204,11 @@ class Programs:
         changes = wrapper.changes
         brought = image.handed(shell) if changes.container else {}
         if changes.cleared:
-            shell.variables = {name: one for name, one in shell.variables.items() if _kept(name, changes.kept)}
+            lost = [name for name in shell.variables if not _kept(name, changes.kept)]
+            shell.variables = {
+                name: one for name, one in shell.variables.items() if name not in lost or name in self.scene.assigned
+            }
+            shell.withhold(name for name in lost if name in self.scene.assigned)
             shell.lost = b"cleared"
         if changes.unread:
             shell.lose(b"wrapper")

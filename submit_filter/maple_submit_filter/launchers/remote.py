@@ -6,6 +6,7 @@ pbs_tmrsh and pbsdsh (OpenPBS 23.06) start the words as they are, with the job's
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
 from ..play.outputs import node_of
@@ -22,6 +23,9 @@ if TYPE_CHECKING:
 
 _SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
 _LOST = "a command goes to an unknown node"
+_FROM_STDIN = re.compile(
+    rb"(?:(?:/usr)?(?:/bin/)?(?:ba|da|k|z)?sh(?: -[abd-z]+| --login)*)?"
+)  # a shell that reads what is given
 
 
 def destination(argv: List[Text]) -> Tuple[Optional[int], int]:
@@ -40,13 +44,7 @@ def ssh(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: 
     there = _arrive(programs, shell, node, programs.scene.login)
     trail = _one_task(programs, trail, _link("ssh", argv, at + 1))
     command = argv[at + 1 :]
-    if given is not None and b" ".join(text.raw for text in command) in (
-        b"",
-        b"bash",
-        b"bash -s",
-        b"sh",
-        b"sh -s",
-    ):
+    if given is not None and _FROM_STDIN.fullmatch(b" ".join(text.raw for text in command)):
         programs.interpreter.script(given, there, trail)
     elif command:
         programs.interpreter.script(joined(tuple(command)), there, trail)

@@ -69,7 +69,7 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     scene.shapes[trail.key] = (trail, shape)
     for place in places(shape, one, shell, scene, trail.background):
         child = shell.spawn(place)
-        _exported(one, child)
+        _exported(one, child, scene)
         _announce(child, place, shape, scene, one)
         _settle(child, one)
         programs.execute(list(argv[reading.program :]), child, trail, given)
@@ -286,8 +286,8 @@ def here_unsaid(one: Link) -> bool:
     return not any(one.option(name) for name in ("gpus-per-task", "gpus-per-node", "gres", "gpus"))
 
 
-def _exported(one: Link, child: Shell) -> None:
-    """Apply --export as srun does: ALL, NONE, names and values."""
+def _exported(one: Link, child: Shell, scene: Scene) -> None:
+    """Apply --export as srun does: ALL, NONE, names and values. What the script itself set comes from nowhere else."""
     raw = _raw(one, "export")
     if raw is None:
         value = child.value(b"SLURM_EXPORT_ENV")
@@ -295,9 +295,11 @@ def _exported(one: Link, child: Shell) -> None:
     items = raw.split(b",")
     if b"ALL" not in items:
         kept = {item for item in items if b"=" not in item}
-        for name in list(child.variables):
-            if name not in kept and not name.startswith((b"SLURM_", b"SLURMD_")):
+        lost = [name for name in child.variables if name not in kept and not name.startswith((b"SLURM_", b"SLURMD_"))]
+        for name in lost:
+            if name not in scene.assigned:
                 del child.variables[name]
+        child.withhold(name for name in lost if name in scene.assigned)
         child.lost = b"export"  # what a task gets then differs by version and site
     for item in items:
         name, equals, value_raw = item.partition(b"=")

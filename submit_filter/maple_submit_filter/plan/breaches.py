@@ -14,6 +14,7 @@ from ..types.launch_plan import Breach
 from ..types.text import EMPTY, Text, plain
 from .rendezvous import agent_of, is_local, meeting_id, per_node, raw_of, same, wanted_by
 
+TAKEN = "port-taken"
 MASTERS = {"master-addr", "rdzv-endpoint", "main-process-ip"}
 
 
@@ -30,7 +31,7 @@ def agent_breaches(
     if not any(_unclear(start) for start in starts):
         out += _meeting_breaches(starts, parts, shape, scene)
         for part in parts:
-            out += _portless(part) or _listed(part, scene) or _static_breaches(part, shape)
+            out += _portless(part) or _listed(part, scene) or _taken(part, scene) or _static_breaches(part, shape)
     out += _total_breaches(starts)
     out += _gpu_breaches(starts, scene)
     return out
@@ -61,6 +62,16 @@ def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:
     if any(raw_of(agent_of(start).master) != NODE_LIST for start in part):
         return []
     return [Breach("master-list", {"nnodes": wanted}, {"master": first.master or EMPTY})]
+
+
+def _taken(part: Sequence[Start], scene: Scene) -> List[Breach]:
+    """Return whether runs of one agent each, side by side on one node, would all listen on one port."""
+    first = agent_of(part[0])
+    alone = wanted_by(part) == 1 and first.backend == b"static" and not first.standalone
+    together = len(part) > 1 and all(start.trail.background for start in part) and None not in per_node(part)
+    if not alone or not together or len(per_node(part)) != 1 or scene.kills:
+        return []
+    return [Breach(TAKEN, {"runs": len(part)}, {"port": first.port or EMPTY})]
 
 
 def _unclear(start: Start) -> bool:
@@ -231,9 +242,17 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
         out.append(Breach("gpus-visible", numbers, texts))
     on_nodes = per_node(starts)
     together = max(on_nodes.values()) if None not in on_nodes else 1
-    of_job = scene.allocation.gpus or 0
-    if not out and of_job and together == 1 and workers * len(starts) > of_job and _one_line(starts):
-        out.append(Breach("gpus-job", {**numbers, "all": of_job, "agents": len(starts)}, {}))
+    asked = scene.allocation.gpus_asked or 0
+    if not out and asked and together == 1 and workers * len(starts) > asked and _one_line(starts):
+        kind = "gpus-job" if scene.allocation.gpus else "gpus-asked"
+        out.append(Breach(kind, {**numbers, "all": asked, "agents": len(starts)}, {}))
+    each = scene.allocation.gpus_per_node or 0  # as asked; not every PBS keeps a job from the other devices
+    if not out and each and not seen and workers * together > each and _one_line(starts):
+        nodes = max(len(on_nodes), 1)
+        out.append(Breach("gpus-asked", {**numbers, "all": each * nodes, "agents": together * nodes}, {}))
+    of_all = each * (scene.allocation.nodes or 0)  # wherever the launcher puts them
+    if not out and of_all and None in on_nodes and workers * len(starts) > of_all and _one_line(starts):
+        out.append(Breach("gpus-asked", {**numbers, "all": of_all, "agents": len(starts)}, {}))
     alike = {agent.visible for agent in map(agent_of, starts)}
     share = len(alike) == 1 and None not in alike
     limit = min([count for count in (most, max(seen) if share and seen else 0) if count], default=0)

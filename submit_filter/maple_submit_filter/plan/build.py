@@ -7,7 +7,7 @@ from typing import Dict, Hashable, List, Optional, Sequence, Set, Tuple
 from ..launchers.grammar import place
 from ..launchers.programs import Programs
 from ..play.batch_shell import batch_shell, granted, login
-from ..play.scene import Scene, Start, StepShape, Trail
+from ..play.scene import MOST_COMMANDS, Scene, Start, StepShape, Trail
 from ..play.shell_state import Shell
 from ..site.facts import Site
 from ..types.edits import Span
@@ -18,6 +18,7 @@ from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Piece, Text, plain
 from . import groups, program_groups
+from .breaches import TAKEN
 
 
 def plan(
@@ -44,7 +45,18 @@ def plan(
     steps = _steps(scene, script.source)
     assigned = {name: tuple(spans) for name, spans in scene.assigned.items()}
     unread = tuple((script.source.count(b"\n", 0, at) + 1 if at >= 0 else 0, why) for at, why in scene.unread)
-    return LaunchPlan(scene.allocation, tuple(steps), unread, assigned, tuple(scene.depends), tuple(shell.uses or ()))
+    files, uses = tuple(scene.depends), tuple(shell.uses or ())
+    return LaunchPlan(
+        scene.allocation, tuple(steps), unread, assigned, _left(scene), files, uses, scene.strangers or scene.hidden
+    )
+
+
+def _left(scene: Scene) -> Tuple[Span, ...]:
+    """Return the launch lines that the script's end surely ends."""
+    if scene.trapped or scene.commands > MOST_COMMANDS:
+        return ()
+    spans = (start.trail.span for start in scene.beside if not start.trail.maybe)
+    return tuple(dict.fromkeys(span for span in spans if span is not None))
 
 
 def _set_up(scene: Scene, shell: Shell, submission: Submission) -> None:
@@ -98,7 +110,7 @@ def _pooled(
         shape = _shape(members[0], scene) if len(members) == 1 else None
         verdict = groups.of_agents(starts, shape, scene, _sure(starts, scene))
         if len(members) > 1 and _apart(starts):
-            verdict = groups.Verdict(verdict.groups, ())
+            verdict = verdict._replace(breaches=tuple(one for one in verdict.breaches if one.kind == TAKEN))
         out[members[0]] = verdict
         for key in members[1:]:
             out[key] = groups.Verdict((), ())
@@ -148,6 +160,7 @@ def _step(
         doubts,
         tuple(place(text) for text in first.program),
         first.trail.phase,
+        tuple(name for name in first.missing if all(name in start.missing for start in starts)),
     )
 
 

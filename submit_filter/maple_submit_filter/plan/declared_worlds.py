@@ -15,6 +15,7 @@ from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 from ..launchers.agents import AGENTS
 from ..types.edits import Edit, Span
+from ..types.findings import counted
 from ..types.launch_plan import Allocation, Group, Link, Step
 from ..types.script import line_of
 from ..types.text import number
@@ -40,8 +41,9 @@ class Loss(NamedTuple):
 
     def __str__(self) -> str:
         were = "is" if len(self.meant) == 1 else "are"
-        meant = "%s %s meant" % (sizes(self.meant), were) if self.meant else "it is not known what is meant"
-        return "line %d would start %s, where %s" % (self.line, sizes(self.made), meant)
+        said = shapes if sizes(self.meant) == sizes(self.made) else sizes
+        meant = "%s %s meant" % (said(self.meant), were) if self.meant else "it is not known what is meant"
+        return "line %d would start %s, where %s" % (self.line, said(self.made), meant)
 
 
 class Played(NamedTuple):
@@ -82,8 +84,15 @@ def sizes(worlds: FrozenSet[World]) -> str:
         return "a world whose size is not known"
     names = [str(number) for number in numbers]
     if len(names) == 1:
-        return "a world of %s rank%s" % (names[0], "s" if numbers[0] != 1 else "")
+        return "a world of %s" % counted(numbers[0], "rank")
     return "worlds of %s and %s ranks" % (", ".join(names[:-1]), names[-1])
+
+
+def shapes(worlds: FrozenSet[World]) -> str:
+    """Return the sizes of worlds and how each lies on its nodes: `a world of 8 ranks (4 on each of 2 nodes)`."""
+    known = sorted((one.workers, one.nodes) for one in worlds if one.workers and one.nodes)
+    lie = ["%d on each of %d nodes" % one if one[1] > 1 else "all on one node" for one in known]
+    return "%s (%s)" % (sizes(worlds), "; ".join(lie)) if lie else sizes(worlds)
 
 
 def _worlds(step: Step) -> FrozenSet[World]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Dict, List, Optional, Sequence, Tuple
+from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from ..launchers.devices import seen
 from ..play.outputs import NODE_LIST, node_of
@@ -16,7 +16,9 @@ from .missing_script import flaws
 from .rendezvous import is_local, per_node, same
 
 ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
-TOLD = "local-rank-beyond"
+BEYOND, FEWER, WITHHELD, SAID = "local-rank-beyond", "gpus-fewer", "withheld", "world-said"
+LISTED = "list-said"
+TOLD = (BEYOND, FEWER, WITHHELD, SAID, LISTED, "gpus-asked")  # kinds of breaches that prove nothing
 
 
 def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:
@@ -43,7 +45,9 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     breaches = flaws(starts)
     if not breaches and sure and complete:
         breaches = tuple(_program_breaches(starts, shape, scene))
-    breaches += _beyond_gpus(starts, scene) if sure and not breaches else ()
+    if sure and not breaches:
+        breaches = _beyond_gpus(starts, scene) or (_fewer_gpus(starts, group, scene) if complete else ())
+    breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
     return Verdict((group,), breaches)
 
 
@@ -123,10 +127,66 @@ def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:
     known = [one for one in locals_said if one is not None]
     counts = [kind.gpus for kind in scene.allocation.node_kinds]
     most = max([count for count in counts if count is not None], default=0) if None not in counts else 0
+    most = most if counts else scene.allocation.gpus_per_node or 0  # of an undescribed node: what was asked
     words = b" ".join(text.raw for start in starts[:1] for text in start.program)
     if not known or not most or max(known) < most or scene.shares_gpus or ON_CPU.search(words):
         return ()
-    return (Breach(TOLD, {"workers": max(known) + 1, "node": most}, {}),)
+    return (Breach(BEYOND, {"workers": max(known) + 1, "node": most}, {}),)
+
+
+def _withheld(starts: Sequence[Start]) -> Tuple[Breach, ...]:
+    """Return whether python programs of several tasks lack what the script sets for them, and nothing else reads."""
+    if len(starts) < 2 or not all(start.python and start.trail.links for start in starts):
+        return ()
+    names = tuple(name for name in starts[0].missing if all(name in one.dropped for one in starts))
+    alike = all(one.missing == starts[0].missing for one in starts)
+    return (Breach(WITHHELD, {}, {}, names),) if names and alike else ()
+
+
+def _said_world(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> Tuple[Breach, ...]:
+    """Return whether the script says a larger world than the tasks of its one launch, whose ranks nobody can read."""
+    said = number(starts[0].environment.get(b"WORLD_SIZE"))
+    tasks = shape.tasks if shape is not None else None
+    alone = len({one.trail.key for one in scene.starts}) == 1 and not starts[0].trail.background
+    if said is None or tasks is None or said <= tasks or not alone or scene.strangers or scene.other_jobs:
+        return ()
+    if not all(start.python for start in starts) or b"RANK" not in starts[0].missing:
+        return ()
+    texts = {"world-text": starts[0].environment[b"WORLD_SIZE"]}
+    return (Breach(SAID, {"tasks": tasks, "world size": said}, texts),)
+
+
+def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:
+    """Return whether python programs on several nodes are told all nodes' names, as one word, for the master's."""
+    masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
+    if len(starts) < 2 or not all(start.python and start.place.node is not None for start in starts):
+        return ()
+    if any(master is None or master.raw != NODE_LIST for master in masters):
+        return ()
+    if len({start.place.node for start in starts}) < 2:
+        return ()  # the list of one node is its name
+    return (Breach(LISTED, {}, {name: starts[0].environment[raw] for name, raw in _NAMED[:1]}),)
+
+
+def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach, ...]:
+    """Return whether ranks of one world on one node are more than the devices that they can see together."""
+    if scene.shares_gpus or (group.world_size or 0) < 2 or not all(start.python for start in starts):
+        return ()
+    if b"MASTER_ADDR" in starts[0].missing:
+        return ()  # nobody meets anybody by torch's rules
+    if ON_CPU.search(b" ".join(text.raw for start in starts[:1] for text in start.program)):
+        return ()
+    tasks: Dict[Optional[int], int] = {}
+    devices: Dict[Optional[int], Set[bytes]] = {}
+    for one in group.processes:
+        if one.gpus is None or one.node is None:
+            return ()
+        tasks[one.node] = tasks.get(one.node, 0) + 1
+        devices.setdefault(one.node, set()).update(one.gpus)
+    worst = max(tasks, key=lambda node: tasks[node] - len(devices[node]), default=None)
+    if worst is None or not devices[worst] or tasks[worst] <= len(devices[worst]):
+        return ()
+    return (Breach(FEWER, {"workers": tasks[worst], "visible": len(devices[worst])}, {}),)
 
 
 _NAMED = (
@@ -136,6 +196,12 @@ _NAMED = (
     ("world-text", b"WORLD_SIZE"),
     ("local-text", b"LOCAL_RANK"),
 )
+
+
+def _all_drawn(ports: Sequence[Optional[Text]]) -> bool:
+    """Return whether each process has drawn a port of its own."""
+    raws = {port.raw for port in ports if port is not None}
+    return len(raws) == len(ports) > 1 and all(raw.startswith(b"\0task:") for raw in raws)
 
 
 def _master_breaches(
@@ -156,6 +222,8 @@ def _master_breaches(
     raws = {master.raw for master in masters if master is not None}
     if len(raws) > 1 and all(raw.startswith((b"\0host:", b"\0addr:", b"\0name:")) for raw in raws):
         return [Breach("master-differs", numbers, texts)]
+    if _all_drawn([start.environment.get(b"MASTER_PORT") for start in starts]):
+        return [Breach("port-differs", numbers, texts)]
     if raws == {NODE_LIST}:
         return [Breach("master-list", numbers, texts)]
     lead = next((start for start in starts if number_in(start, b"RANK") == 0), None)

@@ -43,7 +43,7 @@ VARIABLES: Mapping[bytes, FrozenSet[str]] = {
         _OWN,
     ),
 }
-_EXPANSION = rb"\$(?=[A-Za-z_{(])"
+_EXPANSION = rb"\$(?=[A-Za-z_{(])(?!\(\()"  # arithmetic needs nothing: what it reads is looked at
 
 
 class Use(NamedTuple):

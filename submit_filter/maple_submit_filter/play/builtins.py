@@ -106,6 +106,7 @@ def _source(
     if content is None:
         run.scene.note(run.offset(shell, simple.span.start), "a sourced file could not be read: " + show(path.raw))
         shell.lose(b"source%d" % simple.span.start)
+        _may_wait(run, trail)
         return None
     positional, shell.positional = shell.positional, argv[2:] or shell.positional
     run.text(content, shell, trail)
@@ -123,6 +124,8 @@ def _eval(
 ) -> Optional[int]:
 
     text = joined(tuple(argv[1:]))
+    if not text.literal:
+        _may_wait(run, trail)
     if text.open or any(part.open for part in argv):
         if b"conda" in simple_bytes(simple, shell) or b"micromamba" in simple_bytes(simple, shell):
             shell.softly = True
@@ -190,6 +193,7 @@ def _popd(
 def _read(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
+    _may_wait(run, trail)
     names = [text.raw for text in argv[1:] if text.raw[:1] != b"-"]
     array = any(text.raw[:1] == b"-" and b"a" in text.raw for text in argv[1:])
     by = next((one for one in simple.assignments if one.name == b"IFS"), None)
@@ -217,6 +221,7 @@ def _read(
 def _mapfile(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
+    _may_wait(run, trail)
     name = argv[-1].raw if len(argv) > 1 and argv[-1].raw[:1] != b"-" else b"MAPFILE"
     if given is None:
         shell.variables[name] = Variable(None, (open_value(b"mapfile." + name),))
@@ -295,7 +300,36 @@ def _wait(
     run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
 ) -> Optional[int]:
     run.scene.phase += 1
+    _may_wait(run, trail)
     return 0
+
+
+def _sleep(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    if sum(number(text) or BRIEFLY for text in argv[1:]) >= BRIEFLY:
+        _may_wait(run, trail)
+    return 0
+
+
+def _kill(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    run.scene.kills = run.scene.kills or not any(text.raw == b"-0" for text in argv[1:])
+    return None
+
+
+def _trap(
+    run: Interpreter, simple: Simple, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]
+) -> Optional[int]:
+    run.scene.trapped = True
+    return 0
+
+
+def _may_wait(run: Interpreter, trail: Trail) -> None:
+    """Nothing that was begun in the background surely runs on; what a subshell beside waits for is its own."""
+    if not trail.background:
+        run.scene.beside.clear()
 
 
 def _true(
@@ -324,14 +358,16 @@ def _nothing(
     return None
 
 
+BRIEFLY = 60  # seconds in which no training ends
+
 BUILTINS: Dict[bytes, Builtin] = {
     b"export": _declare, b"declare": _declare, b"typeset": _declare, b"local": _declare, b"readonly": _declare,
     b"unset": _unset, b"set": _set, b"source": _source, b".": _source, b"eval": _eval,
     b"exit": _exit, b"return": _return,
     b"cd": _cd, b"pushd": _pushd, b"popd": _popd, b"read": _read, b"mapfile": _mapfile, b"readarray": _mapfile,
     b"printf": _printf, b"echo": _echo, b"[": _test, b"test": _test, b"let": _let, b"shift": _shift, b"wait": _wait,
-    b"true": _true, b":": _true, b"false": _false, b"trap": _true, b"ulimit": _true, b"umask": _true, b"shopt": _true,
+    b"true": _true, b":": _true, b"false": _false, b"trap": _trap, b"ulimit": _true, b"umask": _true, b"shopt": _true,
     b"hash": _nothing, b"type": _nothing, b"alias": _alias, b"unalias": _nothing, b"jobs": _true, b"disown": _true,
-    b"break": _break, b"continue": _break, b"exec": _true, b"logout": _exit, b"sleep": _true, b"dirs": _true,
-    b"getopts": _getopts, b"bind": _true, b"enable": _true, b"history": _true, b"times": _true, b"kill": _nothing,
+    b"break": _break, b"continue": _break, b"exec": _true, b"logout": _exit, b"sleep": _sleep, b"dirs": _true,
+    b"getopts": _getopts, b"bind": _true, b"enable": _true, b"history": _true, b"times": _true, b"kill": _kill,
 }  # fmt: skip

@@ -167,6 +167,7 @@ class Compound(Values):
 
     def _loop(self, loop: Loop, shell: Shell, trail: Trail) -> Optional[int]:
         if loop.kind in (b"while", b"until", b"select"):
+            self.scene.beside.clear()  # it may go round for as long as something runs
             return self._while(loop, shell, trail)
         values = self.rounds(loop, shell)
         variable = loop.variable
@@ -324,6 +325,7 @@ class Compound(Values):
 
     def unread(self, one: Unread, shell: Shell, trail: Trail) -> Optional[int]:
         self.scene.note(self.offset(shell, one.span.start), one.why)
+        self.scene.beside.clear()
         shell.lose(b"unread%d" % one.span.start)
         return None
 

@@ -22,16 +22,18 @@ from ..bash.nodes import (
 )
 from ..bash.parser import parse
 from ..bash.questions import file_written
-from ..types.text import Text
+from ..types.text import Text, join, plain
 from .builtins import BUILTINS
 from .compound import Compound, Leave
 from .expansion import fields, word
 from .program_owner import of_command
 from .scene import MOST_COMMANDS, Scene, Trail
 from .shell_state import Shell
+from .values import BRIEF
 
 Execute = Callable[[List[Text], Shell, Trail, Optional[Text]], None]
 DEEPEST = 24
+_ENDS = frozenset((b"pkill", b"killall", b"scancel", b"fuser"))
 _ENVIRONMENT_COMMANDS = frozenset(b"module ml conda mamba micromamba spack pyenv workon deactivate modtree".split())
 
 
@@ -68,7 +70,10 @@ class Interpreter(Compound):
         status: Optional[int] = 0
         for item in program.items:
             if item.background:
+                before = len(self.scene.starts)
                 self.aside(item.command, shell.fork(), trail._replace(background=True))
+                if not trail.background and not trail.links:
+                    self.scene.beside += self.scene.starts[before:]
                 status = 0
             else:
                 status = self.command(item.command, shell, trail)
@@ -133,6 +138,9 @@ class Interpreter(Compound):
             shell.softly = True
             shell.unsettle(of_command(argv, shell.unsettled))
             return 0
+        self.scene.kills = self.scene.kills or name.rsplit(b"/", 1)[-1] in _ENDS
+        if not trail.background and name.rsplit(b"/", 1)[-1] not in BRIEF:
+            self.scene.beside.clear()
         child = shell.fork()
         for assignment in simple.assignments:
             self.assign(assignment, child, exported=True)
@@ -181,10 +189,12 @@ class Interpreter(Compound):
         """Follow `sed -i`, `cp` and `mv` of files that the script wrote; return whether it was one of these."""
         name = argv[0].raw.rsplit(b"/", 1)[-1]
         words = [text for text in argv[1:] if not text.raw.startswith(b"-")]
-        if name in (b"cp", b"mv") and len(words) == 2:
-            text = self.scene.content(words[0], shell.cwd, shell.place.node)
-            if text is not None or self.scene.wrote(words[1], shell.cwd):
-                self.scene.write(words[1], shell.cwd, text, False)
+        if name in (b"cp", b"mv") and len(words) > 1:
+            for source in words[:-1]:
+                text = self.scene.content(source, shell.cwd, shell.place.node)
+                for target in _copied_to(source, words[-1], len(words) > 2):
+                    if text is not None or self.scene.wrote(target, shell.cwd):
+                        self.scene.write(target, shell.cwd, text, False)
             return True
         if name == b"sed" and any(text.raw.startswith((b"-i", b"--in-place")) for text in argv[1:]) and words:
             rest = [text for text in argv[:-1] if not text.raw.startswith((b"-i", b"--in-place"))]
@@ -194,6 +204,15 @@ class Interpreter(Compound):
             self.scene.write(words[-1], shell.cwd, text, False)
             return True
         return False
+
+
+def _copied_to(source: Text, target: Text, folder: bool) -> List[Text]:
+    """Return what a copy may be called: by the target's name, in the folder of that name, or both."""
+    name = plain(source.raw.rsplit(b"/", 1)[-1])
+    if target.raw in (b".", b"./"):
+        return [name]
+    inside = join([target, name]) if target.raw[-1:] == b"/" else join([target, plain(b"/"), name])
+    return [inside] if folder or target.raw[-1:] == b"/" else [target, inside]
 
 
 _RUN: Dict[type, Callable[..., Optional[int]]] = {

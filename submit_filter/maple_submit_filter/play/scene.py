@@ -93,6 +93,9 @@ class Scene:
         self.depends: List[bytes] = []
         self.commands = 0
         self.phase = 0
+        self.beside: List[Start] = []  # begun in the background, and nothing has come since that may wait for it
+        self.kills = False  # what runs in the background may have been ended in between
+        self.trapped = False  # a `trap` may wait at the end
         self.assigned: Dict[
             bytes, Dict[Span, None]
         ] = {}  # where the script assigns a name, as far as that stands in it

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Dict, FrozenSet, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
+from typing import Dict, FrozenSet, Iterable, List, Mapping, MutableMapping, NamedTuple, Optional, Tuple
 
 from ..bash.nodes import Command
 from ..types.launch_plan import Around, Noted, Reason
@@ -171,6 +171,12 @@ class Shell:
     def unset(self, name: bytes) -> None:
         """Forget a variable: it is surely unset afterwards."""
         self.variables[name] = Variable()
+
+    def withhold(self, names: Iterable[bytes]) -> None:
+        """Have variables that a parent exported surely not reach this program."""
+        gone = {name: self.variables[name]._replace(exported=False) for name in names if name in self.variables}
+        self.parents += (gone,)
+        self.variables.update(dict.fromkeys(gone, Variable()))
 
     def export(self, name: bytes) -> None:
         """Mark a variable for children."""

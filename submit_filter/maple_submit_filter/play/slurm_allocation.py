@@ -133,11 +133,11 @@ def _asked_gpus(settings: Settings, site: Site, nodes: Optional[int], per_node: 
 
 
 def _gpus_of_job(settings: Settings, site: Site) -> Optional[int]:
-    """Return the GPUs of all nodes together, where `--gpus` alone says how many; a whole node may bring more."""
+    """Return the GPUs of all nodes together, where `--gpus` alone says how many."""
     others = ("gpus-per-node", "gres", "gpus-per-task", "exclusive", "gpus-per-socket", "tres-per-task")
-    if any(settings.value(name) is not None for name in others) or shared(settings, site) is False:
+    if any(settings.value(name) is not None for name in others) or site.gpu_request.style == WHOLE_NODE:
         return None
-    return None if site.gpu_request.style == WHOLE_NODE else gpus_in(settings.value("gpus"))
+    return gpus_in(settings.value("gpus"))
 
 
 def shared(settings: Settings, site: Site) -> Optional[bool]:
@@ -153,6 +153,7 @@ def allocate(settings: Settings, site: Site) -> Allocation:
     """Return what the scheduler would give for these settings."""
     nodes = nodes_of(settings)
     tasks, per_node, _ = _tasks(settings, nodes)
+    gpus, alone = _gpus_of_job(settings, site), shared(settings, site) is False
     return Allocation(
         nodes,
         tasks,
@@ -163,7 +164,8 @@ def allocate(settings: Settings, site: Site) -> Allocation:
         where(settings, site),
         (settings.value("partition") or b"").decode("utf-8", "replace") or site.default_partition,
         shared(settings, site),
-        gpus=_gpus_of_job(settings, site),
+        gpus=None if alone else gpus,  # a whole node may bring more
+        gpus_asked=gpus,
     )
 
 

@@ -19,7 +19,7 @@ from ..bash.nodes import (
     Simple,
 )
 from ..bash.parser import parse
-from ..bash.questions import first, read_from, single
+from ..bash.questions import first, first_words, read_from, single
 from ..types.edits import Span
 from ..types.launch_plan import Allocation
 from ..types.text import EMPTY, Text, join, number, plain
@@ -42,6 +42,13 @@ def all_gpus(given: Allocation) -> Optional[int]:
     return given.gpus_per_node if counts == {given.gpus_per_node} and vendors == {"nvidia"} else None
 
 
+# Commands that wait for nobody: after any other, what runs in the background may be over.
+BRIEF = frozenset(
+    b"echo printf date hostname uname cat head wc grep cut tr sort ls du df mkdir touch cp mv rm ln chmod scontrol"
+    b" squeue sbatch qsub disown".split()
+)
+
+
 class Values:
     """The part of an interpreter that gives values; it starts nothing."""
 
@@ -59,6 +66,8 @@ class Values:
         text = self.output(part.body, shell.fork())
         if text is not None:
             return outputs.trimmed(text)
+        if not BRIEF.issuperset(first_words(part.body) or [b"?"]):
+            self.scene.beside.clear()
         return self._unknown(part.span.start, shell, not single(part.body))
 
     def _unknown(self, position: int, shell: Shell, opened: bool) -> Text:

@@ -233,7 +233,7 @@ def _no_worse(before: State, after: State) -> bool:
 def shown(state: State, before: State) -> bool:
     """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
     for old, new in zip(before.plan.steps, state.plan.steps):
-        wrong = [breach for breach in old.breaches if breach.kind != TOLD]
+        wrong = [breach for breach in old.breaches if breach.kind not in TOLD]
         if wrong and not all(_is_whole(group) for group in new.groups):
             return False
         of_master = any(breach.kind.startswith("master") for breach in old.breaches)

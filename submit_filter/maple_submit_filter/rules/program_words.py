@@ -22,5 +22,5 @@ def value_of(program: Sequence[bytes], ending: str) -> Tuple[int, bytes]:
 
 
 def _named(name: bytes, ending: str) -> bool:
-    words = name[2:].decode("utf-8", "replace").replace("-", "_")
+    words = name[2:].decode("utf-8", "replace").replace("-", "_").replace(".", "_")
     return words == ending or words.endswith("_" + ending)

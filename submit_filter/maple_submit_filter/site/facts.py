@@ -28,6 +28,14 @@ class NodeKind(NamedTuple):
     features: Tuple[str, ...] = ()  # what `--constraint` selects; () unknown
 
 
+class SizeBin(NamedTuple):
+    """The most time of a job of so many nodes. In seconds."""
+
+    min_nodes: int
+    max_nodes: int
+    max_walltime: int
+
+
 class Partition(NamedTuple):
     """A partition, QOS or queue, by *selector* "partition", "qos" or "queue". Times in seconds."""
 
@@ -45,6 +53,7 @@ class Partition(NamedTuple):
     max_gpus: Optional[int] = None  # of one job, over all its nodes
     default_walltime: Optional[int] = None
     routed: bool = False  # True: reached through a routing queue only, never named
+    sizes: Tuple[SizeBin, ...] = ()
 
 
 class Demand(NamedTuple):

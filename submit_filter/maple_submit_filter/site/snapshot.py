@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Tuple
 
-from .facts import Demand, GpuRequest, LauncherFact, LaunchTemplate, NodeKind, Partition, Site
+from .facts import Demand, GpuRequest, LauncherFact, LaunchTemplate, NodeKind, Partition, Site, SizeBin
 
 FORMAT = 1  # raised when an older reader could misunderstand a newer snapshot
 
@@ -112,7 +112,9 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         max_gpus=_maybe_count,
         default_walltime=_maybe_count,
         routed=_flag,
+        sizes=_list(_of(SizeBin)),
     ),
+    SizeBin: _shape(SizeBin, min_nodes=_count, max_nodes=_count, max_walltime=_count),
     Demand: _shape(Demand, options=_texts, values=_texts, except_values=_texts),
     LauncherFact: _shape(LauncherFact),
     GpuRequest: _shape(GpuRequest, required=_flag),

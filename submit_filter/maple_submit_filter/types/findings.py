@@ -27,6 +27,11 @@ class Finding(NamedTuple):
     site_fact: str = ""
 
 
+def counted(number: Optional[int], noun: str) -> str:
+    """Return a number with its noun: `1 node`, `2 nodes`."""
+    return "%s %s%s" % (number, noun, "" if number == 1 else "s")
+
+
 def sentence(text: str) -> str:
     """Return a text with a capital at its beginning, unless that is a name or an option (gpuA40x4, --nodes)."""
     first = text.split(" ", 1)[0].rstrip(",;:")

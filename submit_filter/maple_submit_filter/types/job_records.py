@@ -86,12 +86,16 @@ class Outcome(NamedTuple):
     error: str = ""
 
 
+TRIAL_SCRIPT = b"#!/bin/sh\nexit 0\n: srun python -c pass\n"  # of `maple admin doctor --job`; Maple is asked about it
+
+
 class Record(NamedTuple):
     """One submission of a version.
 
     *verdict*: "repaired" (so it was handed over), "known-good" (what the user once said yes to was), "accepted" (the
     user said yes to an offer; known once the job has ended), "taken-back" (a change was left out, because a job failed
-    at once with it), "would-repair", "rule-mode", "findings", "clean" or "unread", "" not known;
+    at once with it), "would-repair", "rule-mode", "findings", "clean", "unread" or "trial" (an
+    administrator's trial of the service, which is in no list), "" not known;
     *codes*: of the rules. *how*: "memory", "decided", "helper" or "late" (the helper's answer is not known).
     *pid*, *pid_started*: of the front, which the real command has after it. *joined*: how *job* is known: "filter"
     (the scheduler's own hook named the pid), "record" (by the script's last line), "times" (time, name and work dir,

@@ -102,8 +102,8 @@ class Breach(NamedTuple):
 
     *kind* (see `breaches`): "agents", "node-rank", "master-local", "master-differs", "run-id-differs",
     "master-elsewhere", "master-list", "no-port", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpus-job",
-    "gpu-twice",
-    "world-size", "env-rank", "refused"; "local-rank-beyond" is told, not proven.
+    "gpu-twice", "port-taken", "world-size", "env-rank", "refused"; "local-rank-beyond", "gpus-fewer", "gpus-asked",
+    "withheld", "world-said" and "list-said" are told, not proven.
     *texts* are the values in question, with their origins; *numbers* what they come to.
     """
 
@@ -132,6 +132,7 @@ class Step(NamedTuple):
     unknown: Tuple[str, ...]
     program_spans: Tuple[Optional[Span], ...] = ()  # of each word of *program*, None where it is not written as such
     phase: int = 0  # how often the script waited for its background before
+    lacks: Tuple[bytes, ...] = ()  # rank variables that surely none of its tasks has
 
 
 class Allocation(NamedTuple):
@@ -148,6 +149,7 @@ class Allocation(NamedTuple):
     shared: Optional[bool]
     node_file: Optional[Tuple[int, ...]] = None  # lines of each node in PBS_NODEFILE; None unknown, or no PBS
     gpus: Optional[int] = None  # of the whole job, where that is all that was asked for and nothing gives it more
+    gpus_asked: Optional[int] = None  # the same where nodes of its own may give it more
 
 
 class LaunchPlan(NamedTuple):
@@ -157,5 +159,7 @@ class LaunchPlan(NamedTuple):
     steps: Tuple[Step, ...]
     unread: Tuple[Tuple[int, str], ...]
     assigned: Mapping[bytes, Tuple[Span, ...]] = {}  # where the script assigns a variable: `NAME=value`
+    left: Tuple[Span, ...] = ()  # launch lines that surely run on in the background when the script ends
     depends: Tuple[bytes, ...] = ()  # files on disk that were read for it
     uses: Tuple[Noted, ...] = ()  # the words that were expanded and run, and where
+    strangers: bool = False  # programs that nobody has read run beside, and may start something anywhere

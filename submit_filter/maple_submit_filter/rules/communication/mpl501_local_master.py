@@ -20,8 +20,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: export MASTER_ADDR=localhost
     Right: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-    Why:   on every node localhost is that node: each waits for the others at its own door, in silence, until a
-           time limit of ten to fifteen minutes.
+    Why:   on every node localhost is that node: each rank waits on its own node, without a message, until the
+           rendezvous times out after ten to fifteen minutes.
     """
     for step in plan.steps:
         for breach in step.breaches:

@@ -18,7 +18,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun bash -c 'torchrun --rdzv-endpoint=$(hostname):29500 ...'
     Right: MASTER=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1), in the batch script, before srun
-    Why:   each node waits at its own door, in silence, until a time limit of ten to fifteen minutes.
+    Why:   each node waits on itself, without a message, until the rendezvous times out after ten to fifteen minutes.
     """
     for step in plan.steps:
         for breach in step.breaches:

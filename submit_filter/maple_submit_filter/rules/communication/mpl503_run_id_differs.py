@@ -20,7 +20,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun bash -c 'torchrun --rdzv-id=$RANDOM ...'
     Right: srun torchrun --rdzv-id=$SLURM_JOB_ID ...
-    Why:   in the batch script one number is drawn for all; inside the task each draws its own, and nobody meets.
+    Why:   drawn in the batch script, the number is the same for all; drawn inside each task, it differs, and no
+           agent finds another.
     """
     for step in plan.steps:
         for breach in step.breaches:

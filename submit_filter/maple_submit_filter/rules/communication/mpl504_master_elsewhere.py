@@ -14,17 +14,18 @@ from .. import rule
 SAID = {
     "master-elsewhere": "the master address is not the node where rank 0 runs",
     "master-list": "the master address is the whole node list, which is not the name of a node",
+    "list-said": "MASTER_ADDR is the whole node list, which is not the name of a node",
 }
 
 
 @rule("MPL504", "the master's address is not the node that listens there")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Rank 0 opens the meeting place, on its own node; the address that all are told must be that node's.
+    """Rank 0 opens the rendezvous on its own node, so the master's address must be that node's.
 
     Wrong: MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | tail -n 1)
     Right: MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-    Why:   rank 0 runs on the first node of the list; at the last one nobody listens. The list itself, n[01-02], is the
-           name of no node.
+    Why:   rank 0 runs on the first node of the list; nothing listens on the last one. The list itself, n[01-02], is
+           the name of no node.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -36,5 +37,6 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
-    return Finding("MPL504", SAID[breach.kind], at, True, fixes=fixes,
+    sure = breach.kind != "list-said"  # a program may read its ranks, and so its master, elsewhere
+    return Finding("MPL504", SAID[breach.kind], at, sure, fixes=fixes if sure else (),
                    help="use the name of the job's first node")  # fmt: skip

@@ -20,8 +20,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: python train.py --backend nccl, on the Intel GPUs of Stampede3
     Right: python train.py --backend xccl, or ccl with Intel's own extension
-    Why:   init_process_group says that the distributed package has no NCCL built in. xccl is offered, not taken: which
-           backend is right depends on the PyTorch that you load.
+    Why:   init_process_group says that the distributed package has no NCCL built in. Maple suggests xccl and does
+           not apply it: which backend is right depends on the PyTorch that you load.
     """
     kinds = plan.allocation.node_kinds
     if not judged(job) or not kinds or any(kind.gpu_vendor != "intel" or not kind.gpus for kind in kinds):

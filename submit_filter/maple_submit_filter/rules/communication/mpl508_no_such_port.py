@@ -28,7 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: --nnodes=2 ... --rdzv-endpoint=$HEAD:0, where each agent would take a port of its own
     Right: MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000))
     Why:   torchrun ends with: The port number of the rendezvous endpoint must be an integer between 0 and 65536 (torch
-           2.13.0). Where there is none, torch's usual one is written; of a sum with the job id it is only said.
+           2.13.0). Where there is none, torch's usual one is written; a sum with the job id is only reported.
     """
     for step in plan.steps:
         for breach in step.breaches:

@@ -8,7 +8,7 @@ from ...cures.launch_edits import pointed_at, replacements
 from ...launchers.devices import mask_of
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
@@ -31,12 +31,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     workers, visible = breach.numbers["workers"] or 0, breach.numbers["visible"]
-    says = "%d ranks per node, but %s shows %s GPU%s" % (
-        workers,
-        mask_of(plan.allocation.node_kinds).decode(),
-        visible,
-        "s" if visible != 1 else "",
-    )
+    mask = mask_of(plan.allocation.node_kinds).decode()
+    says = "%d ranks per node, but %s shows %s" % (workers, mask, counted(visible, "GPU"))
     text = breach.texts.get("devices")
     has = plan.allocation.gpus_per_node
     every = b",".join(b"%d" % index for index in range(workers))

@@ -13,7 +13,9 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
 
-NOT_EXPORTED = "not exported"
+NOT_EXPORTED, NOT_BY_SRUN = "not exported", "srun --export leaves it out"
+NOT_BY_JOB = "srun takes over the job's --export, which leaves it out"
+_CLEAR = re.compile(rb"--cleanenv|--containall|--contain-all|--compat|\benv +-i?|\s-e\s")
 
 
 @rule("MPL402", "a variable is empty in the tasks because it was never exported")
@@ -22,6 +24,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
     Right: export HEAD=$(hostname) ... srun bash -c 'torchrun --master-addr=$HEAD ...'
+    Wrong: srun --export=NCCL_DEBUG=INFO ... (the tasks see nothing else; --export=ALL,NCCL_DEBUG=INFO adds to it)
     Wrong: export HEAD=... ; ssh $node 'torchrun --master-addr=$HEAD ...' (ssh, pbs_tmrsh and pbsdsh pass nothing on)
     Why:   inside the single quotes the task's own shell looks HEAD up, finds nothing, and the option is empty. One that
            nothing reads, such as --rdzv-endpoint beside --standalone, may be empty.
@@ -30,6 +33,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         for breach in step.breaches:
             if breach.kind == "master-empty":
                 yield _finding(step, breach, plan, job, site)
+            if breach.kind == "withheld":
+                yield from _told(step, breach, job)
             if breach.kind == "option-empty":
                 yield _empty(step, breach, plan, job)
 
@@ -37,25 +42,52 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = _read_by(step, breach.names, job)
     shown = _listed(names)
-    why = _why(step)
-    says = "%s is empty in the tasks: it is set, but %s" % (shown, why) if names else "the master's address is empty"
+    why = _why(step, job)
+    one, some = "%s is empty in the tasks: it is set, but %s", "%s are empty in the tasks: they are set, but %s"
+    says = (some if len(names) > 1 else one) % (shown, why) if names else "the master's address is empty"
     fixes = (
         _handed_on(names, step, plan, job)
         if names
         else first_node_fixes(breach.texts.get("master"), site, "MPL402", job.source)
     )
     at = fixes[0].edits[0].span if names and fixes else step.span
-    helps = (
-        ("export it" if why == NOT_EXPORTED else "write it into the command itself") if names else "name the first node"
-    )
+    helps = _help(why) if names else "name the first node"
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
+
+
+def _told(step: Step, breach: Breach, job: Job) -> Iterator[Finding]:
+    """A program need not read what the script sets for it; what its line names is handed to it as an argument."""
+    line = job.source[step.span.start : step.span.end]
+    names = tuple(name for name in breach.names if name not in _names_in(line, breach.names))
+    if not names:
+        return
+    why, many = _why(step, job), len(names) > 1
+    says = "the tasks do not see %s: the script sets %s, but %s" % (_listed(names), ("it", "them")[many], why)
+    yield Finding("MPL402", says, step.span, help=_help(why))
+
+
+def _help(why: str) -> str:
+    if why == NOT_EXPORTED:
+        return "export it"
+    if why in (NOT_BY_SRUN, NOT_BY_JOB):
+        return "srun --export=ALL passes all on"
+    return "write it into the command itself"
 
 
 def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
     """Return what gives the tasks the variables: an export, or this shell's own expansion where none would follow."""
-    if _why(step) == NOT_EXPORTED:
+    why = _why(step, job)
+    if why == NOT_EXPORTED:
         edits = exported(plan, names, "MPL402")
         return (Fix(tuple(edits), Safety.SAFE, "export " + _listed(names)),) if edits else ()
+    if why == NOT_BY_JOB and step.links[0].options_at is not None:
+        here = Span(step.links[0].options_at, step.links[0].options_at)
+        return (Fix((Edit(here, b" --export=ALL", "MPL402"),), Safety.ASK, "pass the environment on"),)
+    if why == NOT_BY_SRUN:
+        span = next(one.value_span for link in step.links for one in link.options if one.name == "export")
+        added = b"".join(b"," + name for name in names)
+        edit = Edit(Span(span.end, span.end), added, "MPL402") if span is not None else None
+        return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),) if edit else ()
     line = job.source[step.span.start : step.span.end]
     pattern = rb"\\(?=\$\{?(?:%s)\b)" % b"|".join(map(re.escape, names))
     starts = [step.span.start + found.start() for found in re.finditer(pattern, line)]
@@ -74,7 +106,7 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     says = (
         "--%s is empty in the tasks" % name
         + foreign
-        + (": %s is set but %s" % (_listed(names), _why(step)) if names else "")
+        + (": %s is set but %s" % (_listed(names), _why(step, job)) if names else "")
     )
     return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="check where its value is set")
 
@@ -86,8 +118,16 @@ def _of_other(written: bytes, job: Job) -> str:
     return ": %s sets no %s" % (here, found.group(1).decode()) if found else ""
 
 
-def _why(step: Step) -> str:
+def _why(step: Step, job: Job) -> str:
     """Return what keeps a variable from the tasks."""
+    said = next((link.option("export") for link in step.links if link.name == "srun"), None)
+    if said is not None and said.value is not None and b"ALL" not in said.value.raw.split(b","):
+        return NOT_BY_SRUN
+    of_job = job.settings.value("export") if job.submission.scheduler == "slurm" else None
+    if said is None and of_job is not None and b"ALL" not in of_job.split(b",") and step.links[0].name == "srun":
+        return NOT_BY_JOB
+    if _CLEAR.search(job.source[step.span.start : step.span.end]):
+        return "the program is started with a clean environment"
     carrier = next((link.name for link in step.links if link.name in ("ssh", "pbs_tmrsh", "pbsdsh")), "")
     if carrier:
         return "%s does not pass variables on" % carrier

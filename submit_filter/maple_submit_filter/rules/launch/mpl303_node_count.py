@@ -8,7 +8,7 @@ from ...cures.launch_edits import change_setting, put
 from ...launchers.agents import RECORDS
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Step
 from .. import rule
@@ -18,12 +18,13 @@ _OPTION = {one.name: one.nodes for one in RECORDS if one.name != "deepspeed"}  #
 
 @rule("MPL303", "the launcher waits for a different number of nodes than start")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Each node's agent is told how many there will be; that has to be the number that the job starts.
+    """--nnodes tells each node's agent how many agents to expect; it must be the number that the job starts.
 
     Wrong: #SBATCH --nodes=2 ... srun torchrun --nnodes=4 ... train.py
     Right: #SBATCH --nodes=2 ... srun torchrun --nnodes=$SLURM_NNODES ... train.py
     Why:   with too few the agents wait for the rest until a time limit of ten minutes; with too many, those who come
-           late are turned away. A number that you typed is yours to decide, because it makes the global batch size.
+           late are turned away. Maple asks before it changes a number that you typed, because it makes the global
+           batch size.
     """
     for step in plan.steps:
         for breach in step.breaches:
@@ -41,7 +42,7 @@ def _is_other_rule(breach: Breach, step: Step, plan: LaunchPlan) -> bool:
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     link = step.links[-1]
     started, wanted = breach.numbers["agents"], breach.numbers["nnodes"]
-    says = "%s waits for %s node%s, but starts on %s" % (link.name, wanted, "s" if wanted != 1 else "", started)
+    says = "%s waits for %s, but starts on %s" % (link.name, counted(wanted, "node"), started)
     option = link.option(_OPTION.get(link.name, "nnodes"))
     at = (option.value_span or option.span if option is not None else None) or link.name_span
     if step.links[0].name in ("ssh", "pbs_tmrsh"):

@@ -20,12 +20,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: export WORLD_SIZE=8 ... srun --ntasks=4 python train.py
     Wrong: accelerate launch --num_machines=2 --num_processes=3 (the total; each machine starts one)
     Right: export WORLD_SIZE=$SLURM_NTASKS
-    Why:   ranks 0 to 3 wait for 4 to 7 until the time limit. Asks first: the world size makes the global batch size.
+    Why:   ranks 0 to 3 wait for 4 to 7 until the time limit. Maple asks first: the world size makes the global batch
+           size.
     """
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "world-size":
                 yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job, site)
+            if breach.kind == "world-said":
+                yield _said(step, breach)
+
+
+def _said(step: Step, breach: Breach) -> Finding:
+    """A program that finds its rank by itself may start more processes, as Lightning does."""
+    says = "WORLD_SIZE is %s, but the launcher starts %s processes" % (
+        breach.numbers["world size"], breach.numbers["tasks"])  # fmt: skip
+    return Finding("MPL306", says, pointed_at(breach.texts.get("world-text"), step),
+                   help="start as many tasks as the world has ranks")  # fmt: skip
 
 
 def _shared_out(step: Step, breach: Breach) -> Finding:

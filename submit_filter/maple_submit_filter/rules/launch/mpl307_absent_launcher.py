@@ -61,7 +61,8 @@ def _replaced(step: Step, index: int, link: Link, source: bytes, site: Site) -> 
         if words is not None:
             because = "%s revision %d" % (one.name, one.revision)
             own = _own_numbers(source, Span(span.end, step.span.end), because, site, link)
-            safety = Safety.SAFE if one.verified and not own else Safety.ASK
+            sure = one.verified and not own and not foreign(words.split()[0], link.around)
+            safety = Safety.SAFE if sure else Safety.ASK
             return Fix((Edit(span, words, because), *own), safety, "start it with: %s" % words.decode())
     return None
 

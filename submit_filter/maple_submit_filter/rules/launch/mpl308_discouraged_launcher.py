@@ -19,7 +19,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: mpirun -np 8 python train.py, on Lonestar6
     Right: ibrun python train.py
-    Why:   the site's pages say which launcher its fabric and scheduler were set up for. It is only said.
+    Why:   the site's pages say which launcher its fabric and scheduler were set up for. Maple only reports it.
     """
     told = set()
     for step in plan.steps:

@@ -2,35 +2,54 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Optional
 
+from ...launchers.agents import AGENTS
 from ...site.facts import Site
+from ...types.edits import Span
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan
+from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
+_APART = (b"SLURM_PROCID", b"SLURM_NODEID", b"SLURM_ARRAY_TASK_ID", b"PMI_RANK", b"PALS_RANKID", b"OMPI_COMM_WORLD")
+_JOINED = {
+    "torchrun": "replace --standalone by --nnodes and one --rdzv-endpoint",
+    "accelerate": "give it --num_machines, --machine_rank, --main_process_ip and the --num_processes of all nodes",
+    "deepspeed": "start one deepspeed with a --hostfile of all nodes",
+}
 
-@rule("MPL309", "--standalone makes a world of its own on each node")
+
+@rule("MPL309", "each node trains in a world of its own")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """With --standalone torchrun meets nobody beyond its own node.
+    """A launcher that is told of no other node forms a world of its own node alone, wherever it is started.
 
     Wrong: srun --ntasks=4 --ntasks-per-node=1 torchrun --standalone --nproc-per-node=4 train.py, to train on 4 nodes
+    Wrong: #SBATCH --nodes=4 --ntasks-per-node=1 ... srun accelerate launch --config_file one_machine.yaml train.py
     Right: torchrun --nnodes=4 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=<first node>:29500 train.py
     Why:   four trainings of four ranks run beside each other, each on all the data, and overwrite each other's
-           checkpoints. It is only said, and not where tasks are told apart: an ensemble is made that way.
+           checkpoints. Maple only reports it, and not where tasks are told apart: an ensemble is made that way.
     """
     for step in plan.steps:
         link = step.links[-1] if step.links else None
-        option = link.option("standalone") if link is not None and link.name == "torchrun" else None
-        if option is None or step.maybe or step.background or (step.nodes or 1) < 2:
+        if link is None or link.name not in AGENTS or step.maybe or step.background or (step.nodes or 1) < 2:
             continue
-        if any(name in job.source for name in (b"SLURM_PROCID", b"SLURM_NODEID", b"SLURM_ARRAY_TASK_ID", b"PMI_RANK")):
+        option = link.option("standalone") if link.name == "torchrun" else None
+        if (option is None and not _each_alone(step)) or any(name in job.source for name in _APART):
             continue
-        says = "each of the %d nodes would train alone, in a world of its own" % step.nodes if step.nodes else ""
-        yield Finding(
-            "MPL309",
-            says,
-            option.span or step.span,
-            help="to train together, replace --standalone by --nnodes and one --rdzv-endpoint",
+        at: Optional[Span] = (option.span if option is not None else None) or link.name_span or step.span
+        helps = (
+            _JOINED[link.name]
+            if option is not None or link.name != "torchrun"
+            else "give it --nnodes and one --rdzv-endpoint"
         )
+        says = "each of the %d nodes would train alone, in a world of its own" % (step.nodes or 0)
+        yield Finding("MPL309", says, at, help="to train together, " + helps)
+
+
+def _each_alone(step: Step) -> bool:
+    """Return whether each node of a step has one world, and all are alike: nothing tells the runs apart."""
+    nodes = [{one.node for one in group.processes} for group in step.groups]
+    if len(step.groups) != step.nodes or step.breaches or any(len(one) != 1 or None in one for one in nodes):
+        return False
+    return len(set().union(*nodes)) == len(nodes) and len({group.declared for group in step.groups}) == 1

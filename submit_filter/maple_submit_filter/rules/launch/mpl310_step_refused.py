@@ -26,10 +26,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: scontrol show hostnames > hosts; srun deepspeed --hostfile=hosts --no_ssh ... (without slots=N on each line)
     Wrong: mpiexec -n 8 --ppn 4 -bind-to core python train.py (Hydra's way, where the mpiexec is that of PALS)
     Right: srun --nodes=2 python train.py
-    Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Asks first, and only where the number of
-           tasks is said elsewhere: then as many ranks run on the job's nodes. Else either number may be meant, and each
-           gives another number of ranks. Nothing is said of an mpirun that a module, conda, spack, an environment, a
-           PATH or an image of your own may have brought.
+    Why:   Slurm 22.05 says: srun: error: Only allocated 2 nodes asked for 4. Maple asks first, and only where the
+           number of tasks stands elsewhere: then as many ranks run on the job's nodes. Otherwise either number may
+           be meant, and each gives another number of ranks. Not checked: an mpirun that a module, conda, spack, an
+           environment, a PATH or an image of your own may have brought.
     """
     for step in plan.steps:
         for breach in step.breaches:

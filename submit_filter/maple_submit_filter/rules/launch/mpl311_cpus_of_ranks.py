@@ -20,8 +20,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --ntasks-per-node=1, shared nodes, and torchrun --nproc-per-node=4
     Right: #SBATCH --ntasks-per-node=1 --cpus-per-task=64
-    Why:   four ranks and their data loaders take turns on one core, and the GPUs wait. It is only said, for some
-           sites give CPUs with each GPU.
+    Why:   four ranks and their data loaders take turns on one core, and the GPUs wait. Maple only reports it,
+           because some sites give CPUs with each GPU.
     """
     said = ("cpus-per-task", "cpus-per-gpu", "exclusive", "mincpus", "core-spec")
     if not judged(job) or plan.allocation.shared is not True or any(name in job.settings for name in said):

@@ -22,7 +22,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: mpiexec -n 24 --ppn 12 --cpu-bind list:1-16:17-32:33-48:53-68:69-84:85-100 python train.py
     Right: mpiexec -n 24 --ppn 12 --cpu-bind list:1-8:9-16:... (12 lists, to 93-100)
     Why:   six lists for twelve ranks leave half of them without CPUs; a CPU that is not there binds nothing.
-           It is only said: what PALS makes of it was not run.
+           Maple only reports it: what PALS makes of it was not run.
     """
     for step in plan.steps:
         option = step.links[0].option("cpu-bind") if step.links and step.links[0].name == "mpiexec" else None

@@ -33,7 +33,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: torchrun --rdzv-endpoint=$MASTER_ADDR:29500 train.py, where MASTER_ADDR holds the names of all nodes
     Right: srun torchrun --nproc-per-node=4 train.py
     Why:   it ends at once: "the following arguments are required: training_script", or "can't open file". A dash is
-           mended; a script that is not named is nobody's to guess.
+           repaired; a script that is not named cannot be guessed.
     """
     found = [(step, breach) for step in plan.steps for breach in step.breaches if breach.kind == "no-script"]
     if not found:

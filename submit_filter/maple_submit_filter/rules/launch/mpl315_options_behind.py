@@ -25,8 +25,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun torchrun train.py --nnodes=4 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500
     Right: srun torchrun --nnodes=4 --nproc-per-node=8 --rdzv-backend=c10d --rdzv-endpoint=$HEAD:29500 train.py
-    Why:   each torchrun starts one rank in a world of its own, and the script ends with: unrecognized arguments. It is
-           only said, for a script may know such options itself, and only where the launcher was given none of them.
+    Why:   each torchrun starts one rank in a world of its own, and the script ends with: unrecognized arguments.
+           Maple only reports it, because a script may know such options itself, and only where the launcher was
+           given none of them.
     """
     for step in plan.steps:
         behind = _behind(step)

@@ -26,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: srun --overlap --ntasks-per-node=1 nvidia-smi -l 30 > gpus.log &
            srun torchrun ... train.py
     Why:   srun says: Job step creation temporarily disabled, retrying (Requested nodes are busy). A step that watches
-           the job never ends, so the training never begins. It is only said: one that ends soon is waited for.
+           the job never ends, so the training never begins. Maple only reports it: one that ends soon is waited for.
     """
     if b"OVERLAP" in job.source:
         return

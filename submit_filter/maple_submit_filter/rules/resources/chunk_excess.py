@@ -7,6 +7,7 @@ from typing import Iterator, NamedTuple, Optional, Sequence
 from ...request.pbs.resources import size
 from ...request.pbs.select import Chunk, Resource
 from ...site.facts import NodeKind
+from ...types.findings import counted
 from ..limits import most_of
 
 GIB = 1 << 30
@@ -26,7 +27,7 @@ def beyond(chunk: Chunk, kinds: Sequence[NodeKind]) -> Iterator[Excess]:
     for one in chunk.resources:
         count = int(one.value) if one.value.isdigit() and len(one.value) < 10 else None
         if one.name == b"ngpus" and gpus is not None and count is not None and count > gpus:
-            yield Excess(one, "%d GPU%s" % (gpus, "s" if gpus != 1 else "") if gpus else "no GPU", b"%d" % gpus)
+            yield Excess(one, counted(gpus, "GPU") if gpus else "no GPU", b"%d" % gpus)
         elif one.name == b"ncpus" and cpus is not None and count is not None and count > cpus:
             yield Excess(one, "%d CPUs" % cpus, b"%d" % cpus)
         elif one.name == b"mem" and memory and (size(one.value) or 0) > memory * GIB:

@@ -17,13 +17,13 @@ from ..limits import asked, asks_for_gpus, judged, text
 
 @rule("MPL201", "an option that the site demands is missing")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Some sites refuse a job that leaves something unsaid, or give it a default that does not fit.
+    """Some sites refuse a job without certain options, or give it a default that does not fit.
 
     Wrong: #SBATCH --partition=gpu-a100, and no --time, on Lonestar6; no -A, or no -l filesystems, on Aurora
     Right: #SBATCH --time=02:00:00; #PBS -A project -l filesystems=home:flare
     Why:   the submit filter refuses it; qsub says: Account_Name is required to be set, or: Resource: filesystems is
-           required to be set. The value is yours to give: none is invented. One is offered only where the site itself
-           names it for jobs of this kind, or where the script says it on a line that is not read.
+           required to be set. Maple invents no value; it offers one only where the site itself names it for jobs of
+           this kind, or where the script says it on a line that is not read.
     """
     if not judged(job):
         return

@@ -27,9 +27,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gres=gpu:3, on Lonestar6; #PBS -q small, or #PBS -k oe, on Polaris
     Right: ##SBATCH --gres=gpu:3, or no such line: the queue decides about the GPUs; #PBS -q prod, which leads there
-    Why:   there is no GRES there: "Invalid generic resource (gres) specification"; and such a queue takes only what is
-           routed to it: "Access to queue is denied". The option is taken back by itself where the job gets no less
-           without it and the script cannot tell the difference; else it asks.
+    Why:   there is no GRES there: "Invalid generic resource (gres) specification"; and such a queue takes only what
+           is routed to it: "Access to queue is denied". Maple takes the option out where the job gets no less
+           without it and the script cannot tell the difference; otherwise it asks first.
     """
     if not judged(job):
         return

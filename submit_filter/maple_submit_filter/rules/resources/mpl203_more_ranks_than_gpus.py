@@ -10,7 +10,7 @@ from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
@@ -25,16 +25,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: torchrun --nproc-per-node=8, on nodes with 4 GPUs
     Wrong: #SBATCH --nodes=2 --gpus=4 ... srun torchrun --nnodes=2 --nproc-per-node=4 (--gpus is the job's total)
     Right: torchrun --nproc-per-node=4
-    Why:   local rank 4 asks for a device that is not there. Asks first: fewer ranks change the global batch size.
+    Why:   local rank 4 asks for a device that is not there. Maple asks first: fewer ranks change the global batch
+           size.
     """
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "gpus-node" or (breach.kind == "gpus-visible" and not _hidden(plan)):
                 yield _finding(step, breach, plan)
-            if breach.kind == "gpus-job":
+            if breach.kind in ("gpus-job", "gpus-asked"):
                 yield _of_job(step, breach, job)
             if breach.kind == "local-rank-beyond":
                 yield _told(step, breach)
+            if breach.kind == "gpus-fewer":
+                yield _fewer_seen(step, breach)
 
 
 def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
@@ -42,7 +45,10 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
     workers, agents, total = (breach.numbers[name] or 0 for name in ("workers", "agents", "all"))
     says = "%d ranks start, but the job has requested %d GPU%s in all" % (workers * agents, total, "s"[: total != 1])
     need = "--gpus counts the whole job: request --gpus=%d, or --gpus-per-node=%d, or start fewer ranks"
-    return Finding("MPL203", says, at(job.settings.get("gpus")), True, help=need % (workers * agents, workers))
+    if "gpus" not in job.settings:
+        return Finding("MPL203", says, step.span, help="request a GPU for each rank, or start fewer ranks")
+    sure = breach.kind == "gpus-job"  # a node of one's own may bring all its GPUs
+    return Finding("MPL203", says, at(job.settings.get("gpus")), sure, help=need % (workers * agents, workers))
 
 
 def _told(step: Step, breach: Breach) -> Finding:
@@ -50,6 +56,13 @@ def _told(step: Step, breach: Breach) -> Finding:
     says = "local ranks up to %d, but the nodes it may run on have %s GPUs" % (
         (breach.numbers["workers"] or 1) - 1, breach.numbers["node"])  # fmt: skip
     return Finding("MPL203", says, step.span, help="start at most one rank per GPU")
+
+
+def _fewer_seen(step: Step, breach: Breach) -> Finding:
+    """Ranks that share a device are no mistake of every program: NCCL alone refuses them."""
+    workers, seen = (breach.numbers[name] or 0 for name in ("workers", "visible"))
+    says = "%d ranks run on each node, and see %d GPU%s there" % (workers, seen, "s"[: seen != 1])
+    return Finding("MPL203", says, step.span, help="request a GPU for each rank, or start fewer ranks")
 
 
 def _hidden(plan: LaunchPlan) -> bool:
@@ -61,7 +74,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     workers = breach.numbers["workers"]
     most = breach.numbers["node"] if breach.kind == "gpus-node" else breach.numbers["visible"]
     where = "the nodes it may run on have" if breach.kind == "gpus-node" else "the job has requested"
-    says = "%s ranks per node, but %s %s GPU%s" % (workers, where, most, "s" if most != 1 else "")
+    says = "%s ranks per node, but %s %s" % (workers, where, counted(most, "GPU"))
     link = step.links[-1]
     option = link.option(_OPTION[link.name]) if link.name in _OPTION else None
     at = (option.value_span or option.span if option is not None else None) or link.name_span
@@ -74,4 +87,4 @@ def _fewer(step: Step, option: Optional[Option], most: int) -> Optional[Fix]:
     nodes = step.nodes or 1
     count = most * nodes if option is not None and option.name == "num-processes" else most
     edits = change(option, b"%d" % count, "MPL203") if count else None
-    return Fix(tuple(edits), Safety.ASK, "start %d ranks per node" % most) if edits else None
+    return Fix(tuple(edits), Safety.ASK, "start %s per node" % counted(most, "rank")) if edits else None

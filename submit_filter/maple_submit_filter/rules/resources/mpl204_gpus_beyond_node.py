@@ -8,7 +8,7 @@ from ...cures.option_edits import at, restate
 from ...request.slurm import values
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from ...types.settings import Setting
@@ -22,8 +22,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gpus-per-node=8, in a partition whose nodes have 4
     Right: #SBATCH --gpus-per-node=4
-    Why:   Slurm 22.05 says: Requested node configuration is not available. Asks first: fewer GPUs mean fewer ranks, or
-           more nodes, and only you know which was meant.
+    Why:   Slurm 22.05 says: Requested node configuration is not available. Maple asks first: fewer GPUs mean fewer
+           ranks, or more nodes, and only you know which was meant.
     """
     if not judged(job):
         return
@@ -59,7 +59,7 @@ def _total(job: Job, most: int) -> Optional[Finding]:
         return None
     nodes = values.nodes(job.settings.value("nodes") or b"")
     if nodes is not None and total > nodes[1] * most:
-        says = "%d GPUs on %d node%s" % (total, nodes[1], "s" if nodes[1] > 1 else "")
+        says = "%d GPUs on %s" % (total, counted(nodes[1], "node"))
         return _finding(job.settings.get("gpus"), says, most, nodes[1] * most, job)
     return None
 

@@ -21,7 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gres=gpu:4, on Anvil
     Right: #SBATCH --gpus-per-node=4
-    Why:   Anvil's pages say that a job may not run properly otherwise. It is only said, never changed.
+    Why:   Anvil's pages say that a job may not run properly otherwise. Maple only reports it, and never changes it.
     """
     if not judged(job):
         return

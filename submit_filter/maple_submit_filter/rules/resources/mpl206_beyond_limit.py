@@ -9,7 +9,7 @@ from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
 from ...site.facts import Partition, Site
 from ...types.edits import Fix, Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from ...types.settings import Setting
@@ -19,7 +19,7 @@ from ..limits import Limit, judged, limit, text
 
 @rule("MPL206", "more nodes or time than the partition or queue gives")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """A job beyond the limits of its partition, QOS or queue is refused, or waits for ever.
+    """A job beyond the limits of its partition, QOS or queue is refused, or waits forever.
 
     Wrong: #SBATCH --partition=gpuA100x4-interactive --time=04:00:00, where one hour is the most
     Right: #SBATCH --time=01:00:00, or another partition
@@ -27,9 +27,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #PBS -q debug-scaling -l select=4
     Why:   Slurm says: Requested time limit is invalid; where the site does not enforce limits at submission the job
            stays pending with PartitionTimeLimit or PartitionNodeLimit. qsub says: Job violates queue and/or server
-           resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an id,
-           and the job vanishes. Asks first: for the only other partition, QOS or queue with such nodes that takes the
-           request, and for less where that is the one change to be made. Of several that take it, their names are said.
+           resource limits. A routing queue may take a job that none of the queues behind it takes: qsub prints an
+           id, and the job vanishes. Maple offers the only other partition, QOS or queue with such nodes that takes
+           the request, or less of it where that is the one change to be made; where several take it, it names them.
     """
     if not judged(job):
         return
@@ -81,18 +81,28 @@ def _too_few(job: Job, site: Site) -> Optional[Finding]:
     said, least = _most(job, site), limit(job, site, "min_nodes")
     if said is None or least is None or said >= least.most:
         return None
-    says = "%d node%s, but %s requires at least %d" % (said, "s" if said != 1 else "", least.row.name, least.most)
+    says = "%s, but %s requires at least %d" % (counted(said, "node"), least.row.name, least.most)
     return _finding(job, site, _nodes_say(job), says, least, b"")
 
 
 def _time(job: Job, site: Site) -> Optional[Finding]:
-    most, wanted = limit(job, site, "max_walltime"), _seconds(job)
+    most, wanted = _of_size(job, site, limit(job, site, "max_walltime")), _seconds(job)
     if most is None or not wanted or wanted <= most.most:
         return None
     shown = "%02d:%02d:%02d" % (most.most // 3600, most.most // 60 % 60, most.most % 60)
     name = "walltime" if is_pbs(job) else "time"
-    says = "a time limit of %s, but %s allows at most %s" % (text(job.settings, name), most.row.name, shown)
+    size = " for %s nodes" % _wanted(job, site) if most.row.sizes else ""
+    says = "a time limit of %s, but %s allows at most %s%s" % (text(job.settings, name), most.row.name, shown, size)
     return _finding(job, site, name, says, most, shown.encode())
+
+
+def _of_size(job: Job, site: Site, row: Optional[Limit]) -> Optional[Limit]:
+    """Return the limit for a job of so many nodes, where the row tells sizes apart."""
+    least, most = _wanted(job, site), _most(job, site)
+    if row is None or least is None or most is None:
+        return row
+    found = [one.max_walltime for one in row.row.sizes if one.min_nodes <= most and least <= one.max_nodes]
+    return row._replace(most=max(found)) if found else row
 
 
 def _seconds(job: Job) -> Optional[int]:
@@ -127,8 +137,8 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     fixes.append(_with(job, setting, value))
     helps = "stay within the limit, or choose another %s" % _kind_of(row)
     if others:
-        form = "the %s %s takes it" if len(others) == 1 else "a %s that takes it is one of %s"
-        helps = form % (_kind_of(row), ", ".join(others[:4]))
+        form = "the %s %s takes it" if len(others) == 1 else "these %s take it: %s"
+        helps = form % (_kind_of(row, len(others)), ", ".join(others[:4]))
     return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
                    help=helps, site_fact=row.key)  # fmt: skip
 
@@ -162,8 +172,9 @@ def _moved(job: Job, row: Partition, name: str) -> Optional[Fix]:
     return made.fix(Safety.ASK, option(job, row.selector, name)) if made is not None else None
 
 
-def _kind_of(row: Limit) -> str:
-    return {"queue": "queue", "qos": "QOS"}.get(row.row.selector, "partition")
+def _kind_of(row: Limit, number: int = 1) -> str:
+    kind = {"queue": "queue", "qos": "QOS"}.get(row.row.selector, "partition")
+    return kind + "s" if number > 1 and kind != "QOS" else kind
 
 
 def _with(job: Job, setting: Optional[Setting], value: bytes) -> Optional[Fix]:

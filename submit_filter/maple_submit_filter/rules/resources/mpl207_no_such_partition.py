@@ -26,8 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --partition=gpu-A100, where the queue is called gpu-a100; #PBS -q debugging
     Right: #SBATCH --partition=gpu-a100; #PBS -q debug
     Why:   Slurm says: invalid partition specified; qsub: Unknown queue, or: Access to queue is denied, where only a
-           routing queue leads to it. It is proven only where the site file lists every one; else a name that is one
-           letter off is pointed out, for there may be others that the file does not know.
+           routing queue leads to it. It is certain only where the site file lists every one; otherwise Maple points
+           out a name that is one letter off, because there may be others that the file does not know.
     """
     selector = "queue" if is_pbs(job) else "partition"
     known = [one.name for one in site.partitions if one.selector == selector and not one.routed]

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ...launchers.agents import BY_NAME
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import asks_for_gpus, judged
+
+_OWN_GPUS = b"\0same:gpusonnode\0"
 
 
 @rule("MPL208", "no GPU is asked for")
@@ -18,7 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --partition=gpuA100x4, and torchrun --nproc-per-node=4, on Delta
     Right: #SBATCH --gpus-per-node=4
-    Why:   the ranks would see no GPU. It is only said: they may be meant for CPUs.
+    Why:   the ranks would see no GPU. Maple only reports it: they may be meant for CPUs.
     """
     wanted = site.gpu_request
     if not judged(job) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
@@ -41,4 +44,9 @@ def _whole_nodes(job: Job) -> bool:
 
 
 def _takes_gpus(step: Step) -> bool:
-    return bool(step.links) and any(one.binds_gpu for group in step.groups for one in group.processes)
+    if not step.links:
+        return False
+    counts = step.links[-1].name in BY_NAME and step.links[-1].option(BY_NAME[step.links[-1].name].ranks)
+    if counts and counts.value is not None and counts.value.raw == _OWN_GPUS:
+        return True  # it counts the GPUs that it was given
+    return any(one.binds_gpu for group in step.groups for one in group.processes)

@@ -8,7 +8,7 @@ from ...cures.option_edits import at, restate
 from ...request.slurm import values
 from ...site.facts import NodeKind, Site
 from ...types.edits import Safety
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
@@ -23,7 +23,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --ntasks-per-node=4 --cpus-per-task=32, on nodes with 64 cores
     Right: #SBATCH --ntasks-per-node=4 --cpus-per-task=16
-    Why:   Slurm 22.05 says: CPU count per node can not be satisfied. Asks first.
+    Why:   Slurm 22.05 says: CPU count per node can not be satisfied. Maple asks first.
     """
     if not judged(job) or any(name in job.settings for name in _COUNTED_OTHERWISE):
         return
@@ -32,8 +32,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     tasks = _tasks(job)
     if not cpus or each is None or tasks is None or tasks * each <= cpus:
         return
-    says = "%d task%s per node with %d CPU%s each, but the nodes it may run on have %d CPUs" % (
-        tasks, "s" if tasks != 1 else "", each, "s" if each != 1 else "", cpus)  # fmt: skip
+    says = "%s per node with %s each, but the nodes it may run on have %s" % (
+        counted(tasks, "task"), counted(each, "CPU"), counted(cpus, "CPU"))  # fmt: skip
     setting = job.settings.get("cpus-per-task")
     made = restate(job, setting, b"%d" % (cpus // tasks), "MPL210") if setting is not None and tasks <= cpus else None
     fixes = (made.fix(Safety.ASK, "--cpus-per-task=%d" % (cpus // tasks)),) if made is not None else ()

@@ -7,7 +7,7 @@ from typing import Iterator
 from ...cures.option_edits import at
 from ...request.slurm import values
 from ...site.facts import Site
-from ...types.findings import Finding
+from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
@@ -20,10 +20,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --nodes=4 --ntasks=1
     Right: #SBATCH --nodes=4 --ntasks-per-node=1
-    Why:   Slurm 22.05 warns: can't run 1 processes on 4 nodes, setting nnodes to 1. It is only said.
+    Why:   Slurm 22.05 warns: can't run 1 processes on 4 nodes, setting nnodes to 1. Maple only reports it.
     """
     nodes = values.nodes(job.settings.value("nodes") or b"")
     tasks = values.whole(job.settings.value("ntasks") or b"")
     if judged(job) and nodes is not None and tasks and tasks < nodes[0]:
-        yield Finding("MPL213", "%d tasks for %d nodes: sbatch gives the job %d" % (tasks, nodes[0], tasks),
-                      at(job.settings.get("ntasks")), help="request at least one task per node")  # fmt: skip
+        says = "%s for %s: sbatch gives the job %d" % (counted(tasks, "task"), counted(nodes[0], "node"), tasks)
+        yield Finding("MPL213", says, at(job.settings.get("ntasks")), help="request at least one task per node")

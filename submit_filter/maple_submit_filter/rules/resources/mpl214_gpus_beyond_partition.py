@@ -21,8 +21,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --partition=gpu-debug --gpus-per-node=4, on Anvil, where two are the most
     Right: #SBATCH --partition=gpu-debug --gpus-per-node=2
-    Why:   such a limit belongs to a QOS, which refuses the job or lets it wait for ever. It is only said, for the
-           pages do not tell which.
+    Why:   such a limit belongs to a QOS, which refuses the job or lets it wait forever. Maple only reports it,
+           because the pages do not tell which.
     """
     if not judged(job):
         return

@@ -24,9 +24,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #PBS -l select=2:ngpus=8, on nodes with 4 GPUs
     Right: #PBS -l select=4:ngpus=4
-    Why:   qsub takes the job, and it stays queued for ever: Not Running: Insufficient amount of resource: ngpus. It is
-           proven only where every kind of node that the job may land on is known. Asks first: fewer GPUs mean fewer
-           ranks, or more chunks, and only you know which was meant.
+    Why:   qsub takes the job, and it stays queued forever: Not Running: Insufficient amount of resource: ngpus. It
+           is certain only where every kind of node that the job may land on is known. Maple asks first: fewer GPUs
+           mean fewer ranks, or more chunks, and only you know which was meant.
     """
     from ...play.pbs_allocation import chunks_of
     from .chunk_excess import beyond

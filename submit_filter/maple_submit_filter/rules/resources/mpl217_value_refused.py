@@ -24,7 +24,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: sbatch --nodes=four job.sh, or #SBATCH --time=2h
     Right: sbatch --nodes=4 job.sh, and #SBATCH --time=02:00:00
     Why:   sbatch 22.05.8 says: "four" is not a valid node count; Invalid --time specification. Nothing is submitted.
-           Only values that no release takes are reported; which value was meant is yours to say.
+           Only values that no release takes are reported; Maple cannot know which value was meant.
     """
     if not any(re.search(rb"[a-zA-Z]", one.value) for one in job.settings):
         return

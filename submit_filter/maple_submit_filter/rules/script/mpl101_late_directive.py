@@ -19,9 +19,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: set -e, and #SBATCH --time=02:00:00 (or #PBS -l walltime=02:00:00) below it
     Right: #SBATCH --time=02:00:00 above the first command
-    Why:   nothing is said of it, and the job gets the default. For qsub a byte order mark makes the first line a
-           command already, so that no directive counts. It is only said: the line may be meant for another way to
-           start the script. A line that says what holds anyway is left out.
+    Why:   no message tells, and the job gets the default. For qsub a byte order mark makes the first line a command
+           already, so that no directive counts. Maple only reports it: the line may be meant for another way to
+           start the script. A line that repeats what holds anyway is not reported.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "late" and unheeded(job, oddity.span):

@@ -19,10 +19,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: # SBATCH --nodes=2, or # PBS -l select=2
     Right: #SBATCH --nodes=2, or ##SBATCH --nodes=2 where it is switched off on purpose
-    Why:   sbatch takes `# SBATCH`, ` #SBATCH` and `#SBTACH` for comments, and qsub `# PBS` and `#pbs`, and neither says
-           so. It is only said. Left out are lines that say what another line says already, or are no directive: how to
-           call the script (`# sbatch --nodes=4 job.sh`), another program's line (`#YBATCH -r a100_4`), a form to be
-           filled in, prose.
+    Why:   sbatch takes `# SBATCH`, ` #SBATCH` and `#SBTACH` for comments, and qsub `# PBS` and `#pbs`, and neither
+           prints a warning. Maple only reports it. Not reported: lines that repeat another line, and lines that are
+           no directive: how to call the script (`# sbatch --nodes=4 job.sh`), another program's line (`#YBATCH -r
+           a100_4`), a form to be filled in, prose.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "near-miss" and says_anew(job, oddity.span):

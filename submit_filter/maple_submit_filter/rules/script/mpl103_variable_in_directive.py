@@ -29,9 +29,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --nodes=$NODES, or #PBS -l select=$NODES
     Right: #SBATCH --nodes=4, or sbatch --nodes=$NODES job.sh
-    Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a name
-           with a variable is taken letter for letter: an output folder called $HOME is not there, and the job fails
-           without a word, or its output is not delivered.
+    Why:   sbatch says: "$NODES" is not a valid node count; qsub: Illegal attribute or resource value. A path or a
+           name with a variable is taken letter for letter: an output folder called $HOME is not there, and the job
+           fails without a message, or its output is not delivered.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "variable":

@@ -25,7 +25,7 @@ _IN_PBS = {
 
 @rule("MPL104", "directives of another scheduler")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """sbatch reads #PBS and #BSUB lines as well, and what they say wins; for qsub #SBATCH and #BSUB are comments.
+    """sbatch reads #PBS and #BSUB lines as well, and their values win; for qsub #SBATCH and #BSUB are comments.
 
     Wrong: #SBATCH --nodes=4 and #PBS -l nodes=2 in one script, for sbatch
     Right: #SBATCH --ignore-pbs, or no #PBS lines
@@ -33,9 +33,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #PBS -l select=4
     Wrong: #PBS lines alone and $PBS_NODEFILE, for sbatch
     Right: #SBATCH lines, and the nodes from $SLURM_JOB_NODELIST
-    Why:   Slurm 22.05 gives the first job two nodes, in whichever order the lines stand. The second gets what a PBS job
-           gets that asks for nothing: one CPU. In the third nothing sets the variable. It is only said: the lines may
-           be meant for another cluster. A script of another cluster is written for this one by: maple new --from
+    Why:   Slurm 22.05 gives the first job two nodes, in whichever order the lines stand. The second gets what a PBS
+           job gets that asks for nothing: one CPU. In the third nothing sets the variable. Maple only reports it:
+           the lines may be meant for another cluster. A script of another cluster is written for this one by: maple
+           new --from
     """
     if is_pbs(job):
         yield from _comments(job)

@@ -30,9 +30,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: Unix line breaks, and #!/bin/bash as the first bytes
     Wrong: #PBS -N train   # the name
     Right: #PBS -N train
-    Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub: script
-           contains cr, lf, or: directive error, for there are no comments in a directive. A byte order mark, or a
-           comment behind a directive of PBS, is left out by itself, for nothing else changes; everything else asks.
+    Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub:
+           script contains cr, lf, or: directive error, for there are no comments in a directive. Maple removes a
+           byte order mark, and a comment behind a PBS directive, because nothing else changes; for the rest it asks
+           first.
     """
     said = job.script.refused
     place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)

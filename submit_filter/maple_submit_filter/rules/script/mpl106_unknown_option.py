@@ -20,8 +20,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gpu-per-node=4
     Right: #SBATCH --gpus-per-node=4
-    Why:   sbatch says: unrecognized option. It is only said, where one letter makes it an option that there is, for
-           plug-ins bring options of their own, such as --image or --container-image.
+    Why:   sbatch says: unrecognized option. Maple only reports it, where one letter makes it an option that there
+           is, for plug-ins bring options of their own, such as --image or --container-image.
     """
     if not unknown_option(job.script.refused):
         return

@@ -15,12 +15,13 @@ from .. import rule
 
 @rule("MPL107", "a value that another one beats", "pbs")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
-    """Of two -l lines of a script that say the same resource, qsub takes the first.
+    """Where two -l lines of a script set the same resource, qsub takes the first.
 
     Wrong: #PBS -l walltime=01:00:00, and #PBS -l walltime=12:00:00 below it
     Right: one of them, or qsub -l walltime=12:00:00 job.sh
-    Why:   the job gets one hour, and qsub says nothing of it. On the command line the last one counts, and of every
-           other option also in a script. -C in a script has no effect at all. It is only said: the script runs.
+    Why:   the job gets one hour, and qsub prints no warning. On the command line the last one counts, and of every
+           other option also in a script. -C in a script has no effect at all. Maple only reports it: the script
+           runs.
     """
     for oddity in job.script.oddities:
         if oddity.kind == "ignored" and _misleads(job, oddity):

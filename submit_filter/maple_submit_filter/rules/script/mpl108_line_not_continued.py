@@ -22,7 +22,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun python train.py \\, then # --debug \\, then --epochs 3
     Right: nothing behind the backslash, and no comment between the lines
     Why:   the shell starts the first half alone, and then looks for a command named --epochs. Where the first half
-           names no script, it cannot run, and is mended; else it asks, for the job has run without these options.
+           names no script, it cannot run, and is repaired; otherwise Maple asks first, because the job has run
+           without these options.
     """
     if not _may_be_cut(job.source):
         return

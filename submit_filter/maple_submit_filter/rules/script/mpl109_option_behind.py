@@ -24,8 +24,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: sbatch job.sh --nodes=4
     Right: sbatch --nodes=4 job.sh
-    Why:   the job starts with what its directives say, and the script gets the word as $1. It is only said, and not
-           where the script itself speaks of such an option: then it reads it.
+    Why:   the job starts with what its directives say, and the script gets the word as $1. Maple only reports it,
+           and not where the script itself speaks of such an option: then it reads it.
     """
     own = [line for line in job.source.split(b"\n") if line.lstrip()[:1] != b"#"] if job.arguments else []
     for word in job.arguments or ():

@@ -18,7 +18,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --output=~/logs/%j.out
     Right: #SBATCH --output=logs/%j.out, which counts from the folder of submission
-    Why:   there is no folder called ~, and a job whose output cannot be opened fails without a word. It is only said.
+    Why:   there is no folder called ~, and a job whose output cannot be opened fails without a message. Maple only
+           reports it.
     """
     for name in ("output", "error", "chdir", "input"):
         setting = job.settings.get(name)

@@ -27,11 +27,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: mpiexec -n 8 python train.py, and no cd, where train.py lies beside the job script
     Right: cd "$PBS_O_WORKDIR", and then the launch line
-    Why:   the ranks end with: can't open file 'train.py'. It is proven where the file lies in the folder of submission
-           and not in the home directory, and neither the script nor what a login shell reads can change the folder. The
-           job cannot run as it is, so where one command alone needs the folder, and nothing behind it could tell, the
-           cd is put in front of it by itself, which changes nothing where a site begins its jobs there all the same;
-           else it asks, for what follows would run in another folder too.
+    Why:   the ranks end with: can't open file 'train.py'. It is certain where the file lies in the folder of
+           submission and not in the home directory, and neither the script nor what a login shell reads can change
+           the folder. The job cannot run as it is, so where one command alone needs the folder, and nothing behind
+           it could tell, Maple puts the cd in front of it, which changes nothing on a site that begins its jobs
+           there; otherwise it asks first, because what follows would run in another folder too.
     """
     home, folder = job.submission.environment.get(b"HOME", b""), job.submission.cwd
     if (

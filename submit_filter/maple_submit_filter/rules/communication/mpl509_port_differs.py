@@ -1,0 +1,45 @@
+"""One port that all nodes agree on."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...cures.launch_edits import pointed_at, replacements
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import Breach, LaunchPlan, Step
+from .. import rule
+
+_BY_JOB = b"$((20000 + $SLURM_JOB_ID % 20000))"  # the dollar is what says that a shell expands it
+_USUAL = b"29500"
+
+
+@rule("MPL509", "each node uses another port")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """All ranks of a run meet at one port; a number that each task draws for itself differs by node.
+
+    Wrong: srun bash -c 'MASTER_PORT=$((20000 + RANDOM % 10000)) torchrun ... --master-port=$MASTER_PORT ...'
+    Right: export MASTER_PORT=$((20000 + SLURM_JOB_ID % 20000)), in the batch script, before srun
+    Why:   the other nodes try a port on which nothing listens, without a message, until the rendezvous times out.
+    """
+    for step in plan.steps:
+        for breach in step.breaches:
+            if breach.kind == "port-differs":
+                yield _finding(step, breach, job)
+
+
+def _finding(step: Step, breach: Breach, job: Job) -> Finding:
+    port = breach.texts.get("port")
+    new = _USUAL if job.submission.scheduler == "pbs" else _BY_JOB
+    ways = replacements(port, (new,), "MPL509", job.source)
+    fixes = tuple(Fix(tuple(edits), Safety.SAFE, "use one port for all nodes, from the job id") for edits in ways)
+    return Finding(
+        "MPL509",
+        "each node uses a different port",
+        pointed_at(port, step),
+        True,
+        fixes=fixes,
+        help="choose the port once, in the batch script, and export it",
+    )

@@ -1,0 +1,61 @@
+"""Tasks that are bound to fewer GPUs than they have ranks."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional, Tuple
+
+from ...cures.option_edits import at
+from ...launchers.agents import AGENTS
+from ...request.slurm import values
+from ...site.facts import Site
+from ...types.edits import Span
+from ...types.findings import Finding, counted
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+
+_NUMBERED = re.compile(rb"(?:verbose,)?(single|per_task):(\d+)")
+_CLOSEST = re.compile(rb"(?:verbose,)?closest")
+
+
+@rule("MPL403", "a task is bound to fewer GPUs than it has ranks", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """--gpu-bind shows each task some of the node's GPUs; a launcher's ranks are all in one task (srun(1)).
+
+    Wrong: srun --gpu-bind=closest --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
+    Wrong: #SBATCH --gpu-bind=single:1 ... srun torchrun --nproc-per-node=4 train.py
+    Right: srun --gpu-bind=none --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
+    Why:   local ranks 1 to 3 ask for GPUs that the task does not see: invalid device ordinal. Maple only reports it:
+           what is closest depends on the node.
+    """
+    for step in plan.steps:
+        agent = step.links[-1] if step.links else None
+        outer = step.links[0] if step.links else None
+        if agent is None or agent.name not in AGENTS or outer is None or outer.name != "srun" or step.maybe:
+            continue
+        value, place = _binding(step, job)
+        seen = _shown(value)
+        if seen and (step.workers_per_task or 0) > seen and step.tasks_per_node == 1:
+            says = "--gpu-bind=%s shows a task %s%s, but %s starts %d ranks in it" % (
+                value.decode("utf-8", "replace"), "" if b":" in value else "the closest ",
+                counted(seen, "GPU") if b":" in value else "GPU", agent.name, step.workers_per_task or 0)  # fmt: skip
+            yield Finding("MPL403", says, place, help="one task that drives several GPUs needs --gpu-bind=none")
+
+
+def _binding(step: Step, job: Job) -> Tuple[bytes, Optional[Span]]:
+    """Return the --gpu-bind in force for a step, and where it stands."""
+    option = step.links[0].option("gpu-bind")
+    if option is not None:
+        return (option.value.raw if option.value is not None and option.value.known else b""), option.span
+    setting = job.settings.get("gpu-bind")
+    return (setting.value or b"" if setting is not None else b""), at(setting)
+
+
+def _shown(value: bytes) -> int:
+    """Return how many GPUs each task is shown, 0 where that is not known."""
+    if _CLOSEST.fullmatch(value):
+        return 1
+    found = _NUMBERED.fullmatch(value)
+    count = values.whole(found.group(2)) if found is not None else None
+    return 1 if found is not None and found.group(1) == b"single" else count or 0

@@ -1,0 +1,56 @@
+"""Rank variables that the program reads and nothing sets."""
+
+from __future__ import annotations
+
+from typing import FrozenSet, Iterator
+
+from ...launchers.agents import AGENTS
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+from ..program_text import programs
+
+_TORCH = frozenset((b"RANK", b"WORLD_SIZE", b"LOCAL_RANK"))
+_SLURM = frozenset((b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NTASKS", b"SLURM_NODEID"))
+_OPEN_MPI = frozenset((b"OMPI_COMM_WORLD_RANK", b"OMPI_COMM_WORLD_SIZE", b"OMPI_COMM_WORLD_LOCAL_RANK"))
+
+
+@rule("MPL404", "the program reads rank variables that nothing sets")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """torchrun, accelerate and deepspeed set RANK, WORLD_SIZE and LOCAL_RANK; srun and mpiexec set their own names.
+
+    Wrong: srun --ntasks=8 python train.py, where train.py reads os.environ["RANK"]
+    Wrong: mpiexec -n 8 python train.py, under PBS, where train.py reads os.environ["SLURM_PROCID"]
+    Right: srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'
+    Right: torchrun on each node, which sets them
+    Why:   every task ends with KeyError: 'RANK'. Maple only reports it: the program's file alone is read, and what it
+           imports may set them.
+    """
+    for one in programs(plan, job):
+        lost = sorted(one.needs & _unset(one.step, job))
+        if lost and (one.step.tasks or 0) > 1:
+            names = ", ".join(name.decode() for name in lost)
+            yield Finding("MPL404", "%s reads %s, which nothing sets here" % (one.name, names),
+                          one.step.program_span or one.step.span, help=_helps(lost[0], one.step, job))  # fmt: skip
+
+
+def _unset(step: Step, job: Job) -> FrozenSet[bytes]:
+    """Return the rank variables that no task of a step has."""
+    if step.links and step.links[-1].name in AGENTS:
+        return frozenset()
+    unset = _TORCH & frozenset(step.lacks)
+    if job.submission.scheduler == "pbs":
+        unset |= _SLURM
+    if step.links and step.links[-1].name == "srun":
+        unset |= _OPEN_MPI
+    mentioned = {name for name in unset if name + b"=" in job.source}
+    return unset - mentioned
+
+
+def _helps(name: bytes, step: Step, job: Job) -> str:
+    if name in _TORCH:
+        return "start one torchrun per node, or set them in each task from the launcher's own variables"
+    own = "PMI_RANK, PALS_RANKID or OMPI_COMM_WORLD_RANK" if job.submission.scheduler == "pbs" else "SLURM_PROCID"
+    return "read what this launcher sets: %s" % own

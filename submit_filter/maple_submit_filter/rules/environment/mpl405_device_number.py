@@ -1,0 +1,59 @@
+"""Device numbers where each task sees a device of its own."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator
+
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Link
+from .. import rule
+from ..program_text import programs
+
+_LOCAL = re.compile(
+    rb"set_device\(\s*(?:int\(\s*)?os\.environ(?:\[|\.get\()\s*['\"](?:SLURM_LOCALID|LOCAL_RANK)['\"][^%\n]*$"
+    rb"|^\s*(\w+)\s*=\s*int\(\s*os\.environ(?:\[|\.get\()\s*['\"]SLURM_LOCALID['\"][^%\n]*$", re.MULTILINE,
+)  # fmt: skip
+_COUNTS = (b"device_count", b"CUDA_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"HIP_VISIBLE_DEVICES")
+
+
+@rule("MPL405", "the program asks for a device that its task does not see", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """With --gpus-per-task=1 each task sees one GPU, whose number there is 0 (srun(1)).
+
+    Wrong: srun --ntasks-per-node=8 --gpus-per-task=1 python train.py, where train.py calls set_device(SLURM_LOCALID)
+    Right: srun --ntasks-per-node=8 --gpus-per-node=8 python train.py, or set_device(0) in train.py
+    Why:   local ranks 1 to 7 end with: invalid device ordinal. Maple only reports it: Slurm 22.05 without cgroups
+           shows all devices all the same.
+    """
+    for one in programs(plan, job):
+        outer = one.step.links[0] if one.step.links else None
+        if outer is None or outer.name != "srun" or (one.step.tasks_per_node or 0) < 2:
+            continue
+        if _each(outer, job) != b"1" or any(word in one.text for word in _COUNTS):
+            continue
+        found = _LOCAL.search(one.text)
+        if found and (not found.group(1) or _is_taken(found.group(1), one.text)):
+            yield Finding("MPL405", "%s takes the GPU of its local rank, but each task sees one, number 0" % one.name,
+                          one.step.program_span or one.step.span,
+                          help="use device 0, or --gpus-per-node in place of --gpus-per-task")  # fmt: skip
+
+
+def _each(srun: Link, job: Job) -> bytes:
+    """Return the GPUs that each task of a step is given, as they are written."""
+    option = srun.option("gpus-per-task")
+    if option is not None:
+        return option.value.raw if option.value is not None else b""
+    if srun.option("gpus-per-node", "gpus", "gres", "gpu-bind") is not None:
+        return b""
+    return job.settings.value("gpus-per-task") or b""
+
+
+def _is_taken(name: bytes, text: bytes) -> bool:
+    """Return whether a variable with the local rank is the number of a device."""
+    return (
+        re.search(rb"set_device\(\s*%s\s*\)|cuda:\{%s\}|[\"']cuda[\"']\s*,\s*%s\b" % (name, name, name), text)
+        is not None
+    )

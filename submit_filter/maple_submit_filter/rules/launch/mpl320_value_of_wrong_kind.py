@@ -1,0 +1,83 @@
+"""Values that a launcher's own parser refuses."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Mapping, Optional, Tuple
+
+from ...cures.launch_edits import replacements
+from ...play.outputs import NODE_LIST
+from ...site.facts import Site
+from ...types.edits import Fix, Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Option, Step
+from ...types.text import NUL
+from .. import rule
+
+CODE = "MPL320"
+_NUMBER = re.compile(rb"\s*[+-]?\d+(?:_\d+)*\s*")
+_WORKERS = re.compile(_NUMBER.pattern + rb"|[a-z]+\d?")  # gpu, cpu, auto, and the name of any backend (torch 2.13.0)
+_RANGE = re.compile(rb"\d+(?::\d+)?")
+_KINDS: Mapping[str, Mapping[str, "re.Pattern[bytes]"]] = {
+    "torchrun": {
+        "nproc-per-node": _WORKERS, "nnodes": _RANGE, "node-rank": _NUMBER, "master-port": _NUMBER,
+        "max-restarts": _NUMBER,
+    },
+    "accelerate": dict.fromkeys(("num-processes", "num-machines", "machine-rank", "main-process-port"), _NUMBER),
+    "deepspeed": dict.fromkeys(("num-gpus", "num-nodes", "master-port"), _NUMBER),
+}  # fmt: skip
+_OF_NODES = ("nnodes", "num-machines", "num-nodes")
+_JOB = b"\0job\0"  # the job id, a number under Slurm
+_NAMES = (b"\0host:", b"\0addr:", b"\0name:")
+_COUNTED = re.compile(rb"(?:[\w.-]+:)+(\d+)(?:\(\S*\))?|(\d+)\(x\d+\)")  # a100:4, and 4(x2) as Slurm counts
+
+
+@rule("MPL320", "a launcher's option gets a value that it refuses")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Launchers take numbers where they count, and some variables of the scheduler hold more than a number.
+
+    Wrong: #SBATCH --gpus-per-node=a100:4 ... torchrun --nproc-per-node=$SLURM_GPUS_PER_NODE (it is a100:4)
+    Wrong: torchrun --nnodes=$SLURM_JOB_NODELIST, or --nproc-per-node=$SLURM_TASKS_PER_NODE (it is 4(x2))
+    Right: torchrun --nnodes=$SLURM_NNODES --nproc-per-node=4
+    Why:   each launcher ends at once: error: argument --nnodes: invalid value, or: Unsupported nproc_per_node value.
+    """
+    for step in plan.steps:
+        kinds = _KINDS.get(step.links[-1].name) if step.links and not step.maybe else None
+        for option in step.links[-1].options if kinds else ():
+            finding = _finding(step, option, kinds, plan, job) if kinds else None
+            if finding is not None:
+                yield finding
+
+
+def _finding(
+    step: Step, option: Option, kinds: "Mapping[str, re.Pattern[bytes]]", plan: LaunchPlan, job: Job
+) -> Optional[Finding]:
+    kind, value = kinds.get(option.name), option.value
+    if kind is None or value is None or not value.known or not value.raw:
+        return None  # an empty one has a rule of its own
+    raw = value.raw.replace(_JOB, b"1")
+    named = raw.startswith(_NAMES)
+    if kind.fullmatch(raw) or (NUL in raw and raw != NODE_LIST and not named):
+        return None
+    shown = (
+        "the name of a node" if named else "the list of nodes" if raw == NODE_LIST else raw.decode("utf-8", "replace")
+    )
+    new, says = _meant(option, raw, job)
+    ways = replacements(value, (new,), CODE, job.source) if new else []
+    fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), Safety.SAFE, says) for edits in ways)
+    return Finding(
+        CODE, "--%s is %s, which %s refuses" % (option.name, shown, step.links[-1].name),
+        option.span or step.links[-1].name_span or step.span, True, fixes=fixes, help="give it a number",
+    )  # fmt: skip
+
+
+def _meant(option: Option, raw: bytes, job: Job) -> Tuple[bytes, str]:
+    """Return the number that is surely meant, and what to say of it; b"" where that is not known."""
+    if raw == NODE_LIST and option.name in _OF_NODES and job.submission.scheduler == "slurm":
+        return b"$SLURM_NNODES", "--%s takes the number of nodes" % option.name
+    found = _COUNTED.fullmatch(raw)
+    if found is None or option.name in _OF_NODES:
+        return b"", ""
+    number = found.group(1) or found.group(2)
+    return number, "--%s=%s" % (option.name, number.decode())

@@ -1,0 +1,31 @@
+"""Steps that each task of a step begins anew."""
+
+from __future__ import annotations
+
+from typing import Iterator
+
+from ...site.facts import Site
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+
+
+@rule("MPL322", "srun inside of srun", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """What srun starts runs once in each task; a second srun in there asks for a step of its own each time.
+
+    Wrong: srun bash launch.sh, where launch.sh says srun python train.py
+    Right: bash launch.sh
+    Why:   every task begins the whole step anew: these wait for CPUs and GPUs that the outer step holds, or as many
+           trainings run over each other. Maple only reports it: with --overlap somebody may mean it.
+    """
+    for step in plan.steps:
+        outer = [link for link in step.links if link.name == "srun"]
+        if len(outer) < 2 or step.maybe or (step.tasks or 0) < 2 or len(step.groups) != 1:
+            continue
+        copies = len({one.task for one in step.groups[0].processes})
+        ranks = len(step.groups[0].processes)
+        if ranks > copies > 1 and outer[1].option("overlap") is None:
+            says = "each task of the outer srun starts the inner one again: %s" % "%d processes" % ranks
+            yield Finding("MPL322", says, step.span, help="start what holds the inner srun without an outer one")

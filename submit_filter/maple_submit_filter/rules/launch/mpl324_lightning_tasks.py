@@ -1,0 +1,66 @@
+"""Lightning and the tasks that Slurm starts."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional
+
+from ...site.facts import Site
+from ...types.findings import Finding, counted
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import asked, text
+from ..program_text import Program, programs
+from ..program_words import value_of
+
+_LIGHTNING = re.compile(rb"(?m)^\s*(?:import|from)\s+(?:pytorch_lightning|lightning)\b")
+_TOLD_OTHERWISE = (b"LightningEnvironment", b"SLURMEnvironment", b"TorchElasticEnvironment", b"plugins")
+_DEVICES = re.compile(rb"\bdevices\s*=\s*(\d{1,3})\s*[,)]")
+_INTERACTIVE = ("bash", "interactive")
+
+
+@rule("MPL324", "Lightning and srun count different processes", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Inside a Slurm job Lightning starts no processes: it takes each task of srun for the rank of one device.
+
+    Wrong: #SBATCH --ntasks-per-node=4 ... python train.py, without srun
+    Wrong: #SBATCH --ntasks-per-node=1 ... srun python train.py, where train.py says Trainer(devices=4)
+    Wrong: #SBATCH --job-name=interactive (or bash): Lightning takes the job for one of salloc
+    Right: #SBATCH --ntasks-per-node=4 ... srun python train.py, with Trainer(devices=4, num_nodes=$SLURM_NNODES)
+    Why:   without srun it waits at MEMBER: 1/8 for seven others; with other counts it ends with: You set `devices=4`,
+           but the number of tasks per node is 1. Maple only reports it: versions differ.
+    """
+    if b"SLURM_NTASKS" in job.source or b"SLURM_JOB_NAME" in job.source:
+        return  # the script speaks to Lightning itself
+    for one in programs(plan, job):
+        if not _LIGHTNING.search(one.text) or any(word in one.text for word in _TOLD_OTHERWISE):
+            continue
+        says = _wrong(one, plan, job)
+        if says:
+            helps = "one task per device: --ntasks-per-node as many as devices, and srun in front of python"
+            yield Finding("MPL324", says, one.step.program_span or one.step.span, help=helps)
+
+
+def _wrong(one: Program, plan: LaunchPlan, job: Job) -> str:
+    links = [link.name for link in one.step.links]
+    tasks = plan.allocation.tasks or 0
+    if not links and tasks > 1 and (asked(job, "ntasks") or asked(job, "ntasks-per-node")):
+        return "Lightning would wait for %d processes, and without srun nothing starts them" % tasks
+    if links != ["srun"] or (one.step.tasks or 0) < 2:
+        return ""
+    if text(job.settings, "job-name") in _INTERACTIVE:
+        return "Lightning takes a job of this name for an interactive one, and leaves srun's tasks alone"
+    devices, each = _devices(one), one.step.tasks_per_node
+    if devices and each and devices != each:
+        return "Lightning is told %s per node, but srun starts %s" % (counted(devices, "device"), counted(each, "task"))
+    return ""
+
+
+def _devices(one: Program) -> Optional[int]:
+    """Return the devices that the launch line, else the program, names as a number."""
+    _, value = value_of(one.step.program, "devices")
+    if value.isdigit():
+        return int(value[:4])
+    said = {int(found) for found in _DEVICES.findall(one.text)}
+    return said.pop() if len(said) == 1 else None

@@ -1,0 +1,103 @@
+"""What the training program itself says, where it lies beside the script: which rank variables it cannot do without.
+
+A second witness: the plan knows what each task is given, the program's own text what it reads. Only the text is read,
+and only what stands in this one file; a program that looks in several places is taken for one that finds what it needs.
+"""
+
+from __future__ import annotations
+
+import re
+from itertools import takewhile
+from typing import FrozenSet, Iterator, List, NamedTuple, Tuple
+
+from ..launchers.agents import AGENTS
+from ..launchers.python_options import python_program
+from ..types.job import Job
+from ..types.launch_plan import LaunchPlan, Step
+from ..types.text import NUL, plain
+
+_NAME = rb"['\"]([A-Z][A-Z0-9_]+)['\"]"
+_NEEDED = re.compile(
+    rb"\benviron\[\s*" + _NAME + rb"\s*\](?!\s*(?:=[^=]|\+=))"
+    rb"|\bint\(\s*os\.(?:getenv|environ\.get)\(\s*" + _NAME + rb"\s*\)\s*\)"
+)  # fmt: skip
+_SET = re.compile(rb"\benviron\[\s*" + _NAME + rb"\s*\]\s*(?:=[^=]|,)|\bsetdefault\(\s*" + _NAME)
+_COMMENT = re.compile(rb"(?m)^\s*#.*$")
+# Where one of these stands, the program looks whether something is there, or is told by another library.
+_LOOKS = re.compile(
+    rb"\bin os\.environ|\bin environ|\bexcept\b|environ\.update|putenv|\bspawn\b|submitit|idr_torch|hostlist"
+    rb"|argparse_env|\bload_dotenv|ClusterEnvironment|horovod|\bhvd\b|jax\.distributed|auto_mpi_discovery|cluster_resolver"
+)
+_MOVES = re.compile(rb"(?m)(?:^|[;&|({]|\bthen\b|\bdo\b)\s*(?:cd|pushd|popd)\b\s*(?:--\s*)?([^\n;&|)]*)")
+_STAYS = (b"$SLURM_SUBMIT_DIR", b"$PBS_O_WORKDIR", b"$PWD", b".", b"${SLURM_SUBMIT_DIR}", b"${PBS_O_WORKDIR}")
+
+
+class Program(NamedTuple):
+    """A launch line's Python program and its text without comments."""
+
+    step: Step
+    name: str
+    text: bytes
+
+    @property
+    def needs(self) -> FrozenSet[bytes]:
+        """Variables that it reads without another way, and does not set itself; none where it looks around first."""
+        if _LOOKS.search(self.text):
+            return frozenset()
+        return frozenset(name for found in _NEEDED.findall(self.text) for name in found if name) - self.sets
+
+    @property
+    def sets(self) -> FrozenSet[bytes]:
+        """Variables that it sets itself."""
+        return frozenset(name for found in _SET.findall(self.text) for name in found if name)
+
+
+_last: List[Tuple[LaunchPlan, Job, Tuple[Program, ...]]] = []  # several rules ask about one plan
+
+
+def programs(plan: LaunchPlan, job: Job) -> Tuple[Program, ...]:
+    """Return the programs of launch lines that surely run, whose files can be read from the folder of submission."""
+    if not _last or _last[0][0] is not plan or _last[0][1] is not job:
+        _last[:] = [(plan, job, tuple(_read(plan, job)))]
+    return _last[0][2]
+
+
+def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
+    if job.peruse is None or "chdir" in job.settings or not _stays(job):
+        return
+    for step in plan.steps:
+        for name in _files(step) if not step.maybe and not step.unknown else ():
+            path = name if name.startswith(b"/") else job.submission.cwd.rstrip(b"/") + b"/" + name
+            text = job.peruse(path) if job.submission.cwd or name.startswith(b"/") else None
+            if text is not None and NUL not in text:
+                yield Program(step, name.rpartition(b"/")[2].decode("utf-8", "replace"), _COMMENT.sub(b"", text))
+                break
+
+
+def _stays(job: Job) -> bool:
+    """Return whether launch lines run in the folder of submission."""
+    targets = [found.strip().strip(b'"') for found in _MOVES.findall(job.source)]
+    if any(target not in _STAYS for target in targets):
+        return False
+    return job.submission.scheduler != "pbs" or bool(targets)
+
+
+def _files(step: Step) -> Tuple[bytes, ...]:
+    """Return what the Python file that a launch line starts may be called; () where it starts none that is known."""
+    words: Tuple[bytes, ...] = tuple(takewhile(lambda word: NUL not in word, step.program))
+    if not words:
+        return ()
+    if step.links and step.links[-1].name in AGENTS:
+        module = step.links[-1].option("module") is not None
+        return _of_module(words[0]) if module else words[:1] if words[0].endswith(b".py") else ()
+    call = python_program([plain(word) for word in words])
+    if call is None:
+        return words[:1] if words[0].endswith(b".py") and b"/" in words[0] else ()
+    if call.script is not None:
+        return (words[call.script],)
+    return _of_module(call.module) if call.module else ()
+
+
+def _of_module(name: bytes) -> Tuple[bytes, ...]:
+    path = name.replace(b".", b"/")
+    return (path + b".py", path + b"/__main__.py")
