@@ -18,7 +18,12 @@ assert _spec is not None and _spec.loader is not None
 lists = importlib.util.module_from_spec(_spec)
 _spec.loader.exec_module(lists)
 PACKAGES = ("submit_filter/maple_submit_filter", "agents/maple_agents", "daemon/maple_daemon")
-PLUGINS = {"maple_submit_filter.launchers", "maple_agents.diagnose.fix.kinds"}  # one file each, as many as there are
+PLUGINS = {  # one file each, as many as there are
+    "maple_submit_filter.launchers",
+    "maple_submit_filter.rules.launch",
+    "maple_submit_filter.rules.resources",
+    "maple_agents.diagnose.fix.kinds",
+}
 MOST = 20  # modules of a folder that one can walk through
 EXAMPLES = {"train.py", "pretrain.py", "main.py", "run.py", "NAME.py", "NAME_options.py", "mplNNN_what_is_wrong.py"}
 TOP = ""  # beside the folders: what is started

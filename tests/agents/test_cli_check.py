@@ -162,8 +162,28 @@ def test_people_read_finding_tree_difference_and_a_sum(maple, decided, job):
 def test_another_mode_is_said(maple, decided, job, monkeypatch):
     decided(REPAIRED)
     monkeypatch.setenv("MAPLE", "warn")
-    assert "help: would be fixed, but the mode is warn: srun --ntasks=2." in maple("check", job).out
+    said = maple("check", job).out
+    assert "help: would be fixed, but the mode is warn: srun --ntasks=2." in said and "fixed as shown" not in said
+    assert "submitted as written, because the mode is warn\n" in said
     assert json.loads(maple("check", job, "--json").out)["mode"] == "warn"
+
+
+HIDES = b"""#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=8 --gpus-per-node=4 --cpus-per-task=2
+#SBATCH -A abcd-delta-gpu -p gpuA100x4 --mem=100g --time=1:00:00
+export MASTER_ADDR=localhost MASTER_PORT=29500
+export RANK=$SLURM_PROCID WORLD_SIZE=$SLURM_NTASKS LOCAL_RANK=$SLURM_LOCALID
+srun python train.py
+"""
+
+
+def test_what_one_mistake_hid_is_told_of_the_repaired_script(maple, job):
+    """The second is repaired with the first, and the advice holds for what would be submitted."""
+    with open(job, "wb") as script:
+        script.write(HIDES)
+    said = maple("check", "--site", "ncsa-delta", job).out
+    assert said.index("error MPL305") < said.index("changed too, for what is wrong then: MPL501") < said.index("MPL203")
+    assert "and there, still:\n" in said and "1 error, fixed as shown\n" in said
 
 
 @pytest.mark.parametrize(("line", "mode"), [(b"# maple: off", "off"), (b"echo # maple: off", "repair")])

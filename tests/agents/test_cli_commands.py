@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
+import sys
 from importlib.metadata import EntryPoint
+from pathlib import Path
 
 import pytest
 from maple_agents.cli import explain, main
@@ -92,3 +96,37 @@ def test_every_rule_that_is_run_has_a_page() -> None:
     from maple_submit_filter.rules import rules
 
     assert [(page.code, page.title) for page in pages()] == [(rule.code, rule.title) for rule in rules()]
+
+
+JOB = """#!/bin/bash
+#SBATCH -N2 --ntasks-per-node=4 -p gpuA100x4 -A abc
+srun torchrun --nnodes=2 --nproc_per_node=4 train.py
+"""
+LOG = "torch.OutOfMemoryError: CUDA out of memory. Tried to allocate 20.00 MiB\n"
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="it is about root")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ("check", "--site", "ncsa-delta", "job.sh"),
+        ("plan", "--site", "ncsa-delta", "job.sh"),
+        ("new", "train with FSDP on 2 nodes, account abc, run train.py", "--site", "ncsa-delta"),
+        ("fix", "--log", "job.out", "--script", "job.sh", "--site", "ncsa-delta", "--state", "failed"),
+        ("history",),
+    ],
+    ids=lambda words: words[0],
+)
+def test_as_root_no_command_leaves_anything_in_another_s_home(tmp_path: Path, words: tuple[str, ...]) -> None:
+    """As `sudo maple` may, which keeps HOME: what was root's there its owner could neither change nor remove."""
+    (tmp_path / "job.sh").write_text(JOB)
+    (tmp_path / "job.out").write_text(LOG)
+    (tmp_path / "train.py").write_text("import torch\n")
+    home = tmp_path / "home"
+    home.mkdir()
+    os.chown(home, 42001, 42001)
+    env = {"HOME": str(home), "PATH": "/usr/bin:/bin", "MAPLE_MODEL": "off", "MAPLE_SOCKET": str(tmp_path / "none")}
+    command = str(Path(sys.executable).with_name("maple"))
+    done = subprocess.run([command, *words], env=env, cwd=tmp_path, capture_output=True, timeout=120, check=False)
+    assert done.stdout or words == ("history",), done
+    assert [*home.iterdir()] == []

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -17,7 +18,7 @@ from maple_agents.ask.memory.service import places
 from maple_agents.cli.main import run
 from maple_agents.diagnose.gather.sources import from_memory
 from maple_daemon.store.sqlite import open_sqlite
-from maple_submit_filter.types.job_records import Outcome, Version
+from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Version
 
 from tests.daemon.asking import written
 from tests.daemon.serving import WRONG, Daemon, request
@@ -123,10 +124,11 @@ def test_a_job_is_found_by_its_script_from_any_folder(
 
 def test_the_doctor_s_own_job_is_in_no_list(monkeypatch: pytest.MonkeyPatch) -> None:
     """It is found by its name, by who looks for it; a user's script of that name is listed."""
-    paths = ("/tmp/maple-doctor-x1y2/doctor.sh", "/home/u/doctor.sh")
+    trial = hashlib.sha256(TRIAL_SCRIPT).hexdigest()
+    paths = {"/tmp/maple-doctor-x1y2/doctor.sh": trial, "/home/u/doctor.sh": "h"}
     made = [
-        Version("v%d" % number, "v%d" % number, "", 1, 1.0, "slurm", path, "doctor.sh", "/", (), b"", "h")
-        for number, path in enumerate(paths)
+        Version("v%d" % number, "v%d" % number, "", 1, 1.0, "slurm", path, "doctor.sh", "/", (), b"", script_hash)
+        for number, (path, script_hash) in enumerate(paths.items())
     ]
     rows = [{**one._asdict(), "script": "", "parts": [], "values": []} for one in made]
     monkeypatch.setattr(remembered, "ask", lambda question: rows if question["ask"] == "versions" else [])

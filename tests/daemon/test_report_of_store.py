@@ -31,6 +31,7 @@ ROWS = [
     Counted(day(0), "MPL203", "", "would-repair", "timeout", 4),
     Counted(day(0), "", "gpuA100x4", "clean", "completed", 100),
     Counted(day(0), "", "", "unread", "", 7),
+    Counted(day(0), "", "", "trial", "completed", 3),
     Counted(day(30), "MPL301", "gpuA100x4", "repaired", "completed", 1000),
 ]
 

@@ -27,7 +27,7 @@ def shape_of_site(site_id: str, nodes: int = 4, others: int = 2) -> Shape:
     """Return the shape of the site of that id. Raises `ValueError` when there is none, or it does not run Slurm."""
     site = load(site_id)
     if site.scheduler != "slurm":
-        raise ValueError(f"{site_id} runs {site.scheduler}: the lab is a Slurm")
+        raise ValueError(f"{site_id} runs {site.scheduler}; make lab is a Slurm, of one of: {', '.join(slurm_sites())}")
     return shape_of(site, nodes, others)
 
 

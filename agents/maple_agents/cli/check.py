@@ -93,25 +93,51 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
+    _left(asked)
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
         _differences(asked, decision.offered, "written anew, if you take it" if anew else ACCEPTED)
         drawing.say("  " + printable(says) for says in decision.offered.says)
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
-    drawing.say([f"{printable(asked.name)}: {_summary(decision)}"])
+    drawing.say([f"{printable(asked.name)}: {_summary(decision, mode)}"])
     drawing.say([asked.on_site])
     if _waits_for_arguments(asked):
         drawing.say([ARGUMENTS_UNKNOWN])
+
+
+def _left(asked: Answer) -> None:
+    """Tell what is found in the repaired script and was not in the one before: a mistake may have hidden it."""
+    from maple_submit_filter.answer.decision import decide
+    from maple_submit_filter.host.bounded_file import read_file
+
+    from ..base import drawing
+
+    new, before = asked.decision.repaired, asked.submission.script
+    if new is None:
+        return
+    script = before if new.script is None else new.script
+    again = decide(asked.submission._replace(script=script, argv=new.argv), asked.site, peruse=read_file)
+    known = {one.code for one in asked.decision.findings}
+    more = dict.fromkeys(code for _, code in new.because if code.startswith("MPL") and code not in known)
+    if more:
+        drawing.say([f"changed too, for what is wrong then: {', '.join(more)} (maple explain {next(iter(more))})"])
+    left = tuple(one for one in again.findings if one.code not in known)
+    if left:
+        drawing.say(["and there, still:"])
+        drawing.findings(report(left, script or b"", asked.name, width=drawing.width()))
 
 
 def _is_wrong(decision: Decision) -> bool:
     """Return whether what is proven wrong is seen in the processes that would start."""
     told = any(one.proven and not one.code.startswith("MPL1") for one in decision.findings)
     steps = decision.plan.steps if decision.plan else ()
-    return told and any(breach.kind != TOLD for step in steps for breach in step.breaches)
+    return told and any(breach.kind not in TOLD for step in steps for breach in step.breaches)
 
 
-def _summary(decision: Decision) -> str:
+def _summary(decision: Decision, mode: str) -> str:
+    if mode != "repair" and decision.verdict == "repaired":
+        found = _summary(decision._replace(verdict="findings"), mode)
+        return f"{found}; submitted as written, because the mode is {mode}"
     errors = sum(one.proven for one in decision.findings)
     unread = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else ""
     return summary(decision.verdict, errors, len(decision.findings) - errors, decision.why or unread)

@@ -69,7 +69,8 @@ def decided(case: Case) -> Decision | None:
     """
     if case.asked is None or case.asked.script is None:
         return None
-    return decide(case.asked, case.site, read_file if case.asked.uid == os.getuid() else None)
+    own = read_file if case.asked.uid == os.getuid() else None
+    return decide(case.asked, case.site, own, own)
 
 
 # Which model is asked about a failure, if any: as for `maple new`, by `--model`, the environment or `model.toml`.

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from maple_submit_filter import __version__
-from maple_submit_filter.host import places
+from maple_submit_filter.host import own_folders, places
 
 from ..ask import sites
 from ..templates.cluster import Cluster
@@ -82,8 +82,9 @@ def _key(site_id: str) -> str:
 
 
 def _path(site_id: str) -> str:
-    home = os.environ.get("XDG_CACHE_HOME") or os.path.join(os.path.expanduser("~"), ".cache")
-    return os.path.join(home, "maple", "clusters", "%s.json" % site_id)
+    """Return where it is kept, "" for nowhere."""
+    cache = own_folders.cache()
+    return os.path.join(cache, "clusters", "%s.json" % site_id) if cache else ""
 
 
 def _keep(value: object, path: str) -> None:

@@ -69,7 +69,6 @@ class Settings(Table):
     *spool*: the folder (mode 1733) in which the scheduler's hooks leave events; *events_socket*: where role `events`
     listens for them; *events_users*: whose word about the end of a job counts, besides root's and the service's own.
     *polling_seconds*: between two questions to the scheduler where no hook tells; 0: it is never asked.
-    *slurmrestd*: its socket, asked in place of Slurm's commands.
     *memory_mib*: for decisions that are known. *workers*: processes that decide; 0: one for each two cores, eight at
     most.
     """
@@ -90,7 +89,6 @@ class Settings(Table):
     events_socket: str = ""
     events_users: list[str] = ["slurm"]
     polling_seconds: Annotated[float, Field(ge=0)] = 0
-    slurmrestd: str = ""
     log: Literal["json", "text"] = "json"
 
     @property

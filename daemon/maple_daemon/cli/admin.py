@@ -111,7 +111,7 @@ admin.add_command(docs)
     "--spool", default="", metavar="DIR", help="Where hooks leave events.  [default: /var/spool/maple/events]"
 )
 @click.option("--copy", is_flag=True, help="Place a copy of the front in DIR, not a link to it.")
-@click.option("--no-compiler", is_flag=True, help="Install the Python entry in place of the C front.")
+@click.option("--no-compiler", is_flag=True, help="Take the front that came built with Maple.")
 @plainly
 def install(folder: str, **options: Any) -> None:
     """Put Maple in front of sbatch or qsub; run it again to update, or to repair what was damaged.
@@ -192,6 +192,7 @@ def uninstall(prefix: str) -> None:
     for one in left:
         click.echo(f"left: {one.path} {one.why}", err=True)
     click.echo(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
+    click.echo("shells that are open may still look for the command there: hash -r, or a new shell")
     if told is not None and told.written:
         click.echo("yours to take away: the memory (store= in daemon.toml), and the hooks' lines in slurm.conf or qmgr")
 
@@ -222,6 +223,7 @@ def rollback(prefix: str, to: str, only_list: bool) -> None:
     click.echo(f"{name} is in force in place of {before or 'none'}")
     if before:
         click.echo(f"maple admin rollback again goes back to {before}; --to VERSION to any other (--list)")
+        click.echo("maple and maple-fix stay those of their environment: pip install changes them")
 
 
 @admin.command()
@@ -250,6 +252,7 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
     where = layout.layout(absolute(prefix, "--prefix"))
     checks = examine(where.prefix, os.environ.get("PATH", ""))
     if job and (told := receipt.read(where)) is not None:
+        click.echo(f"a job is submitted, and waited for: up to {wait:.0f} s", err=True)
         checks += trial_job.tried(where, told, words, wait)
     elif words:
         raise Refused("WORDS are for a job, and none is asked for", "add --job")

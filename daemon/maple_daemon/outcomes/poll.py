@@ -9,7 +9,6 @@ from typing import Protocol
 
 from maple_agents.ask.schedulers import SchedulerError, choose
 from maple_agents.ask.schedulers.protocol import Job, JobState
-from maple_agents.ask.schedulers.slurm.rest import SlurmRest
 from maple_submit_filter.types.job_records import Outcome, Record
 
 from ..base.log import log
@@ -56,11 +55,6 @@ class Polling:
         if why and why != self._said:
             log().warning("the scheduler was not asked", why=why)
         self._said = why
-
-
-def way(slurmrestd: str) -> Callable[[], Asked]:
-    """Return what makes the adapter: of slurmrestd's socket where one is named, else the best that is here."""
-    return (lambda: SlurmRest(slurmrestd)) if slurmrestd else choose
 
 
 def told(record: Record, job: Job | None, scheduler: str, now: float) -> Outcome | None:

@@ -23,7 +23,7 @@ from . import scheduler_words as outcomes
 from .events import Ended
 from .events_socket import EventsSocket
 from .join_store import Kept, keep
-from .poll import Polling, way
+from .poll import Polling
 from .spool import Found, NoSpool, Spool
 
 SCAN = 5.0  # seconds between two looks where nothing wakes us, as on network file systems
@@ -41,9 +41,7 @@ class Watching:
         self._settings, self._keeper = settings, keeper
         self._spool = Spool(settings.spool, trusted(settings.events_users)) if settings.spool else None
         self._socket: EventsSocket | None = None
-        self._polling = (
-            Polling(settings.polling_seconds, way(settings.slurmrestd)) if settings.polling_seconds else None
-        )
+        self._polling = Polling(settings.polling_seconds) if settings.polling_seconds else None
         self._recent: OrderedDict[tuple[str, int], Outcome] = OrderedDict()
         self._waiting: dict[tuple[str, int], tuple[Outcome, float]] = {}
         self._heard = 0.0  # when a hook last told an end

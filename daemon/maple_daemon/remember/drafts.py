@@ -13,7 +13,7 @@ from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.answer.earlier import Earlier, change_of, grounds_of, pack, proposed, unpack
 from maple_submit_filter.host.frames import Change, Reply, Request
 from maple_submit_filter.request.slurm.submission import wrapped
-from maple_submit_filter.types.job_records import Record
+from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Record
 
 from ..base.limits import bytes_of
 from ..base.peers import Peer
@@ -89,10 +89,15 @@ def record_of(
     change, grounds = ("", "") if draft.hidden_offer else proposal or proposal_of(draft)
     return Record(
         draft.id, version, draft.peer.uid, draft.at, host, draft.peer.pid, draft.peer.started, draft.mode,
-        draft.verdict, draft.codes, draft.how, draft.submitted_hash, offered_hash=draft.offered_hash, decision=decision,
-        change=change, grounds=grounds, place=partition if partition in names else "other" if partition else "",
+        _verdict(draft), draft.codes, draft.how, draft.submitted_hash, offered_hash=draft.offered_hash,
+        decision=decision, change=change, grounds=grounds,
+        place=partition if partition in names else "other" if partition else "",
         keys=tuple(_keys(draft)) if change else (),
     )  # fmt: skip
+
+
+def _verdict(draft: Draft) -> str:
+    return "trial" if draft.request.submission.script == TRIAL_SCRIPT else draft.verdict
 
 
 def proposal_of(draft: Draft) -> tuple[str, str]:

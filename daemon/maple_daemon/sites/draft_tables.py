@@ -61,8 +61,8 @@ def text_of(system: System, here: Machine, site_id: str, today: datetime.date, s
         'Read it, correct it, say what stands at the end, then take mode = "observe" out:',
         "    maple site lint %s.toml" % site_id,
         "    install -D -m 644 %s.toml /etc/maple/site_configs/%s.toml" % (site_id, site_id),
-        "    maple admin install --site %s --mode observe     (where Maple is installed for it: maple site apply %s)"
-        % (site_id, site_id),
+        "    maple admin install --prefix /opt/maple --bin /opt/maple/bin --site %s --mode observe" % site_id,
+        "or, where Maple is installed for it: maple site apply %s.toml --prefix /opt/maple" % site_id,
     ]
     return file_of(head, blocks, ["To be said by the administrator:", *("  - %s" % one for one in (*unknown, *_LEFT))])
 

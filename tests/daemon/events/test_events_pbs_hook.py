@@ -13,7 +13,6 @@ import pytest
 from maple_daemon.outcomes import join
 from maple_daemon.outcomes import scheduler_words as outcomes
 from maple_daemon.outcomes.events import Ended, ended
-from maple_submit_filter import stand_in
 from maple_submit_filter.types.job_records import Record
 
 from tests.doubles.pbs_hooks import EPILOGUE, OBIT, HookJob, run_hook
@@ -68,9 +67,8 @@ def test_who_deletes_a_job_has_no_failure_and_no_success(tmp_path: object, statu
 
 def copied(folder: str, script: bytes, name: bytes = b"job.sh") -> str:
     """The words of a submission whose script Maple changed, with the path that its private copy really has."""
-    path = stand_in.place(script, name, {b"XDG_CACHE_HOME": folder.encode(), b"HOME": folder.encode()})
-    assert path is not None
-    return WORD % "-l" + WORD % "walltime=10:00" + WORD % path.decode()
+    path = f"{folder}/maple/submit/{hashlib.sha256(script).hexdigest()[:32]}/{name.decode()}"  # as front/copy.c has it
+    return WORD % "-l" + WORD % "walltime=10:00" + WORD % path
 
 
 WORD = "<jsdl-hpcpa:Argument>%s</jsdl-hpcpa:Argument>"

@@ -373,6 +373,11 @@ def test_slurms_hook_writes_what_is_read(tmp_path: object) -> None:
     assert outcomes.of_event(event).output == ""
     assert (event.script_hash, event.record) == (hashlib.sha256(script).hexdigest(), "0011223344556677")
     assert sorted(os.listdir(folder)) == ["events.conf", "job_ended", "spool", "state"]
+    os.unlink(spool + "/" + one)
+    subprocess.run([hook], env={**told, "STDOUT": ""}, cwd=folder, timeout=60, check=True)
+    (one,) = os.listdir(spool)
+    with open(spool + "/" + one, "rb") as file_:
+        assert outcomes.of_event(ended(file_.read())).output == "/w/slurm-7.out", "it is a batch job that named none"
 
 
 @pytest.mark.parametrize("before", [b"srun x ", b"srun " + b"y" * 2000 + b" ", b"srun x\n"], ids=len)

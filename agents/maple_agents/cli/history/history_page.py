@@ -28,7 +28,8 @@ VERDICTS = {
     "rule-mode": "submitted as written: a rule is not to repair here",
     "findings": "submitted as written",
     "clean": "nothing found, submitted as written",
-    "unread": "not read",
+    "unread": "could not be read, submitted as written",
+    "trial": "a trial of the service by maple admin doctor",
     "": "no details: the service answered too late, a helper was asked",
 }
 WHY = {

@@ -37,11 +37,13 @@ def at_a_terminal(words: list[str], env: Mapping[str, str], cwd: Path, says: byt
             words, env=env, cwd=cwd, stdin=theirs, stdout=subprocess.PIPE, stderr=theirs, start_new_session=True
         ) as asked:
             os.close(theirs)
-            threading.Thread(target=_drained, args=(ours,), daemon=True).start()
+            drain = threading.Thread(target=_drained, args=(ours,), daemon=True)
+            drain.start()
             try:
                 out = asked.communicate(timeout=300)[0]
             finally:
                 asked.kill()
+                drain.join(10)  # what holds the terminal is ended: a later read would be one of another test's file
         return asked.returncode, out.decode()
     finally:
         os.close(ours)
