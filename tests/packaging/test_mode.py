@@ -5,9 +5,12 @@ from __future__ import annotations
 import grp
 import json
 import os
+import re
 from pathlib import Path
 
 import pytest
+from click.testing import CliRunner
+from maple_daemon.cli.admin import admin
 from maple_submit_filter.host import places
 
 
@@ -45,6 +48,22 @@ def test_exceptions_outlive_an_update(installed):
     assert installed.install(version="0.2.0").exit_code == 0
     assert shown(installed)["partitions"] == {"gpu": "observe"}
     assert f"policy={installed.prefix}/policy.json\n" in (installed.release / "etc/front.conf").read_text()
+
+
+@pytest.mark.parametrize("command", ["mode", "doctor", "rollback --list", "report"])
+def test_the_installation_on_path_needs_no_prefix(installed, command):
+    """As `maple site` takes it; what puts Maple there or takes it away is told where."""
+    named = installed.admin(*command.split())
+    found = CliRunner().invoke(admin, command.split())
+    assert found.exit_code == named.exit_code == 0
+    assert re.sub(r"\d+ ms", "ms", found.output) == re.sub(r"\d+ ms", "ms", named.output)
+
+
+@pytest.mark.parametrize("command", ["mode", "doctor", "rollback"])
+def test_where_none_is_on_path_the_prefix_is_asked_for(cluster, command):
+    """One line, and no look below folders that nobody named."""
+    found = CliRunner().invoke(admin, [command])
+    assert found.exit_code != 0 and "No installation is on PATH" in found.output
 
 
 @pytest.mark.parametrize(

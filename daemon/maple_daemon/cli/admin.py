@@ -18,17 +18,12 @@ from .corrections import corrections
 from .documents import docs
 from .memory_admin import COMMANDS
 from .plainly import plainly
+from .prefix import audited_prefix, daemon_toml, meant, named_prefix, prefix_option
 
 if TYPE_CHECKING:
     from ..install.release.receipt import Placed
     from ..install.service.service_files import Service
 
-PREFIX = "MAPLE_PREFIX"
-
-
-prefix_option = click.option(
-    "--prefix", required=True, envvar=PREFIX, show_envvar=True, metavar="P", help="Folder of the installation."
-)
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 MODES = {
@@ -67,7 +62,7 @@ admin.add_command(docs)
 
 
 @admin.command()
-@prefix_option
+@named_prefix
 @click.option("--bin", "folder", required=True, metavar="DIR", help="Folder on PATH where sbatch, or qsub, is placed.")
 @click.option(
     "--site",
@@ -179,7 +174,7 @@ def _tell_of_service(service: Service, new: bool) -> None:
 
 
 @admin.command()
-@prefix_option
+@named_prefix
 @plainly
 def uninstall(prefix: str) -> None:
     """Take everything away that install put there; the real command is found again at once."""
@@ -303,7 +298,7 @@ def mode(
 
 
 @admin.command()
-@click.option("--prefix", envvar=PREFIX, show_envvar=True, metavar="P", help="Installation whose audit lines count.")
+@audited_prefix
 @click.option("--config", metavar="FILE", help="Settings of the service whose memory counts.")
 @click.option("--since", default="7d", show_default=True, metavar="T", help="30m, 12h, 7d or 4w back; or a date.")
 @json_option
@@ -313,17 +308,19 @@ def report(prefix: str | None, config: str | None, since: str, as_json: bool) ->
 
     From the audit lines of an installation: users, verdicts, rules, time taken. From the memory of the service: rules
     and partitions, what was done, and how those jobs ended, in whole days; no user is in it. Without --prefix and
-    --config it is the memory that the installation's own daemon.toml names, else /etc/maple/daemon.toml.
+    --config it is both of the installation on PATH: the memory is the one that its daemon.toml names, else
+    /etc/maple/daemon.toml.
     """
     from ..install.report.audit import facts_of, gather, table
     from .memory_admin import report_of_memory
 
     facts: dict[str, Any] = {}
+    named, prefix = bool(prefix), prefix or meant()
     if prefix:
         facts = facts_of(gather(absolute(prefix, "--prefix"), since))
         if not as_json:
             table(facts, since)
-    if config or not prefix:
+    if config or not prefix or (not named and daemon_toml(prefix)):
         facts["memory"] = report_of_memory(config or "", since, show=not as_json, after=bool(prefix))
     if as_json:
         click.echo(json.dumps(facts, indent=1))

@@ -71,9 +71,9 @@ def _of_installation() -> str:
     from maple_agents.ask.sites.this_site import prefix_of_front
     from maple_submit_filter.host.places import etc
 
-    prefix = "" if os.path.exists(os.path.join(etc(), "daemon.toml")) else prefix_of_front()
-    path = os.path.join(prefix, "daemon.toml") if prefix else ""
-    return path if os.path.exists(path) else ""
+    from .prefix import daemon_toml
+
+    return "" if os.path.exists(os.path.join(etc(), "daemon.toml")) else daemon_toml(prefix_of_front())
 
 
 def _checked(settings: Settings, wrong: list[str], path: str) -> int:

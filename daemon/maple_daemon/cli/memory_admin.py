@@ -6,14 +6,15 @@ import datetime
 import json
 import os
 import pwd
-import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import click
 from maple_agents.base.complaint import Complaint
+
+from .prefix import daemon_toml, meant
 
 if TYPE_CHECKING:
     from ..base.settings import Settings
@@ -156,7 +157,7 @@ def settings_of(path: str) -> Settings:
     from ..base.settings import Wrong, load
 
     try:
-        settings = load(path or _of_installation())
+        settings = load(path or daemon_toml(meant()))
     except Wrong as error:
         raise Complaint("; ".join(str(error).splitlines())) from None
     if not settings.store:
@@ -164,20 +165,6 @@ def settings_of(path: str) -> Settings:
             "the settings name no store, so nothing is kept when the service stops", "set `store` in daemon.toml"
         )
     return settings
-
-
-def _of_installation(environ: Mapping[str, str] = os.environ) -> str:
-    """Return the daemon.toml that `maple admin install --daemon` wrote, "" where there is none.
-
-    Of MAPLE_PREFIX, else of the installation whose sbatch or qsub comes first in PATH: its links end in the front of a
-    release, `<prefix>/releases/<version>/bin/front`.
-    """
-    prefixes = [environ.get("MAPLE_PREFIX", "")]
-    for name in ("sbatch", "qsub"):
-        parts = os.path.realpath(shutil.which(name, path=environ.get("PATH")) or "").rsplit("/", 4)
-        prefixes += [parts[0]] if len(parts) == 5 and (parts[1], *parts[3:]) == ("releases", "bin", "front") else []
-    found = (os.path.join(prefix, "daemon.toml") for prefix in prefixes if prefix)
-    return next((path for path in found if os.path.isfile(path)), "")
 
 
 @contextmanager
@@ -193,7 +180,7 @@ def memory(settings: Settings) -> Iterator[Store]:
         finally:
             store.close()
     except StoreError as error:
-        raise Complaint(str(error)) from None
+        raise Complaint(str(error), "name the installation with --prefix, or the settings with --config") from None
 
 
 def _uid(user: str) -> int:

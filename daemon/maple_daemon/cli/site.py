@@ -12,7 +12,6 @@ import click
 from maple_agents.ask import sites
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
-from maple_agents.ask.sites.this_site import prefix_of_front
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 from maple_submit_filter.host import configuration, places
@@ -28,6 +27,7 @@ from ..sites import snapshot
 from ..sites.compare import differences
 from ..sites.show import page
 from .plainly import plainly
+from .prefix import FOUND, HELP, meant
 
 _SITE = click.argument("site", metavar="ID|FILE", shell_complete=completion.site_or_file)
 _TARGET = (
@@ -36,7 +36,7 @@ _TARGET = (
         "--prefix",
         type=click.Path(path_type=Path),
         metavar="P",
-        help="Folder of an installation.  [default: the one whose front is on PATH]",
+        help=HELP + FOUND,
     ),  # fmt: skip
 )
 
@@ -182,7 +182,7 @@ def rollback(prefix: Path | None, to: int | None) -> None:
 
 def _installation(prefix: Path | None) -> Layout | None:
     """Return the installation at a prefix, or the one whose front is on PATH; None where there is none."""
-    told = prefix or os.environ.get("MAPLE_PREFIX") or prefix_of_front()
+    told = prefix or meant()
     where = layout(absolute(str(told), "--prefix")) if told else None
     if where is not None and receipt.read(where) is None:
         raise Refused(f"no Maple is installed below {where.prefix}", "name the prefix that install was given, or --to")
