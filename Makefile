@@ -11,7 +11,11 @@ MAKEFLAGS += --no-print-directory
 	miniapps-venv
 
 help: ## this list
-	@awk -F ':.*## ' '/^[a-z-]+[^:]*:.*## / { printf "make %-12s %s\n", $$1, $$2 }' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+[^:]*:.*## / { line = sprintf("make %-19s", $$1); count = split($$2, word, " "); \
+		for (at = 1; at <= count; at++) { \
+			if (length(line word[at]) > 78) { print line; line = sprintf("%24s", "") } \
+			line = line " " word[at] } \
+		print line }' Makefile
 
 demo: setup ## a broken job on a lab cluster, first bare, then through Maple
 	@$(BIN)/python tests/lab/demo.py

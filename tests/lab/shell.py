@@ -127,7 +127,8 @@ def welcome(shape: Shape, name: str, front: bool = False) -> str:
         f"  Maple {in_front}.",
         "  The home folder is the lab's own.",
         "  python, torchrun, accelerate, deepspeed, mpirun and so on are stand-ins: they start what the real ones "
-        "would, meet over TCP, and train nothing. MAPLE_FACTS=FOLDER collects what each rank was given.",
+        "would, meet over TCP, and train nothing. There is no torch: maple verify JOB --mini-app dry "
+        "proves a launch line without it. MAPLE_FACTS=FOLDER collects what each rank was given.",
     ]
     return "\n".join(row for line in lines for row in _folded(line)) + "\n"
 

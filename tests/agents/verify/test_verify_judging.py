@@ -12,7 +12,7 @@ from maple_agents.verify.judge.sanity import warnings_of
 from maple_agents.verify.judge.scenes import Scene
 from maple_agents.verify.judge.symptoms import in_output
 from maple_agents.verify.run.facts import fact_of, from_output, merged
-from maple_agents.verify.run.runs import Stage
+from maple_agents.verify.run.runs import Stage, runs_of
 from maple_agents.verify.run.watch import Until
 
 from tests.agents.verify.planned import DRY, fact, failed, run_of
@@ -99,6 +99,23 @@ def test_ranks_that_still_import_when_the_time_is_over_want_more_time():
     assert kinds(facts, dataclasses.replace(SCENE, until=Until.LATE)) == ["WALLTIME"]
     facts[2] = failed(2, "import", "ImportError", "libcudart.so.12: cannot open shared object file")
     assert kinds(facts) == ["MODULE"]
+
+
+def test_ranks_that_an_agent_ended_for_one_without_torch_are_not_missing():
+    """It ends the others before they can say anything; that the launch itself works was seen just before."""
+    facts = [failed(rank, "import", "ModuleNotFoundError", "No module named 'torch'") for rank in (0, 2)]
+    run = dataclasses.replace(run_of(facts, TORCHRUN), passed="dry")
+    (reason,) = reasons_of(run, SCENE)
+    assert reason.kind.name == "MODULE" and reason.says.endswith("with the mini-app dry all ranks came")
+
+
+def test_the_stage_that_all_passed_is_kept_beside_the_one_that_decides():
+    stages = [Stage("dry", 5.0), Stage("ddp", 60.0)]
+    line = run_of(GOOD).line
+    later = failed(0, "import", "ModuleNotFoundError", "No module named 'torch'", miniapp="ddp")
+    (first,), (second,) = runs_of(line, stages, GOOD[:3]), runs_of(line, stages, [*GOOD, later])
+    assert (first.stage.app, first.passed) == ("dry", "")
+    assert (second.stage.app, second.passed) == ("ddp", "dry")
 
 
 def test_processes_that_nobody_numbered_train_alone():

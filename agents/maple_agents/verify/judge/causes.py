@@ -22,7 +22,8 @@ def modules(run: Run, scene: Scene) -> Iterator[Reason]:
     if facts:
         pythons = listed(sorted({str(fact.told.get("executable", "?")) for fact in facts}))
         where = listed(sorted({fact.host for fact in facts}))
-        yield reason(run, Kind.MODULE, f"{facts[0].says} in {pythons} on {where}", facts)
+        works = f"; the launch itself works: with the mini-app {run.passed} all ranks came" if run.passed else ""
+        yield reason(run, Kind.MODULE, f"{facts[0].says} in {pythons} on {where}{works}", facts)
 
 
 def ports(run: Run, scene: Scene) -> Iterator[Reason]:

@@ -79,8 +79,9 @@ def reasons_of(run: Run, scene: Scene) -> list[Reason]:
 
 
 def _explained(causes: Sequence[Reason]) -> bool:
-    """Ranks that are numbered wrongly leave others out by that alone."""
-    return any(cause.kind in (Kind.DUPLICATE, Kind.FAN_OUT, Kind.WORLD, Kind.RANK) for cause in causes)
+    """Wrong numbers leave ranks out by that alone, and an agent ends the others where one cannot import."""
+    explain = (Kind.DUPLICATE, Kind.FAN_OUT, Kind.WORLD, Kind.RANK, Kind.MODULE)
+    return any(cause.kind in explain for cause in causes)
 
 
 def _nothing(run: Run, scene: Scene) -> Reason:

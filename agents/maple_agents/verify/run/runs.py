@@ -36,6 +36,7 @@ class Run:
     due: int | None
     whole: bool  # every process that was due came and ended well
     left_out: str = ""  # the mini-app behind it that this Python cannot import
+    passed: str = ""  # the mini-app before it, with which all came and were content
 
     @property
     def maybe(self) -> bool:
@@ -72,7 +73,7 @@ def _run(line: Line, step: Step, stages: Sequence[Stage], facts: Sequence[Fact])
         if before and not here and not stage.sure and not all(_has(fact, stage) for fact in before):
             return replace(made, left_out=stage.app)
         whole = bool(here) and all(fact.ok for fact in here) and (count is None or len(here) >= count)
-        made = Run(line, step, stage, here, count, whole)
+        made = Run(line, step, stage, here, count, whole, passed=made.stage.app if before else "")
         if not whole:
             return made
         before = here
