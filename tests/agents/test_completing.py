@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Iterator
 
+import click
 import pytest
 from maple_agents.ask.memory import service as asking
 from maple_agents.ask.memory.service import NoService
 from maple_agents.cli import completion
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple, run
+from maple_daemon.cli.daemon import main as daemon
 
 JOBS = [
     {"job": "4712", "outcome": {"state": "failed"}},
@@ -89,5 +92,26 @@ def test_without_a_service_nothing_is_said_and_nothing_raised(offered, monkeypat
 
     monkeypatch.setattr(asking, "ask", nobody)
     assert offered("maple show ") == ["last"]
-    assert offered("maple history ") == []
+    assert offered("maple history ") == [""]  # a file, as the shell finds it
     assert completion.SECONDS < 1
+
+
+def parameters(command: click.Command) -> Iterator[click.Parameter]:
+    """Yield the parameters of a command and of all below it."""
+    yield from command.params
+    for one in getattr(command, "commands", {}).values():
+        yield from parameters(one)
+
+
+@pytest.mark.parametrize("command", [maple, fix, daemon], ids=["maple", "maple-fix", "maple-daemon"])
+def test_where_a_file_is_meant_the_shell_offers_files(command: click.Command) -> None:
+    """Whatever the metavar calls it."""
+    meant = re.compile(r"FILE|PATH|SCRIPT|DIR\b|\bP\b|JOBID")
+    context = click.Context(command, resilient_parsing=True)
+    mute = [
+        parameter.name
+        for parameter in parameters(command)
+        if meant.search(parameter.metavar or "")
+        and {one.type for one in parameter.shell_complete(context, "zz/zz")}.isdisjoint({"file", "dir"})
+    ]
+    assert mute == []

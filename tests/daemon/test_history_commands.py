@@ -258,7 +258,10 @@ def test_without_a_service_one_line_says_so(
     monkeypatch.setenv("MAPLE_SOCKET", "/nowhere/sock")
     said = maple(*words)
     assert (said.code, said.out) == (3, "")
-    why = "the Maple service does not answer (/nowhere/sock: no such file or directory); job history needs it"
+    why = (
+        "the Maple service does not answer (/nowhere/sock: no such file or directory); job history needs it; "
+        "maple admin doctor tells why"
+    )
     assert said.err == "maple: %s\n" % why
 
 

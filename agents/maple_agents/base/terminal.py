@@ -28,9 +28,10 @@ def coloured() -> bool:
     return sys.stderr.isatty() and not plain
 
 
-def on_screen(line: str) -> list[str]:
-    """Return a line for stderr as the rows that a terminal shows; one line where a program reads it."""
-    return folded(line, shutil.get_terminal_size().columns) if sys.stderr and sys.stderr.isatty() else [line]
+def on_screen(line: str, stream: Optional[TextIO] = None) -> list[str]:
+    """Return a line for *stream* (stderr) as the rows that a terminal shows; one line where a program reads it."""
+    stream = stream or sys.stderr
+    return folded(line, shutil.get_terminal_size().columns) if stream and stream.isatty() else [line]
 
 
 # Terminals that know fewer characters than we write: what they lack is spelled, and nothing fails for it.

@@ -27,7 +27,7 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
 
 
 @click.command()
-@click.argument("script", metavar="SCRIPT|-")
+@click.argument("script", metavar="SCRIPT|-", shell_complete=completion.files)
 @click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
 @click.option(
     "--site",

@@ -46,11 +46,33 @@ def sites(ctx: click.Context) -> list[str]:
     return sorted({*ids(), GENERIC_PBS.id, GENERIC_SLURM.id})
 
 
-def site_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-    """Ids of sites; of files where no id goes on so."""
+def files(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files and folders, as the shell itself finds them."""
     from click.shell_completion import CompletionItem
 
-    return sites(ctx, param, incomplete) or [CompletionItem(incomplete, type="file")]
+    return [CompletionItem(incomplete, type="file")]
+
+
+def folders(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Folders, as the shell itself finds them."""
+    from click.shell_completion import CompletionItem
+
+    return [CompletionItem(incomplete, type="dir")]
+
+
+def site_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of sites; files where no id goes on so."""
+    return sites(ctx, param, incomplete) or files(ctx, param, incomplete)
+
+
+def job_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Ids of one's own failed jobs; files, logs perhaps, where none goes on so."""
+    return failed(ctx, param, incomplete) or files(ctx, param, incomplete)
+
+
+def name_or_file(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Names of one's own jobs; files where none goes on so."""
+    return job_names(ctx, param, incomplete) or files(ctx, param, incomplete)
 
 
 def rules(ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:

@@ -14,7 +14,7 @@ from .branches import branches
 
 
 @click.command()
-@click.argument("script", metavar="SCRIPT|-")
+@click.argument("script", metavar="SCRIPT|-", shell_complete=completion.files)
 @click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
 @click.option(
     "--site",

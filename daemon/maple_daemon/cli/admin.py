@@ -5,11 +5,14 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from maple_agents.base.terminal import on_screen
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 
@@ -63,7 +66,14 @@ admin.add_command(docs)
 
 @admin.command()
 @named_prefix
-@click.option("--bin", "folder", required=True, metavar="DIR", help="Folder on PATH where sbatch, or qsub, is placed.")
+@click.option(
+    "--bin",
+    "folder",
+    required=True,
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Folder on PATH where sbatch, or qsub, is placed.",
+)
 @click.option(
     "--site",
     "site_id",
@@ -83,19 +93,39 @@ admin.add_command(docs)
     metavar="PATH",
     help="The real sbatch or qsub.  [default: found on PATH]",
 )
-@click.option("--python", default="", metavar="PATH", help="Interpreter, 3.9 or newer.  [default: the system's]")
-@click.option("--audit", default="", metavar="DIR", help="Folder for audit lines.  [default: <prefix>/audit]")
+@click.option(
+    "--python",
+    default="",
+    metavar="PATH",
+    shell_complete=completion.files,
+    help="Interpreter, 3.9 or newer.  [default: the system's]",
+)
+@click.option(
+    "--audit",
+    default="",
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Folder for audit lines.  [default: <prefix>/audit]",
+)
 @click.option(
     "--daemon/--no-daemon",
     default=None,
     help="Also write settings and units of the service that keeps job history.  [default: as before, else without]",
 )
 @click.option(
-    "--socket", default="", metavar="PATH", help="Where the service listens.  [with --daemon: /run/maple/daemon.sock]"
+    "--socket",
+    default="",
+    metavar="PATH",
+    shell_complete=completion.files,
+    help="Where the service listens.  [with --daemon: /run/maple/daemon.sock]",
 )
 @click.option("--service-uid", type=click.IntRange(min=0), metavar="UID", help="Who runs it.  [default: user maple]")
 @click.option(
-    "--units", default="", metavar="DIR", help="Folder for its systemd units.  [default: /etc/systemd/system]"
+    "--units",
+    default="",
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Folder for its systemd units.  [default: /etc/systemd/system]",
 )
 @click.option(
     "--hooks/--no-hooks",
@@ -103,7 +133,11 @@ admin.add_command(docs)
     help="With --daemon: place the hooks by which the service hears how jobs end.  [default: as before, else without]",
 )
 @click.option(
-    "--spool", default="", metavar="DIR", help="Where hooks leave events.  [default: /var/spool/maple/events]"
+    "--spool",
+    default="",
+    metavar="DIR",
+    shell_complete=completion.folders,
+    help="Where hooks leave events.  [default: /var/spool/maple/events]",
 )
 @click.option("--copy", is_flag=True, help="Place a copy of the front in DIR, not a link to it.")
 @click.option("--no-compiler", is_flag=True, help="Take the front that came built with Maple.")
@@ -125,20 +159,26 @@ def install(folder: str, **options: Any) -> None:
 
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
     done = installation.install(made)
-    click.echo(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
-    click.echo(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
+    _tell(f"{'installed' if done.new else 'already there:'} {done.release} below {made.prefix}")
+    _tell(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
     for one in done.placed:
         _tell_of_command(one, made.real)
     for name, why in left_out(made.folder, done.placed).items():
-        click.echo(f"{name} is not placed for all users: {why}", err=True)
+        _tell(f"{name} is not placed for all users: {why}", err=True)
     for real in made.real.values():
         if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
-            click.echo(
-                f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}",
-                err=True,
-            )
+            what = f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}"
+            _tell(what, err=True)
     if made.service.files:
         _tell_of_service(made.service, done.new)
+    _tell(f"next: maple admin doctor --prefix {shlex.quote(str(made.prefix))}")
+
+
+def _tell(text: str, err: bool = False) -> None:
+    """Print lines within the width of a terminal; what is to be copied, set in by four columns, stays in one piece."""
+    for line in text.splitlines():
+        rows = [line] if line.startswith("    ") else on_screen(line, sys.stderr if err else sys.stdout)
+        click.echo("\n".join(rows), err=err)
 
 
 def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
@@ -146,10 +186,10 @@ def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
     from ..install.user_commands import KIND
 
     if one.kind == KIND:
-        click.echo(f"{one.path} is a link to {one.what}")
+        _tell(f"{one.path} is a link to {one.what}")
         return
     form = "a link to" if one.kind == "link" else "a copy of"
-    click.echo(f"{one.path} is {form} the front; real: {real[Path(one.path).name]}")
+    _tell(f"{one.path} is {form} the front; real: {real[Path(one.path).name]}")
 
 
 def _tell_of_service(service: Service, new: bool) -> None:
@@ -158,14 +198,14 @@ def _tell_of_service(service: Service, new: bool) -> None:
     from ..install.service.service_files import hidden, program
 
     for file in service.files:
-        click.echo(f"written for the service: {file.path}")
-    click.echo(f"start it: {service.start}")
+        _tell(f"written for the service: {file.path}")
+    _tell(f"start it: {service.start}")
     for line in hook_lines(service.files):
         click.echo(line)
     if new:
-        click.echo("if the service is running: systemctl reload maple-daemon")
+        _tell("if the service is running: systemctl reload maple-daemon")
     if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
-        click.echo(
+        _tell(
             f"warning: {program()}, or the Python that runs it, lies in a home, which the hardened unit does not see; "
             "install maple-hpc with a Python that lies elsewhere (/usr/bin/python3 -m venv /opt/maple-venv), "
             "or set ProtectHome=no with systemctl edit maple-daemon",
@@ -299,7 +339,9 @@ def mode(
 
 @admin.command()
 @audited_prefix
-@click.option("--config", metavar="FILE", help="Settings of the service whose memory counts.")
+@click.option(
+    "--config", metavar="FILE", shell_complete=completion.files, help="Settings of the service whose memory counts."
+)
 @click.option("--since", default="7d", show_default=True, metavar="T", help="30m, 12h, 7d or 4w back; or a date.")
 @json_option
 @plainly

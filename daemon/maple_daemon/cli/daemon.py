@@ -8,6 +8,7 @@ import os
 import sys
 
 import click
+from maple_agents.cli import completion
 
 from ..base.settings import Settings, Wrong, examined
 
@@ -22,13 +23,14 @@ COLLECT = (10_000, 20, 50)  # what is remembered is gone through seldom: that ho
     "--config",
     "path",
     metavar="FILE",
+    shell_complete=completion.files,
     help="Settings in place of /etc/maple/daemon.toml; --check takes the installation's where that is not there.",
 )
 @click.option("--check", is_flag=True, help="Say all that is wrong with settings, site and policy, and end.")
 @click.option("--foreground", is_flag=True, help="Log for people, not for the journal.")
 @click.option("--role", "roles", multiple=True, type=click.Choice(["submissions", "events"]),
               help="What this daemon does; may be given again. Default: what the settings say.")  # fmt: skip
-@click.option("--socket", metavar="PATH", help="Listen here.")
+@click.option("--socket", metavar="PATH", shell_complete=completion.files, help="Listen here.")
 def main(path: str | None, check: bool, foreground: bool, roles: tuple[str, ...], socket: str | None) -> None:
     """Answer sbatch and qsub from memory. Nothing depends on it: without it each submission asks its own helper.
 

@@ -9,6 +9,7 @@ from typing import Tuple
 
 import click
 from maple_agents.base.complaint import Complaint
+from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 from maple_agents.diagnose.tell.safe import safe
 
@@ -36,7 +37,7 @@ def docs() -> None:
 
 @docs.command()
 @everybody_option
-@click.argument("paths", nargs=-1, required=True, metavar="PATH...")
+@click.argument("paths", nargs=-1, required=True, metavar="PATH...", shell_complete=completion.files)
 def add(everybody: bool | None, paths: Tuple[str, ...]) -> None:
     """Keep the documents at PATH, or below it where it is a folder; one that was there before is read anew.
 
@@ -89,7 +90,7 @@ def list_(as_json: bool) -> None:
 
 @docs.command()
 @everybody_option
-@click.argument("path")
+@click.argument("path", shell_complete=completion.files)
 def remove(everybody: bool | None, path: str) -> None:
     """Forget the document that was added from PATH, or all from below it.
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 from maple_agents.base.complaint import Complaint
+from maple_agents.cli import completion
 
 from .prefix import daemon_toml, meant
 
@@ -38,7 +39,7 @@ def config_option(command: Callable[..., Any]) -> Callable[..., Any]:
     of_prefix = click.option("--prefix", metavar="P", is_eager=True, expose_value=False, callback=_prefix,
                              help="Installation whose daemon.toml holds.")  # fmt: skip
     of_file = click.option(
-        "--config", "path", default="", metavar="FILE", callback=_path,
+        "--config", "path", default="", metavar="FILE", callback=_path, shell_complete=completion.files,
         help="Settings in place of the installation's own daemon.toml, else /etc/maple/daemon.toml.",
     )  # fmt: skip
     return of_prefix(of_file(command))

@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 from maple_agents.ask.sites.this_site import prefix_of_front
+from maple_agents.cli import completion
 
 VARIABLE = "MAPLE_PREFIX"
 HELP = "Folder of the installation."
@@ -33,7 +34,9 @@ def _found(context: click.Context, parameter: click.Parameter, value: str | None
 
 
 def _option(text: str, **more: Any) -> Callable[..., Any]:
-    return click.option("--prefix", envvar=VARIABLE, show_envvar=True, metavar="P", help=text, **more)
+    return click.option(
+        "--prefix", envvar=VARIABLE, show_envvar=True, metavar="P", help=text, shell_complete=completion.folders, **more
+    )
 
 
 named_prefix = _option(HELP, required=True)  # what is put there or taken away is named

@@ -54,7 +54,9 @@ def ask(question: Mapping[str, object], kind: bytes = ASK, seconds: float = SECO
             return _read(_exchange(path, uid, kind + struct.pack(">I", len(body)) + body, until))
         except OSError as error:
             tried.append("%s: %s" % (path, (error.strerror or str(error)).lower()))
-    raise NoService("the Maple service does not answer (%s); job history needs it" % "; ".join(tried))
+    raise NoService(
+        "the Maple service does not answer (%s); job history needs it; maple admin doctor tells why" % "; ".join(tried)
+    )
 
 
 def places(environ: Mapping[str, str]) -> Iterator[tuple[str, int]]:

@@ -22,16 +22,17 @@ if TYPE_CHECKING:
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
-@click.argument("job", metavar="[JOBID|last]", required=False, shell_complete=completion.failed)
+@click.argument("job", metavar="[JOBID|last]", required=False, shell_complete=completion.job_or_file)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
 @click.option(
     "--log",
     "logs",
     multiple=True,
     metavar="FILE",
+    shell_complete=completion.files,
     help="Read this log, or the logs in this folder; may be said several times.",
 )
-@click.option("--script", metavar="FILE", help="The batch script that was submitted.")
+@click.option("--script", metavar="FILE", shell_complete=completion.files, help="The batch script that was submitted.")
 @click.option(
     "--site", "site_id", metavar="ID", shell_complete=completion.sites, help="The site it ran on, if not this one."
 )
@@ -64,7 +65,12 @@ if TYPE_CHECKING:
 @click.option(
     "--anew", is_flag=True, help="Read the logs again instead of showing the diagnosis made when the job ended."
 )
-@click.option("--model", metavar="NAME", help="Language model to ask as well: off, a folder, or a server's address.")
+@click.option(
+    "--model",
+    metavar="NAME",
+    shell_complete=completion.files,
+    help="Language model to ask as well: off, a folder, or a server's address.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 @click.option("--json-schema", "shape", is_flag=True, help="Print the JSON schema of that answer, and do nothing else.")
 def fix(

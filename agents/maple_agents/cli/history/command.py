@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completion.job_names)
+@click.argument("job", metavar="[NAME|PATH]", default="", shell_complete=completion.name_or_file)
 @click.option("--why", is_flag=True, help="Show which parts of each version were read again, and why.")
 @click.option("--limit", metavar="N", type=click.IntRange(1, 50), default=10, show_default=True,
               help="Versions of a job, or jobs where none is named.")  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
 from collections.abc import Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Optional, Tuple, Union
@@ -30,7 +31,13 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
 
 @click.command()
 @click.argument("words", metavar="[REQUEST]", nargs=-1)
-@click.option("--from", "from_", metavar="SCRIPT|-", help="Convert this script from another cluster to this site.")
+@click.option(
+    "--from",
+    "from_",
+    metavar="SCRIPT|-",
+    shell_complete=completion.files,
+    help="Convert this script from another cluster to this site.",
+)
 @click.option(
     "--site",
     "site_id",
@@ -46,11 +53,21 @@ ROUNDS = 4  # an answer can bring up another question; no slot is asked for twic
     shell_complete=completion.slots,
     help="Set one slot; it overrides the request.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Write the script to a new file; nothing is overwritten.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Write the script to a new file; nothing is overwritten.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 @click.option("--verify", "verified", is_flag=True, help="Run it with mini-apps first; write it only if they pass.")
 @click.option(
-    "--model", metavar="NAME|PATH|URL", default="", help="Use a language model for what the grammar cannot read."
+    "--model",
+    metavar="NAME|PATH|URL",
+    default="",
+    shell_complete=completion.files,
+    help="Use a language model for what the grammar cannot read.",
 )
 def new(
     words: Tuple[str, ...],
@@ -230,5 +247,8 @@ def _hand_over(
         click.echo(json.dumps(new_shown.written(made, asked), indent=2))
     if output is not None or not as_json:
         new_output.put(made.script, output)
+    if output is not None and not as_json:
+        submit = "qsub" if asked.cluster.site.scheduler == "pbs" else "sbatch"
+        click.echo("written: %s; submit it: %s" % (output, shlex.join([submit, output])), err=True)
     earlier.save(asked.cluster.site.id, asked.slots)
     return 0

@@ -34,7 +34,7 @@ class NotVerified(Complaint):
 
 
 @click.command()
-@click.argument("script", metavar="[SCRIPT|-]", required=False)
+@click.argument("script", metavar="[SCRIPT|-]", required=False, shell_complete=completion.files)
 @click.argument("words", nargs=-1, metavar="[-- WORDS...]", type=click.UNPROCESSED)
 @click.option(
     "--site",

@@ -224,6 +224,6 @@ SAYS = {
     "would-repair": "would be repaired in mode repair",
     "rule-mode": "not repaired: a rule is not to repair here (mode --rule)",
     "late": "no answer in time, submitted as written (socket_ms, helper_ms)",
-    "findings": "had problems that need the user's decision",
+    "findings": "submitted as written, with findings that Maple leaves to the user",
     "unread": "could not be read, submitted as written (MAPLE=verbose says why)",
 }

@@ -66,7 +66,8 @@ def revision(service: identity.About, release: Release) -> Check:
     """Does the service decide by the same rules and facts as the release in force?"""
     installed = facts_in_force(release)
     if service.facts == installed:
-        return Check("revision", "ok", f"the service decides as the release does: {service.site}, {installed[:12]}")
+        says = f"the service decides as the release does: rules and facts of {service.site}, {installed[:12]}"
+        return Check("revision", "ok", says)
     says = f"the service decides by {service.site}, {service.facts[:12]}; installed is {installed[:12]}"
     todo = (
         "systemctl reload maple-daemon; where that does not help, see that `conf` of its settings names this\n"
