@@ -356,14 +356,19 @@ def test_no_sentence_is_broken_inside_a_word(maple, decided, job, monkeypatch, c
     assert " ".join(told.split()).count("would start four workers on its own") == 8
 
 
-@pytest.mark.parametrize("encoding", ["latin-1", "ascii", "cp437", "utf-8"])
+LOCALE_C = {"PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0", "LC_ALL": "C"}
+
+
+@pytest.mark.parametrize(
+    "speaks", [*({"PYTHONIOENCODING": one} for one in ("latin-1", "ascii", "cp437", "utf-8")), LOCALE_C], ids=str
+)
 @pytest.mark.parametrize("command", [["check", "--plan"], ["plan"], ["explain"], ["--help"]], ids=str)
-def test_a_terminal_of_any_encoding_is_written_to(tmp_path, encoding, command):
+def test_a_terminal_of_any_encoding_is_written_to(tmp_path, speaks, command):
     """What it has no character for is spelled, and no command dies of it."""
     script = tmp_path / "\u65e5\u672c.sh"
     script.write_bytes(b"#!/bin/bash\n#SBATCH -N2 --ntasks-per-node=4\n" + WRONG.split(b"\n")[2] + b"x" * 200)
     words = [*command, str(script)] if len(command) > 1 or command == ["plan"] else command
-    environ = {**os.environ, "PYTHONIOENCODING": encoding, "XDG_STATE_HOME": str(tmp_path)}
+    environ = {**os.environ, **speaks, "XDG_STATE_HOME": str(tmp_path)}
     ran = subprocess.run([*MAPLE, *words], capture_output=True, env=environ, cwd=tmp_path, timeout=120, check=False)
     assert ran.returncode in (0, 1), ran.stderr
     assert ran.stderr == b"" and ran.stdout

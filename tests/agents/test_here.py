@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask import sites
+from maple_agents.ask.schedulers import choose
 from maple_agents.ask.sites import this_site as systems
 from maple_agents.ask.sites.this_site import DETECTED, GENERIC, INSTALLED, SAID, here, prefix_of_front
 from maple_submit_filter.site.snapshot import write
@@ -144,3 +145,14 @@ def test_one_function_answers_for_all() -> None:
         if "sites.detect(" in path.read_text() or "import detect\n" in path.read_text()
     ]
     assert [path.name for path in users] == ["this_site.py"]
+
+
+def test_where_both_schedulers_are_the_one_behind_the_front_is_asked(tmp_path: Path, nothing: dict[str, str]) -> None:
+    """What a migration leaves on PATH does not decide whose job maple-fix looks for."""
+    installed(tmp_path, "alcf-polaris", "qsub")
+    for name in ("squeue", "scontrol", "qstat"):
+        (tmp_path / "bin" / name).write_text("#!/bin/sh\n")
+        (tmp_path / "bin" / name).chmod(0o755)
+    assert choose(environ=nothing).name == "pbs"
+    (tmp_path / "bin" / "qsub").unlink()
+    assert choose(environ=nothing).name == "slurm"

@@ -10,8 +10,9 @@ import sys
 import time
 import traceback
 import unicodedata
+from functools import partial
 from pathlib import Path
-from typing import Mapping, Optional, TextIO, Tuple
+from typing import Mapping, Optional, TextIO, Tuple, Union
 
 from maple_submit_filter.answer.report import folded
 from maple_submit_filter.host import own_folders
@@ -36,26 +37,32 @@ def on_screen(line: str, stream: Optional[TextIO] = None) -> list[str]:
 
 # Terminals that know fewer characters than we write: what they lack is spelled, and nothing fails for it.
 
-NAME = "maple.legible"
+NAME, NAME_IN_C = "maple.legible", "maple.legible-in-c"
 SPELLED = {"▸": ">", "…": "...", "–": "-", "—": "-", "→": "->", "×": "x", "≤": "<=", "≥": ">=", "·": "-", "•": "-",
            "✓": "ok", "✗": "no", "│": "|", "├": "|", "└": "`", "─": "-", "█": "#", "‘": "'", "’": "'", "“": '"',
            "”": '"'}  # fmt: skip
 
 
 def make(*streams: Optional[TextIO]) -> None:
-    """Let the streams spell what their encoding has no character for, whatever it is; others stay as they are."""
-    codecs.register_error(NAME, _spelled)
+    """Let the streams spell what their encoding has no character for, whatever it is; others stay as they are.
+
+    In the locale C they begin with "surrogateescape": bytes of a path that are no text then go out as they are.
+    """
+    codecs.register_error(NAME, partial(_spelled, False))
+    codecs.register_error(NAME_IN_C, partial(_spelled, True))
     for stream in streams:
-        if isinstance(stream, io.TextIOWrapper) and stream.errors == "strict":
-            stream.reconfigure(errors=NAME)
+        if isinstance(stream, io.TextIOWrapper) and stream.errors in ("strict", "surrogateescape"):
+            stream.reconfigure(errors=NAME if stream.errors == "strict" else NAME_IN_C)
 
 
-def _spelled(error: UnicodeError) -> Tuple[str, int]:
-    """Return what stands for the characters that cannot be written, and where to go on."""
+def _spelled(as_bytes: bool, error: UnicodeError) -> Tuple[Union[str, bytes], int]:
+    """Return what stands for the first character that cannot be written, and where to go on."""
     if not isinstance(error, UnicodeEncodeError):
         raise error
-    text = error.object[error.start : error.end]
-    return "".join(_plain(one) for one in text), error.end
+    one = error.object[error.start]
+    if as_bytes and "\udc80" <= one <= "\udcff":
+        return bytes([ord(one) - 0xDC00]), error.start + 1
+    return _plain(one), error.start + 1
 
 
 def _plain(one: str) -> str:

@@ -6,6 +6,7 @@ import os
 import shutil
 from collections.abc import Mapping
 
+from ..sites.this_site import installed
 from .errors import SchedulerError
 from .pbs.commands import PbsCommands
 from .pbs.libpbs import Pbs
@@ -60,7 +61,13 @@ def _pbs(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -
 
 
 def _here(environ: Mapping[str, str], libpbs: str | None, pbs_conf: str | None) -> str | None:
-    """Return the scheduler that this machine has. Slurm's own qstat, a wrapper, does not make it a PBS machine."""
+    """Return the scheduler that this machine has: the one that Maple was installed in front of, else what is found.
+
+    Slurm's own qstat, a wrapper, does not make it a PBS machine.
+    """
+    in_front = installed(environ=environ)
+    if in_front is not None:
+        return in_front.site.scheduler
     conf = pbs_conf or environ.get("PBS_CONF_FILE") or "/etc/pbs.conf"
     if libpbs or configuration(conf):
         return "pbs"
