@@ -101,7 +101,7 @@ def test_a_command_that_others_could_change_is_not_placed(cluster, monkeypatch):
     """It would run in every user's name."""
     monkeypatch.setattr(user_commands, "who_else_writes", lambda path: "is writable by everybody")
     done = cluster.install()
-    assert done.exit_code == 0 and "maple-fix is not placed for all users" in done.output
+    assert done.exit_code == 0 and "maple and maple-fix are not placed for all users" in done.output
     assert os.listdir(cluster.bin) == ["sbatch"]
 
 

@@ -163,8 +163,8 @@ def install(folder: str, **options: Any) -> None:
     _tell(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
     for one in done.placed:
         _tell_of_command(one, made.real)
-    for name, why in left_out(made.folder, done.placed).items():
-        _tell(f"{name} is not placed for all users: {why}", err=True)
+    for why, names in left_out(made.folder, done.placed).items():
+        _tell(f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not placed for all users: {why}", err=True)
     for real in made.real.values():
         if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
             what = f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}"

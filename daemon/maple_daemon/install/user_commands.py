@@ -29,20 +29,21 @@ def unfit(program: Path) -> str:
     if not os.access(program, os.X_OK):
         return "is not there"
     if os.geteuid() == 0 and hidden(program):
-        return "lies in a home: make it with a Python that does not, /usr/bin/python3 -m venv /opt/maple-venv"
+        return "lies in a home, or its Python does: make it with another, /usr/bin/python3 -m venv /opt/maple-venv"
     real = Path(os.path.realpath(program))
     return next((f"can be changed: {one} {why}" for one in ancestors(real) if (why := who_else_writes(one))), "")
 
 
-def left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, str]:
-    """Return why a program was not placed, by its name; one that stands there by itself is no matter."""
+def left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, list[str]]:
+    """Return the programs that were not placed, by the reason; one that stands there by itself is no matter."""
     there = {one.path for one in placed}
-    why = {}
+    found: dict[str, list[str]] = {}
     for name in NAMES:
         program = Path(sys.executable).with_name(name)
         if str(folder / name) not in there and folder != program.parent:
-            why[name] = unfit(program) and f"{program} {unfit(program)}" or f"{folder / name} is there and is not ours"
-    return why
+            why = unfit(program) and f"{program.parent} {unfit(program)}" or f"{folder} holds one that is not ours"
+            found.setdefault(why, []).append(name)
+    return found
 
 
 def is_ours(one: Placed) -> bool:

@@ -12,7 +12,7 @@ from .decision import Decision
 from .report import folded, in_order, place, printable, severity
 
 MOST = 8  # findings; `maple check` tells them all
-WIDTH = 80
+WIDTH = 78  # two less than the narrowest terminal: some set in what they show
 PREFIX = "maple: "
 _PLAIN = rb"[\w./:@%+,=-]+\Z"
 _FOLDERS = rb"(?:[a-z0-9_.~-]{0,15}/)*\Z"
