@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from maple_agents.ask.sites.facts import seconds
 from maple_agents.ask.sites.model import Node, PartitionTable, SiteFile
+from maple_agents.base.quantities import of_clock as seconds
 
 from tests.lab.processes import version
 from tests.lab.shape import NodeGroup, PartitionShape, Shape

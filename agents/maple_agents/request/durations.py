@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from ..base.quantities import clock, of_clock
 from .language.lexemes import Line
 from .language.reading import FAINT, NAMED, OPEN, SAID, WEAK, Reading
 from .language.vocabulary import listed
@@ -73,22 +74,6 @@ _JOBBISH = listed(
     "§ submit script need needs request reserve walltime launch execute "
     "want give pretrain model program rank account partition queue"
 )
-
-
-def clock(seconds: int) -> str:
-    """Return *seconds* as HH:MM:SS; hours may have more than two digits."""
-    return "%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
-
-
-def of_clock(text: str) -> int | None:
-    """Return the seconds of H:MM:SS, D-HH:MM:SS or D-HH:MM; None for two numbers alone, which may be either."""
-    days, _, rest = text.rpartition("-")
-    parts = [int(part) for part in rest.split(":")]
-    if len(parts) == 2 and days:
-        parts.append(0)
-    if len(parts) != 3 or parts[1] > 59 or parts[2] > 59:
-        return None
-    return ((int(days or 0) * 24 + parts[0]) * 60 + parts[1]) * 60 + parts[2]
 
 
 def timed(words: Sequence[Token]) -> list[Token]:

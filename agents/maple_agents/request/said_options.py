@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.request.slurm import values
 
-from .durations import clock, of_clock
+from ..base.quantities import clock, of_clock
 from .language.reading import GPUS, NAMED, OPEN, RANKS, Reading
 from .language.vocabulary import table
 from .language.words import spelt

@@ -6,9 +6,9 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from ..base.quantities import clock
 from ..base.slots import INTEGERS
 from .clauses import asides, denied
-from .durations import clock
 from .language.lexemes import Line
 from .language.reading import GPUS, OPEN, RANKS, SAID, WISH, Reading
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
 from maple_agents.ask.schedulers.pbs.answers import Entry, entries_of
-from maple_agents.ask.schedulers.pbs.places import duration, mebibytes
+from maple_agents.base.quantities import asked, mebibytes
 
 from .draft_questions import Asking
 from .draft_values import Place, Seen, System, count, is_name, names, shown, version
@@ -184,8 +184,8 @@ def place(name: str, values: Mapping[str, str], default: str) -> Place:
         access=_access(values),
         min_nodes=count(values.get("resources_min.nodect", "")) or None,
         max_nodes=count(values.get("resources_max.nodect", "")),
-        max_walltime=duration(values.get("resources_max.walltime")),
-        default_walltime=duration(values.get("resources_default.walltime")),
+        max_walltime=asked(values.get("resources_max.walltime", ""), "pbs"),
+        default_walltime=asked(values.get("resources_default.walltime", ""), "pbs"),
         max_gpus=count(values.get("resources_max.ngpus", "")),
         max_running=_each_user(values.get("max_run", "")),
         max_submitted=_each_user(values.get("max_queued", "")),

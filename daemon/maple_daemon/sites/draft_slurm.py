@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
-from maple_agents.ask.schedulers.slurm.places import duration, server_of
+from maple_agents.ask.schedulers.slurm.places import server_of
+from maple_agents.base.quantities import of_clock
 
 from .draft_questions import Asking
 from .draft_slurm_nodes import nodes_said
@@ -65,8 +66,8 @@ def _partition(line: str, select: str) -> Place | None:
         access=_access(said),
         min_nodes=least if least and least > 1 else None,
         max_nodes=most or None,
-        max_walltime=duration(said.get("MaxTime", "")),
-        default_walltime=duration(said.get("DefaultTime", "")),
+        max_walltime=of_clock(said.get("MaxTime", "")),
+        default_walltime=of_clock(said.get("DefaultTime", "")),
         notes=tuple(_state(said)),
     )
 
@@ -133,7 +134,7 @@ def qos(text: str) -> tuple[list[Place], set[str]]:
                 notes=() if "DenyOnLimit" in said["flags"] else ("a job beyond its limits waits, and is not refused",),
                 min_nodes=least.get("node"),
                 max_nodes=most.get("node"),
-                max_walltime=duration(said["maxwall"]),
+                max_walltime=of_clock(said["maxwall"]),
                 max_gpus=most.get("gres/gpu"),
                 max_running=count(said["maxjobspu"]),
                 max_submitted=count(said["maxsubmitjobspu"]),

@@ -6,8 +6,8 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from maple_agents.base.quantities import asked as seconds
 from maple_agents.diagnose.fix.kinds.memory import size
-from maple_agents.diagnose.fix.kinds.walltime import seconds
 from maple_agents.diagnose.values import Cure
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.bash.check import parses

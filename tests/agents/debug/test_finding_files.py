@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from maple_agents.base import quantities
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.gather import by_files, by_job, cases, offline, places
 from maple_agents.diagnose.gather.cases import with_script
 from maple_agents.diagnose.gather.folder_walk import Walk
-from maple_agents.diagnose.gather.sources import from_slurm, numbers
+from maple_agents.diagnose.gather.sources import from_slurm
 from maple_agents.diagnose.gather.sources.job_facts import Told, together
 from maple_agents.diagnose.gather.sources.submission import asked
 from maple_agents.diagnose.values import Case
@@ -316,7 +317,7 @@ def test_the_site_fits_the_jobs_scheduler() -> None:
 )  # fmt: skip
 def test_sizes(text: str, unit: str, expected: int) -> None:
     """Slurm's and PBS's, in powers of 1024."""
-    assert numbers.size(text, unit) == expected
+    assert quantities.size(text, unit) == expected
 
 
 @pytest.mark.parametrize(
@@ -326,7 +327,7 @@ def test_sizes(text: str, unit: str, expected: int) -> None:
 )  # fmt: skip
 def test_times(text: str, expected: float) -> None:
     """A bare number could be minutes or seconds."""
-    assert numbers.seconds(text) == expected
+    assert quantities.printed(text) == expected
 
 
 def test_what_newer_versions_of_slurm_show_is_read() -> None:

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 
 import pytest
+from maple_agents.base.quantities import asked
 from maple_agents.diagnose.fix import MADE, treatment
-from maple_agents.diagnose.fix.kinds.walltime import seconds
 from maple_agents.diagnose.fix.treatment import USUAL
 from maple_agents.templates.knowledge import entries
 from maple_agents.templates.knowledge.causes import CLASSES, FIX_KINDS
@@ -60,15 +60,15 @@ def test_line_ends_of_another_system_go():
         ("30", 1800, 30),
         ("30:15", 1815, 1815),
         ("1:00:00", 3600, 3600),
-        ("2-0", 172800, 172800),
-        ("1-12:30", 131400, 131400),
+        ("2-0", 172800, None),
+        ("1-12:30", 131400, None),
         ("UNLIMITED", None, None),
         ("", None, None),
     ],
 )
 def test_time_limits_are_read_as_each_scheduler_does(text, slurm, pbs):
-    """A bare number is minutes for sbatch and seconds for qsub."""
-    assert (seconds(text, "slurm"), seconds(text, "pbs")) == (slurm, pbs)
+    """A bare number is minutes for sbatch and seconds for qsub, which knows no days."""
+    assert (asked(text, "slurm"), asked(text, "pbs")) == (slurm, pbs)
 
 
 def test_every_fix_is_told_of():

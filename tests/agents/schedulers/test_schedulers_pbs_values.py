@@ -8,10 +8,11 @@ from hypothesis import strategies as st
 from maple_agents.ask.schedulers import Ending, EndReason, JobState
 from maple_agents.ask.schedulers.pbs.changes import attributes, signal_name, words
 from maple_agents.ask.schedulers.pbs.ids import answered, array_of, is_id
-from maple_agents.ask.schedulers.pbs.jobs import ending, hosts, job_of, seconds, submit_arguments
-from maple_agents.ask.schedulers.pbs.places import duration, mebibytes, node_of
+from maple_agents.ask.schedulers.pbs.jobs import ending, hosts, job_of, moment, submit_arguments
+from maple_agents.ask.schedulers.pbs.places import node_of
 from maple_agents.ask.schedulers.pbs.structures import Attribute
 from maple_agents.ask.schedulers.protocol import Job
+from maple_agents.base.quantities import asked, mebibytes
 
 
 @pytest.mark.parametrize(
@@ -146,7 +147,7 @@ def test_hosts_come_once_each_in_order(text, expected):
     ],
 )
 def test_times_are_seconds_whoever_told_them(text, expected):
-    assert seconds(text) == expected
+    assert moment(text) == expected
 
 
 def xml(arguments: list[str]) -> str:
@@ -192,7 +193,7 @@ def test_sizes_are_mebibytes(text, expected):
     [("01:00:00", 3600), ("90", 90), ("1:30", 90), ("01:70:00", 7800), ("abc", None), ("1:2:3:4", None)],
 )
 def test_durations_are_seconds(text, expected):
-    assert duration(text) == expected
+    assert asked(text, "pbs") == expected
 
 
 @pytest.mark.parametrize(

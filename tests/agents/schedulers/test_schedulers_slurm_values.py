@@ -9,8 +9,9 @@ from maple_agents.ask.schedulers import Ending, EndReason, JobState, SchedulerEr
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
 from maple_agents.ask.schedulers.slurm.details import answers
 from maple_agents.ask.schedulers.slurm.jobs import ending, expand, job_of, state
-from maple_agents.ask.schedulers.slurm.places import duration, gpus, nodes_of
+from maple_agents.ask.schedulers.slurm.places import gpus, nodes_of
 from maple_agents.ask.schedulers.slurm.tables import form, mark, parsable, rows
+from maple_agents.base.quantities import of_clock
 
 
 @pytest.mark.parametrize(
@@ -93,7 +94,7 @@ def test_gpus_are_counted_over_their_kinds(text, expected):
 
 
 def test_durations_are_seconds():
-    assert [duration(one) for one in ("2-00:00:00", "01:00:00", "UNLIMITED", "")] == [172800, 3600, None, None]
+    assert [of_clock(one) for one in ("2-00:00:00", "01:00:00", "UNLIMITED", "")] == [172800, 3600, None, None]
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask.verified.records import CannotVerify
-from maple_agents.verify.exchange.command_line import clock, first_index, job_name, limits, minutes
+from maple_agents.verify.exchange.command_line import first_index, job_name, limits, minutes
 from maple_agents.verify.run.workplace import Workplace
 
 from tests.agents.verify.planned import state
@@ -56,7 +56,7 @@ def test_a_walltime_is_whole_minutes_with_time_to_start(seconds, whole):
 
 
 def test_times_and_indices_are_written_as_schedulers_read_them():
-    assert (clock(3720), first_index(b"5"), first_index(b"2,7-9"), first_index(b"x")) == ("01:02:00", "5", "2", "0")
+    assert (first_index(b"5"), first_index(b"2,7-9"), first_index(b"x")) == ("5", "2", "0")
 
 
 def test_a_name_fits_into_fifteen_signs_under_pbs():

@@ -9,6 +9,8 @@ from typing import Any, NamedTuple
 from maple_submit_filter.answer.report import printable
 from maple_submit_filter.types.job_records import Outcome
 
+from ...base.quantities import elapsed
+
 STATES = ("failed", "timeout", "out-of-memory", "node-failed")  # ends that nobody wished for
 ENDED = {"timeout": "its time limit", "out-of-memory": "out of memory", "node-failed": "its node failed"}
 MOST_NAME = 60  # characters
@@ -56,19 +58,13 @@ def said(failures: Sequence[Failure], cause: Callable[[str], str] = lambda job: 
         return ""
     one = failures[0]
     name = " (%s)" % one.name[:MOST_NAME] if one.name else ""
-    after = " after %s" % clock(one.seconds) if one.seconds is not None else ""
+    after = " after %s" % elapsed(one.seconds) if one.seconds is not None else ""
     why = cause(one.job) or _ending(one)
     more = "; so did %d more of your jobs" % (len(failures) - 1) if len(failures) > 1 else ""
     text = "maple: job %s%s failed%s%s; maple-fix %s%s" % (
         one.job, name, after, ": " + why if why else "", one.job, more,
     )  # fmt: skip
     return printable(text)
-
-
-def clock(seconds: float) -> str:
-    """Return seconds as 0:02:11."""
-    minutes, rest = divmod(int(seconds), 60)
-    return "%d:%02d:%02d" % (*divmod(minutes, 60), rest)
 
 
 def read(told: Any) -> list[Failure]:

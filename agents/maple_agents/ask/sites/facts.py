@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site, SizeBin
 
+from ...base.quantities import of_clock
 from .files import devices, places, revision
 from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile
 
@@ -81,15 +82,15 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         gpus_per_node=_gpus_per_node(file, table),
         min_nodes=table.min_nodes,
         max_nodes=table.max_nodes,
-        max_walltime=seconds(table.max_walltime),
+        max_walltime=of_clock(table.max_walltime),
         shared=table.shared,
         constraint=table.constraint,
         sure=table.sure,
         gpu_request=table.gpu_request,
         max_gpus=table.max_gpus_per_job,
-        default_walltime=seconds(table.default_walltime),
+        default_walltime=of_clock(table.default_walltime),
         routed=table.kind == "execution-only",
-        sizes=tuple(SizeBin(one.min_nodes, one.max_nodes, seconds(one.max_walltime) or 0) for one in table.size_bins),
+        sizes=tuple(SizeBin(one.min_nodes, one.max_nodes, of_clock(one.max_walltime) or 0) for one in table.size_bins),
     )
 
 
@@ -99,15 +100,6 @@ def _gpus_per_node(file: SiteFile, table: PartitionTable) -> int | None:
         return table.gpus_per_node
     known = [devices(file.node[kind]) for kind in table.node_kinds]
     return max((gpus for gpus in known if gpus is not None), default=None) if None not in known else None
-
-
-def seconds(walltime: str | None) -> int | None:
-    """Return a walltime (hh:mm:ss or d-hh:mm:ss) in seconds."""
-    if walltime is None:
-        return None
-    days, _, clock = walltime.rpartition("-")
-    hours, minutes, rest = (int(part) for part in clock.split(":"))
-    return ((int(days or 0) * 24 + hours) * 60 + minutes) * 60 + rest
 
 
 def _gpu_request(file: SiteFile) -> GpuRequest:

@@ -97,8 +97,9 @@ def _said(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots
     """Return what is said of the job: by the words first, then by the options."""
     from maple_submit_filter.answer.decision import understood
 
+    from maple_agents.base.quantities import clock
     from maple_agents.base.slots import Origin, Slot, Slots
-    from maple_agents.verify.exchange.command_line import clock, minutes
+    from maple_agents.verify.exchange.command_line import minutes
     from maple_agents.verify.exchange.least_time import at_least
 
     from .said_words import slots_of_words

@@ -15,8 +15,8 @@ from ...ask.schedulers.protocol import Job, Scheduler
 from ...ask.schedulers.slurm import tables as slurm_tables
 from ...ask.schedulers.slurm.jobs import ending
 from ...ask.schedulers.states import of_ending, state_of
+from ...base import quantities
 from . import ownership
-from .sources import numbers
 from .sources.commands import Commands
 
 DAYS = 14  # that accounting is asked for
@@ -107,7 +107,7 @@ def _accounted(user: str, commands: Commands) -> Iterator[Last]:
     for row in slurm_tables.parsable(said.out, names, mark) if said is not None and not said.code else ():
         state = of_ending(ending(row["State"], row.get("ExitCode")))
         if state in STATES and _command(row.get("SubmitLine", "")) not in _INTERACTIVE:
-            yield Last(whole(row["JobID"]), row.get("JobName", ""), state, numbers.epoch(row.get("End")))
+            yield Last(whole(row["JobID"]), row.get("JobName", ""), state, quantities.epoch(row.get("End")))
 
 
 def _command(line: str) -> str:

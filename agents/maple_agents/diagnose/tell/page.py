@@ -7,6 +7,7 @@ from collections.abc import Sequence
 
 from ...ask.submission import GENERIC, on_site  # sites that nobody described: their names tell a user nothing
 from ...base import drawing
+from ...base.quantities import elapsed
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
 from .json_form import difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
@@ -59,14 +60,9 @@ def _how(ended: Ended) -> str:
     told = [] if ended.state == "unknown" else [ended.state]
     told += ["exit code %d" % ended.exit_code] if ended.exit_code else []
     told += ["signal %d" % ended.signal] if ended.signal else []
-    told += ["after %s" % _clock(ended.elapsed)] if ended.elapsed is not None and ended.state != "pending" else []
+    told += ["after %s" % elapsed(ended.elapsed)] if ended.elapsed is not None and ended.state != "pending" else []
     told += [ended.reason] if ended.reason not in SAID else []
     return ": " + ", ".join(told) if told else ""
-
-
-def _clock(seconds: float) -> str:
-    minutes, rest = divmod(int(seconds), 60)
-    return "%d:%02d:%02d" % (*divmod(minutes, 60), rest)
 
 
 def _cause(cause: Cause) -> None:

@@ -9,8 +9,8 @@ from __future__ import annotations
 import shlex
 from collections.abc import Callable, Iterator
 
-from ...ask.sites.facts import seconds
 from ...ask.sites.model import PartitionTable, SiteFile
+from ...base.quantities import of_clock
 from ..fix.site_files import whole
 from ..values import Cause, Diagnosis
 
@@ -66,7 +66,7 @@ def _partitions(site: SiteFile) -> Iterator[str]:
 
 def _longest(site: SiteFile) -> Iterator[str]:
     rows = [(one.max_walltime, name) for name, one in _tables(site) if one.max_walltime]
-    rows.sort(key=lambda one: -(seconds(one[0]) or 0))
+    rows.sort(key=lambda one: -(of_clock(one[0]) or 0))
     if rows:
         yield "longest times: %s" % _list(["%s %s" % (name, time) for time, name in rows])
 

@@ -12,6 +12,7 @@ from maple_submit_filter.types.launch_plan import LaunchPlan
 from maple_submit_filter.types.script import line_of
 from maple_submit_filter.types.settings import Setting
 
+from ...base.quantities import clock
 from ...base.slots import Name, Origin, Slot, Slots
 from .paradigm import paradigm
 from .parts import Launch
@@ -60,11 +61,6 @@ def _of_request(job: Job) -> Iterator[Slot]:
 def _clocked(value: bytes, scheduler: str, length: int) -> int:
     """PBS counts a bare number in seconds, and two numbers as minutes and seconds, where Slurm counts minutes."""
     return int(value) if scheduler == "pbs" and value.strip().isdigit() else length
-
-
-def clock(length: int) -> str:
-    """Return seconds as HH:MM:SS; hours may exceed 99."""
-    return "%02d:%02d:%02d" % (length // 3600, length // 60 % 60, length % 60)
 
 
 def _of_layout(job: Job, plan: LaunchPlan) -> Iterator[Slot]:

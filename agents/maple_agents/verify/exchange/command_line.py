@@ -11,6 +11,7 @@ from collections.abc import Sequence
 from maple_submit_filter.types.job import Job
 
 from ...ask.verified.records import CannotVerify
+from ...base.quantities import clock
 from ..run.workplace import Workplace
 
 SPARE = 30  # seconds that a job may take to start and end
@@ -66,11 +67,6 @@ def _waits(command: str, option: str) -> CannotVerify:
 def minutes(seconds: float) -> int:
     """Return the walltime in whole minutes, which is what schedulers count in: time to start and end is added."""
     return max(1, -(-int(seconds + SPARE) // 60))
-
-
-def clock(seconds: int) -> str:
-    """Return seconds as HH:MM:SS."""
-    return "%02d:%02d:%02d" % (seconds // 3600, seconds // 60 % 60, seconds % 60)
 
 
 def first_index(array: bytes) -> str:

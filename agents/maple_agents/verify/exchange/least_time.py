@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from maple_submit_filter.types.settings import Settings
 
+from ...base.quantities import of_clock
 from ...write.clusters import cluster
-from ...write.times import seconds
 from .command_line import SPARE
 
 SELECTORS = ("partition", "qos", "queue")
@@ -23,7 +23,7 @@ def least(site_id: str, settings: Settings) -> int:
     times: dict[tuple[str, str], int] = {}
     for selector in SELECTORS if file is not None else ():
         for name, table in getattr(file, selector).items():
-            times[selector, name] = seconds(str(table.min_walltime or "")) or 0
+            times[selector, name] = of_clock(str(table.min_walltime or "")) or 0
     named = [(one, (settings.value(one) or b"").decode("utf-8", "replace")) for one in SELECTORS]
     known = [times[one] for one in named if one in times]
     return max(known or times.values(), default=0)

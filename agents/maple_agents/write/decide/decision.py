@@ -8,9 +8,9 @@ from typing import NamedTuple
 from maple_submit_filter.launchers.agents import AGENTS
 from maple_submit_filter.site.facts import Demand
 
+from ...base.quantities import clock, of_clock
 from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
 from ...templates.cluster import Cluster
-from .. import times
 from ..compose import launchers
 from ..values import Layout, Plan
 from . import choice, cores, kinds, layouts, place_choice, places
@@ -57,7 +57,7 @@ def decide_plan(
 def _seconds(said: Slots) -> int | None:
     if "walltime" not in said:
         return None
-    found = times.seconds(said.text("walltime"))
+    found = of_clock(said.text("walltime"))
     if not found:
         raise Refused("walltime %s: is no time; write HH:MM:SS" % said.text("walltime"))
     return found
@@ -143,7 +143,7 @@ def _defaults(said: Slots, spot: Spot) -> list[Assumed]:
     found = []
     if "walltime" not in said and spot.row is not None and spot.row.default_walltime:
         because = "%s.%s.default_walltime of the site file" % (spot.row.selector, spot.row.name)
-        found.append(Assumed("walltime", times.clock(spot.row.default_walltime), because))
+        found.append(Assumed("walltime", clock(spot.row.default_walltime), because))
     if "program" not in said:
         found.append(Assumed("program", PROGRAM, "no program was named; train.py is assumed"))
     return found

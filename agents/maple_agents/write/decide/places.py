@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from maple_submit_filter.site.facts import NodeKind, Partition
 
+from ...base.quantities import clock, of_clock
 from ...base.slots import Refused, Slots
 from ...templates.cluster import Cluster
-from .. import times
 from .layouts import Fitted, Misfit, Numbers, fit
 
 if TYPE_CHECKING:
@@ -146,10 +146,10 @@ def _within(fitted: Fitted, walltime: int | None, row: Partition, cluster: Clust
         raise Misfit("%d GPUs, and at most %d are given" % (nodes * fitted.gpus_per_node, row.max_gpus))
     most = longest(row, nodes, cluster)
     if walltime is not None and most is not None and walltime > most:
-        raise Misfit("%s, and at most %s is given" % (times.clock(walltime), times.clock(most)))
-    least = times.seconds(str(_table(row, cluster, "min_walltime") or ""))
+        raise Misfit("%s, and at most %s is given" % (clock(walltime), clock(most)))
+    least = of_clock(str(_table(row, cluster, "min_walltime") or ""))
     if walltime is not None and least is not None and walltime < least:
-        raise Misfit("%s, and at least %s is wanted" % (times.clock(walltime), times.clock(least)))
+        raise Misfit("%s, and at least %s is wanted" % (clock(walltime), clock(least)))
 
 
 def longest(row: Partition, nodes: int | None, cluster: Cluster) -> int | None:
@@ -157,7 +157,7 @@ def longest(row: Partition, nodes: int | None, cluster: Cluster) -> int | None:
     bins = _table(row, cluster, "size_bins") or []
     if nodes is None or not isinstance(bins, list):
         return row.max_walltime
-    fitting = [times.seconds(one.max_walltime) for one in bins if one.min_nodes <= nodes <= one.max_nodes]
+    fitting = [of_clock(one.max_walltime) for one in bins if one.min_nodes <= nodes <= one.max_nodes]
     return min([one for one in (*fitting, row.max_walltime) if one is not None], default=None)
 
 

@@ -64,8 +64,8 @@ def job_of(job_id: str, attributes: Mapping[str, str], inexact: frozenset[str] =
         stderr=stderr,
         array_id=array[0] if array else None,
         array_index=array[1] if array else None,
-        submitted=seconds(attributes.get("ctime")),
-        started=seconds(attributes.get("stime")),
+        submitted=moment(attributes.get("ctime")),
+        started=moment(attributes.get("stime")),
         ended=_ended(attributes) if state is JobState.FINISHED else None,
         comment=attributes.get("comment", ""),
         submit_arguments=submit_arguments(attributes.get("Submit_arguments")),
@@ -107,7 +107,7 @@ def hosts(exec_host: str) -> tuple[str, ...]:
     return tuple(dict.fromkeys(name for name in names if name))
 
 
-def seconds(text: str | None) -> int | None:
+def moment(text: str | None) -> int | None:
     """Return a time as seconds since 1970.
 
     libpbs gives just that; qstat, asked in UTC, `Thu Nov 20 20:28:38 2026`.
@@ -143,7 +143,7 @@ def _unescaped(text: str) -> str:
 def _ended(attributes: Mapping[str, str]) -> int | None:
     """Return when a finished job ended: the end that the node reported, else the last change, which is its delivery."""
     for name in ("obittime", "history_timestamp", "mtime"):
-        at = seconds(attributes.get(name))
+        at = moment(attributes.get(name))
         if at is not None:
             return at
     return None

@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
+from ....base.quantities import asked, mebibytes
 from ..protocol import Node, Queue, Server
 
 # A node in one of these states takes no new job, whatever else it is.
 _UNUSABLE = {"down", "offline", "stale", "unknown", "state-unknown", "provisioning", "wait-provisioning"}
-_UNITS = {"": 0, "k": 10, "m": 20, "g": 30, "t": 40, "p": 50}
 
 
 def node_of(name: str, attributes: Mapping[str, str]) -> Node:
@@ -36,7 +36,7 @@ def queue_of(name: str, attributes: Mapping[str, str], default: str = "") -> Que
         accepts=_true(attributes.get("enabled")),
         starts=_true(attributes.get("started")),
         default=name == default,
-        max_walltime=duration(attributes.get("resources_max.walltime")),
+        max_walltime=asked(attributes.get("resources_max.walltime", ""), "pbs"),
         max_nodes=number(attributes.get("resources_max.nodect")),
         attributes=dict(attributes),
     )
@@ -50,25 +50,6 @@ def server_of(name: str, attributes: Mapping[str, str]) -> Server:
 def number(text: str | None) -> int | None:
     """Return a whole number, None where *text* is none."""
     return int(text) if text is not None and re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
-
-
-def mebibytes(text: str | None) -> int | None:
-    """Return a PBS size in MiB, rounded down: `500gb`, `1024kb`, `16mw` (words of eight bytes), or plain bytes."""
-    found = re.fullmatch(r"(\d{1,18})([kmgtp]?)([bw]?)", (text or "").lower(), re.ASCII)
-    if found is None:
-        return None
-    size = int(found[1]) << _UNITS[found[2]]
-    return (size * 8 if found[3] == "w" else size) >> 20
-
-
-def duration(text: str | None) -> int | None:
-    """Return a PBS duration in seconds: `[[hours:]minutes:]seconds`, with a fraction that is cut off."""
-    if text is None or not re.fullmatch(r"\d{1,9}(:\d{1,9}){0,2}(\.\d*)?", text, re.ASCII):
-        return None
-    total = 0
-    for part in text.partition(".")[0].split(":"):
-        total = total * 60 + int(part)
-    return total
 
 
 def _true(text: str | None) -> bool:

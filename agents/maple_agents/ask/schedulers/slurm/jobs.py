@@ -6,6 +6,7 @@ import itertools
 import re
 from collections.abc import Mapping, Sequence
 
+from ....base.quantities import epoch
 from ..protocol import Ending, EndReason, Job, JobState
 
 _STATES = {
@@ -83,9 +84,9 @@ def job_of(fields: Mapping[str, str], details: Mapping[str, str]) -> Job:
         stderr=_path(details.get("StdErr") or details.get("StdOut") or fields.get("stderr")),  # "": stdout's (25.11)
         array_id=array,
         array_index=index,
-        submitted=seconds(fields.get("submitted")),
-        started=seconds(fields.get("started")),
-        ended=seconds(fields.get("ended")) if over else None,  # until then it is when the limit would be reached
+        submitted=epoch(fields.get("submitted")),
+        started=epoch(fields.get("started")),
+        ended=epoch(fields.get("ended")) if over else None,  # until then it is when the limit would be reached
         comment=_said(fields.get("comment")) or ("" if reason in ("None", "") else reason),
         attributes={**details, **fields},
     )
@@ -127,11 +128,6 @@ def _place(task: Job) -> tuple[int, str]:
     """Return what puts tasks in their order: the index of an array, the number behind the plus of the others."""
     own = re.search(r"[_+](\d{1,9})$", task.id, re.ASCII)
     return (int(own[1]) if own else 0, task.id)
-
-
-def seconds(text: str | None) -> int | None:
-    """Return a time as seconds since 1970; the commands are asked to print it so. N/A, Unknown and 0 are no time."""
-    return int(text) or None if text and re.fullmatch(r"\d{1,12}", text, re.ASCII) else None
 
 
 def _array(job_id: str) -> tuple[str | None, int | None]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping
 
+from ....base.quantities import of_clock
 from ..protocol import Node, Queue, Server
 
 _UNUSABLE = {"down", "drained", "draining", "drain", "fail", "failing", "inval", "unknown", "future", "error"}
@@ -56,7 +57,7 @@ def queue_of(line: str) -> Queue | None:
         accepts=state in ("UP", "DOWN"),  # jobs wait in one that is down
         starts=state in ("UP", "DRAIN"),
         default=fields.get("Default") == "YES",
-        max_walltime=duration(fields.get("MaxTime", "")),
+        max_walltime=of_clock(fields.get("MaxTime", "")),
         max_nodes=_number(fields.get("MaxNodes", "")),
         attributes=fields,
     )
@@ -67,15 +68,6 @@ def server_of(text: str) -> Server:
     pairs = (line.partition("=") for line in text.splitlines() if "=" in line)
     fields = {name.strip(): value.strip() for name, _, value in pairs}
     return Server(fields.get("ClusterName", ""), fields.get("SLURM_VERSION", ""), fields)
-
-
-def duration(text: str) -> int | None:
-    """Return `days-hours:minutes:seconds` in seconds; None for UNLIMITED and what is no such time."""
-    found = re.fullmatch(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d):(\d\d)", text, re.ASCII)
-    if found is None:
-        return None
-    days, hours, minutes, seconds = (int(part or 0) for part in found.groups())
-    return ((days * 24 + hours) * 60 + minutes) * 60 + seconds
 
 
 def _number(text: str) -> int | None:

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-
 from maple_submit_filter.request.pbs.select import chunks
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.settings import Setting
 
+from ....base.quantities import size
 from ..registry import Given, fix
 from .directives import said
 from .step_limits import Limit, of_step, own, raised
 
-UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30, "t": 1 << 40}
-GIB = UNITS["g"]
+MIB, GIB = 1 << 20, 1 << 30
 NAMES = ("mem", "mem-per-cpu", "mem-per-gpu")
 GIVEN = 0.9  # of what is installed; the rest is the system's
-_SIZE = re.compile(r"(\d{1,15})([kmgt]?)(?:i?b|w)?\Z", re.I)
 
 
 @fix("raise-memory")
@@ -51,7 +48,7 @@ def _read(raw: bytes) -> float | None:
 
 def _new(given: Given, had: float, most: float) -> str:
     """Return what a step may have of the job's memory: *factor* times what it had, no more than the job."""
-    return "%dM" % (min(had * max(1.0, given.number("factor", 1.5)), most) // UNITS["m"])
+    return "%dM" % (min(had * max(1.0, given.number("factor", 1.5)), most) // MIB)
 
 
 def _of_option(given: Given, name: str, unit: str) -> Fix | None:
@@ -107,9 +104,3 @@ def _said(given: Given, setting: Setting | None) -> int | None:
         if setting
         else None
     )
-
-
-def size(text: str, unit: str) -> int | None:
-    """Return bytes of a size as the scheduler reads it; *unit* where it names none ("" for bytes). None for no size."""
-    found = _SIZE.match(text)
-    return int(found[1]) * UNITS[(found[2] or unit).lower()] if found else None

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
-
 from maple_submit_filter.types.edits import Fix
 from maple_submit_filter.types.job import Job
 
+from ....base import quantities
+from ....base.quantities import clock
 from ..registry import Given, fix
 from .directives import said
 from .step_limits import Limit, of_step, own, raised
 
 TIME = {"slurm": "time", "pbs": "walltime"}
-DAY, MINUTE = 86400, 60
-_CLOCK = re.compile(r"(?:(\d{1,4})-)?(\d{1,6})(?::(\d{1,6}))?(?::(\d{1,6}))?(?:\.\d+)?\Z")
+DAY = 86400
 
 
 @fix("raise-walltime")
@@ -33,7 +32,8 @@ def raise_walltime(given: Given) -> Fix | None:
     wanted = min(limit * max(1.0, given.number("factor", 2.0)), longest(given) or float("inf"))
     if int(wanted) <= now:
         return None
-    return said(given, name, clock(int(wanted)), _says(given, clock(int(wanted)), clock(int(limit))))
+    new = clock(wanted)
+    return said(given, name, new, _says(given, new, clock(limit)))
 
 
 def _says(given: Given, new: str, had: str) -> str:
@@ -45,11 +45,11 @@ def _says(given: Given, new: str, had: str) -> str:
 
 
 def _read(raw: bytes) -> float | None:
-    return seconds(raw.decode("ascii", "replace"), "slurm")
+    return quantities.asked(raw.decode("ascii", "replace"), "slurm")
 
 
 def _new(given: Given, had: float, most: float) -> str:
-    return clock(int(min(had * max(1.0, given.number("factor", 2.0)), most)))
+    return clock(min(had * max(1.0, given.number("factor", 2.0)), most))
 
 
 def longest(given: Given) -> float | None:
@@ -67,24 +67,4 @@ def longest(given: Given) -> float | None:
 def asked(job: Job, scheduler: str) -> float | None:
     """Return the time limit that a job's words ask for, None where they say none or none that ends."""
     setting = job.settings.get(TIME[scheduler])
-    return None if setting is None else seconds(setting.value.decode("ascii", "replace"), scheduler)
-
-
-def seconds(text: str, scheduler: str) -> float | None:
-    """Return a time limit in seconds as sbatch (30 is minutes) or qsub (30 is seconds) reads it; None for no number."""
-    found = _CLOCK.match(text)
-    if found is None:
-        return None
-    days, first, second, third = (int(part) if part is not None else None for part in found.groups())
-    if days is not None:
-        return float(days * DAY + (first or 0) * 3600 + (second or 0) * MINUTE + (third or 0))
-    numbers = [one for one in (first, second, third) if one is not None]
-    if scheduler == "slurm" and len(numbers) == 1:
-        numbers = [numbers[0], 0]
-    return float(sum(number * MINUTE**power for power, number in enumerate(reversed(numbers))))
-
-
-def clock(whole: int) -> str:
-    """Return seconds as HH:MM:SS, which both schedulers read."""
-    minutes, rest = divmod(whole, MINUTE)
-    return "%02d:%02d:%02d" % (*divmod(minutes, MINUTE), rest)
+    return None if setting is None else quantities.asked(setting.value.decode("ascii", "replace"), scheduler)

@@ -12,7 +12,7 @@ from ....ask.schedulers.protocol import JobState
 from ....ask.schedulers.slurm import tables as slurm_tables
 from ....ask.schedulers.slurm.jobs import ending, expand, state
 from ....ask.schedulers.states import of_ending
-from . import numbers
+from ....base import quantities
 from .commands import Commands
 from .from_slurm import LAUNCH_FAILED, submit_line
 from .job_facts import Told
@@ -49,13 +49,13 @@ def told(job_id: str, commands: Commands) -> Told | None:
         exit_code=made.exit_code if over else None,
         signal=made.signal if over else None,
         reason=", ".join(dict.fromkeys(filter(None, (_telling(own), _said(own, "Reason"), *_comments(own))))),
-        submitted=numbers.epoch(own.get("Submit")),
-        started=numbers.epoch(own.get("Start")),
-        ended=numbers.epoch(own.get("End")),
+        submitted=quantities.epoch(own.get("Submit")),
+        started=quantities.epoch(own.get("Start")),
+        ended=quantities.epoch(own.get("End")),
         elapsed=float(own["ElapsedRaw"]) if own.get("ElapsedRaw", "").isdigit() else None,
         limit=_minutes(own.get("TimelimitRaw", "")),
         memory=memory(own.get("ReqMem", ""), own.get("NNodes", ""), own.get("AllocCPUS", "")),
-        used_memory=max((numbers.size(row.get("MaxRSS")) or 0 for row in steps), default=0) or None,
+        used_memory=max((quantities.size(row.get("MaxRSS")) or 0 for row in steps), default=0) or None,
         restarts=int(own["Restarts"]) if own.get("Restarts", "").isdigit() else 0,
         nodes=nodes,
         failed_steps=tuple(_failed(row) for row in steps if not row["State"].startswith(_NO_FAILURE)),
@@ -134,7 +134,7 @@ def memory(text: str, nodes: str, cpus: str) -> int | None:
     `4Gn` is of each node, `2Gc` of each processor.
     """
     each = text[-1:] if text[-1:] in ("n", "c") else ""
-    found = numbers.size(text.removesuffix(each), "m")
+    found = quantities.size(text.removesuffix(each), "m")
     count = int(nodes) if nodes.isdigit() else 0
     if not found or not (count or each == "n"):
         return None

@@ -12,7 +12,7 @@ from maple_submit_filter.request.pbs.command_line import read_letters
 
 from ....ask.schedulers.pbs.paths import variable
 from ....ask.schedulers.protocol import Job, JobState
-from . import numbers
+from ....base import quantities
 from .from_job import of_job
 from .job_facts import Told
 
@@ -36,10 +36,10 @@ def told(job: Job) -> Told:
     return replace(
         of_job(job, "PBS", max(0, _number(attributes.get("run_count")) - 1)),
         reason=reason_of(job),
-        elapsed=numbers.seconds(attributes.get("resources_used.walltime")),
-        limit=numbers.seconds(attributes.get("Resource_List.walltime")),
+        elapsed=quantities.printed(attributes.get("resources_used.walltime")),
+        limit=quantities.printed(attributes.get("Resource_List.walltime")),
         memory=_per_node(attributes.get("Resource_List.mem"), count),
-        used_memory=numbers.size(attributes.get("resources_used.mem")) if count == 1 else None,  # else: of all nodes
+        used_memory=quantities.size(attributes.get("resources_used.mem")) if count == 1 else None,  # else: of all nodes
         failed_steps=_subjobs(job),
         interactive=attributes.get("interactive", "").lower() in ("true", "1"),
         path=os.path.join(job.work_dir or "", path) if path and path != "-" else "",
@@ -125,7 +125,7 @@ def _subjobs(job: Job) -> tuple[str, ...]:
 
 
 def _per_node(text: str | None, nodes: int) -> int | None:
-    whole = numbers.size(text)
+    whole = quantities.size(text)
     return whole // nodes if whole and nodes else None
 
 

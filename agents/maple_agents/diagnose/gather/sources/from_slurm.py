@@ -8,7 +8,8 @@ from dataclasses import replace
 
 from ....ask.schedulers.protocol import EndReason, Job, JobState
 from ....ask.schedulers.slurm import details as slurm_details
-from . import numbers, partition_defaults
+from ....base import quantities
+from . import partition_defaults
 from .commands import Commands
 from .from_job import of_job
 from .job_facts import Told
@@ -38,8 +39,8 @@ def told(job: Job, commands: Commands) -> Told:
     return replace(
         base,
         reason=reason_of(job),
-        elapsed=numbers.seconds(fields.get("RunTime")),
-        limit=numbers.seconds(fields.get("TimeLimit")),
+        elapsed=quantities.printed(fields.get("RunTime")),
+        limit=quantities.printed(fields.get("TimeLimit")),
         memory=memory(fields, nodes),
         failed_steps=_derived(fields),
         qos=_said(fields.get("QOS")),
@@ -133,10 +134,10 @@ def _gres(text: str) -> str:
 def memory(fields: Mapping[str, str], nodes: int) -> int | None:
     """Return the memory that the job has on a node: its share of the total, else what it asked for."""
     total = re.search(r"(?:^|,)mem=([^,]+)", fields.get("AllocTRES") or fields.get("TRES") or "")
-    whole = numbers.size(total[1], "m") if total else None
+    whole = quantities.size(total[1], "m") if total else None
     if whole and nodes:
         return whole // nodes
-    return numbers.size(fields.get("MinMemoryNode"), "m") or None
+    return quantities.size(fields.get("MinMemoryNode"), "m") or None
 
 
 def _number(text: str | None) -> int | None:

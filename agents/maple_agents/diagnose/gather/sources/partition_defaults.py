@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping
 
-from . import numbers
+from ....base import quantities
 from .commands import Commands
 
 _NAME = re.compile(r"\w[\w.-]{0,200}")
@@ -40,5 +40,5 @@ def _same(fields: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
 
 def _number(name: str, text: str) -> float | str:
     """Return a time in seconds or a memory in bytes; the text where it is neither."""
-    found = numbers.seconds(text) if name == "TimeLimit" else numbers.size(text, "m")
+    found = quantities.printed(text) if name == "TimeLimit" else quantities.size(text, "m")
     return text if found is None else found
