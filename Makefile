@@ -63,9 +63,10 @@ format: venv ## ruff's fixes and layout
 cases: venv ## only the tests whose cases are files
 	@$(PYTEST) -k case
 
-docs: venv ## man pages and completions from the commands themselves, lists of modules from their first lines
+docs: venv ## man pages, completions, lists of modules and the front's tables, from what they are made of
 	@$(BIN)/python packaging/man/write.py
 	@$(BIN)/python packaging/docs/modules.py
+	@$(BIN)/python packaging/docs/headers.py
 
 bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc --ignore=tests/bench/bench_lab_diagnosis.py tests

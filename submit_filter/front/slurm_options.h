@@ -1,8 +1,7 @@
 /* Options of sbatch, from Slurm 17.11 to 26.05 taken together. The front needs one thing from them: which word of the
- * command line is the script. An option that is not here makes the front leave the submission alone.
- *
- * OPTION(name, arity, letter): arity 0 takes no value, 1 takes one, 2 takes one only when it is attached. letter 0: none.
- * Tests compare the list with maple_submit_filter/request/slurm/options.py and with the table of a real sbatch. */
+ * command line is the script. An option that is not here makes the front leave the submission alone. OPTION(name,
+ * arity, letter): arity 0 takes no value, 1 takes one, 2 takes one only when it is attached. letter 0: none. Written by
+ * packaging/docs/headers.py (make docs). Tests compare the list with the table of a real sbatch. */
 OPTION("account", 1, 'A')
 OPTION("acctg-freq", 1, 0)
 OPTION("array", 1, 'a')

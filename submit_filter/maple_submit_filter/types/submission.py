@@ -7,7 +7,7 @@ from typing import Mapping, NamedTuple, Optional, Tuple
 # Variables of the submit command's environment that travel in the request: those that sbatch, srun or a launcher
 # reads, those that tell the site, and those that the script names (not the secret ones). A name that would travel and
 # is absent is known to be unset; any other is unknown.
-# The front has the same list (front/watched.h); a test compares the two.
+# The front has the same list: make docs writes front/watched.h from here.
 WATCHED_PREFIXES = (
     b"SBATCH_", b"SLURM_", b"SRUN_", b"MAPLE", b"MASTER_", b"PET_", b"NCCL_", b"RCCL_", b"CCL_", b"GLOO_",
     b"ACCELERATE_", b"FSDP_", b"DS_", b"OMP_", b"PMI_", b"PMIX_", b"OMPI_", b"I_MPI_", b"HYDRA_", b"MPICH_", b"PALS_",
