@@ -7,9 +7,10 @@ from bisect import bisect_right
 from collections.abc import Sequence
 
 from .language.lexemes import Line
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 
-_BREAKS = listed(". , ; : ( ) but and so then now while because whereas however - although though since")
+_WORDS = texts("clauses")
+_BREAKS = listed(_WORDS["breaks"])
 _PAST = (
     r"(?:last|previous|prior|earlier|old|existing|first|original) (?:\w+ )?(?:job|run|time"
     r"|week|month|year|night|attempt|try|submission|"
@@ -65,7 +66,7 @@ _NOT = (
     r"(?<!more )(?<!less )(?<!longer )(?<!fewer )than|too (?:big|large|much|heavy|small|slow"
     r"|long|few) (?:\w+ )?(?:for|on|to fit)"
 )
-_NEGATION_ENDS = listed(". , ; : ( ) but and use please so then")
+_NEGATION_ENDS = listed(_WORDS["negation_ends"])
 
 
 def asides(line: Line) -> list[bool]:

@@ -9,16 +9,15 @@ from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
 from ..base.slots import Origin, Slot, Slots
 from . import arithmetic
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
     from .words import Asked
 
+_WORDS = texts("cluster_names")
 _PLACES = ("partition", "queue", "qos")
-_GENERIC = listed(
-    "gpu gpus cpu default normal batch regular standard main gpu-partition large small medium long short test"
-)
+_GENERIC = listed(_WORDS["generic"])
 
 
 def resolved(asked: Asked, cluster: Cluster) -> Asked:

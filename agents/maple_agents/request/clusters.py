@@ -2,64 +2,30 @@
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Iterator, Sequence
 from functools import cache
-from typing import NamedTuple
-
-import tomllib
-from maple_submit_filter.host import places
 
 from . import everyday_names
 from .language.lexemes import Line
 from .language.reading import FROM, NAMED, OPEN, SAID, WEAK, Reading
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 from .language.words import Token
+from .site_names import SiteNames, centers
 
-_ELSEWHERE = listed(
-    "summit sierra fugaku lumi leonardo juwels jupiter jureca marenostrum alps daint frontera "
-    "stampede2 lonestar5 maverick2 longhorn theta thetagpu cori edison crusher kestrel "
-    "sophia titan gadi setonix snellius archer2 isambard dawn dardel puhti mahti karolina "
-    "meluxina deucalion hawk supermuc tsubame abci derecho cheyenne comet bridges1 "
-    "bluewaters mira cooley sunspot andes jetstream jetstream2 ookami hipergator sherlock "
-    "greatlakes narval cedar graham beluga niagara trillium ruche jeanzay adastra levante "
-    "eagle kebnekaise tetralith berzelius raven viper swing lassen tuolumne elcapitan borah "
-    "bebop improv horizon puma ocelote wice genius vsc5 leonardo euler hyak klone delft"
-)
+_WORDS = texts("clusters")
+_ELSEWHERE = listed(_WORDS["elsewhere"])
+_CENTER = "".join("|%s " % re.escape(one) for one in sorted(centers()))
 _FROM = re.compile(
     r" (?:from|off|away from|out of|leaving|left|not on|unlike|used on|wrote for|written "
     r"for|made for|works on|worked on|runs on|ran on|working on|running on|like on|back on"
-    r"|than on) (?:my |our |the |a |an )?(?:old |existing |current |working |ncsa |tacc |nersc "
-    r"|alcf |psc )?$"
+    r"|than on) (?:my |our |the |a |an )?(?:old |existing |current |working %s)?$" % _CENTER
 )
 _SCRIPT = re.compile(
     r" (?:\w+ )?(?:script|job|batch|sbatch|submission|setup|config|file|version|run|one|jobs|scripts)\b"
 )
 _OF_SCRIPT = re.compile(r" (?:my|our|the|a|an|this|that|old|existing|working|his|her|colleague's|following|attached) $")
-_TO = re.compile(r" (?:to|for|on|onto|into|at) (?:the )?(?:ncsa |tacc |nersc |alcf |psc |purdue )?$")
-
-
-@cache
-def of_files() -> tuple[SiteNames, ...]:
-    """Return the names in every site file in force. Only the head of a file is read: the tables are not needed."""
-    found: dict[str, SiteNames] = {}
-    for folder in places.folders("site_configs"):
-        for name in sorted(os.listdir(folder)):
-            if name.endswith(".toml") and name not in ("example.toml", "generic-slurm.toml", "generic-pbs.toml"):
-                one = _head(os.path.join(folder, name))
-                if one is not None:
-                    found.setdefault(one.id, one)
-    return tuple(found.values())
-
-
-def _head(path: str) -> SiteNames | None:
-    try:
-        with open(path, encoding="utf-8") as file:
-            table = tomllib.loads(re.split(r"(?m)^\[", file.read(20000), maxsplit=1)[0])
-        return SiteNames(table["id"], table["name"], table.get("center", ""), tuple(table.get("aliases", ())))
-    except (OSError, ValueError, KeyError):
-        return None
+_TO = re.compile(r" (?:to|for|on|onto|into|at) (?:the )?(?:%s)?$" % _CENTER[1:])
 
 
 def _squeezed(word: str) -> str:
@@ -263,12 +229,3 @@ def _capital(line: Line, at: int) -> bool:
 
 
 # How people call a cluster.
-
-
-class SiteNames(NamedTuple):
-    """The names of a cluster. *id*: of its site file."""
-
-    id: str
-    name: str
-    center: str = ""
-    aliases: tuple[str, ...] = ()

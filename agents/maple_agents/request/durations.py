@@ -8,9 +8,10 @@ from collections.abc import Iterator, Sequence
 from ..base.quantities import clock, of_clock
 from .language.lexemes import Line
 from .language.reading import FAINT, NAMED, OPEN, SAID, WEAK, Reading
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 from .language.words import CLOCK, NAME, NUMBER, Token
 
+_WORDS = texts("durations")
 DURATION = "DUR"
 _SECONDS = {"week": 604800, "day": 86400, "hour": 3600, "minute": 60, "second": 1}
 _HALF = (
@@ -48,32 +49,12 @@ _AFTER_POISON = (
     r"|observations|simulation|weather)|"
     r"a (?:day|week|night)|/ (?:epoch|step|day)|checkpoint|checkpoints|checkpointing)"
 )
-_BEFORE = listed(
-    ". , : ; ( = - > | and or for with of need needs want wants request reserve allocate give "
-    "it run job time node gpu x / @ plus limit maximum about "
-    "approximately around § GPU MODEL PARADIGM SITE LAUNCHER SIZE a the get me us walltime "
-    "to full asking like takes-at partition queue qos"
-)
-_AFTER = listed(
-    ". , ; ) ( | and or on with using please at under account from in x / job run maximum "
-    "total walltime wall limit via as through by session to "
-    "should is slot § across over - charge charged project partition queue qos of for allocation "
-    "long tops each now today instead "
-    "thanks thank thx would will do ok okay as again straight plus but only most SITE GPU "
-    "MODEL PARADIGM LAUNCHER '"
-)
-_VALUE_BEFORE = listed("account project partition queue qos =")
-_LISTED = listed(", | node gpu GPU MODEL PARADIGM LAUNCHER § SITE SIZE")
-_FEW = listed(
-    "for about maximum only and approximately with of would do should be enough will is "
-    "are fine please suffices plenty tops then needed required "
-    "ok at most up to now today thanks good it have total long limit more"
-)
-_JOBBISH = listed(
-    "run use job train training fine tune finetune node gpu MODEL PARADIGM LAUNCHER SITE GPU "
-    "§ submit script need needs request reserve walltime launch execute "
-    "want give pretrain model program rank account partition queue"
-)
+_BEFORE = listed(_WORDS["before"])
+_AFTER = listed(_WORDS["after"])
+_VALUE_BEFORE = listed(_WORDS["value_before"])
+_LISTED = listed(_WORDS["listed"])
+_FEW = listed(_WORDS["few"])
+_JOBBISH = listed(_WORDS["jobbish"])
 
 
 def timed(words: Sequence[Token]) -> list[Token]:

@@ -5,44 +5,25 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from .language.numerals import NUMERALS
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 from .language.words import CLOCK, NAME, NUMBER, SIGN, WORD, Token
+from .site_names import centers
 
-COMMON = listed(
-    "delta vista anvil aurora frontier expanse polaris pm ex bridges stampede eagle example "
-    "summit theta alps crux vega hunter"
-)
+_WORDS = texts("everyday_names")
+COMMON = listed(_WORDS["common"])
 _SHORT = ("pm", "ex")  # "5 pm", "my ex": these need more around them
-_CUES = listed(
-    "on at for to onto of cluster site system machine supercomputer in use using ncsa tacc "
-    "nersc alcf olcf psc sdsc purdue target targeting towards"
-)
-_WEAK_CUES = listed("for to of in use using")  # they stand before any noun: "for aurora images", "use delta updates"
-_CUES_BEHIND = listed("job script cluster system machine supercomputer node nodes login gpu GPU partition queue")
-_NOT_BEHIND = listed(
-    "lake table rule airlines air sandbox linux engine encoding method update updates of "
-    "t time variant varient between function force learning plane loss losses image images imagery"
-)
-_NAMED = listed("MODEL PARADIGM LAUNCHER GPU WISH")
-_UNITS = listed("node gpu hour minute day week rank task tile gcd")
-_COUNTED = _UNITS | listed("x * - full whole entire compute single dedicated exclusive GPU")
-_PLACES = listed("partition queue qos account project allocation")
-_KEYS = _PLACES | listed(
-    "charge bill walltime limit maximum filesystem container image conda env venv module array program launcher "
-    "model site"
-)
-_OTHER_KEYS = listed(
-    "name dataset data tag branch version loss title label experiment subject note output folder directory "
-    "prefix comment mode variable parameter parameters hyperparameters metric metrics losses"
-)
-_PARTS = listed("node nodes gpu partition queue cluster user account allocation job side part instead out")
-_FUNCTION_WORDS = listed(
-    "a about account again also and any are as at be because but by can could do for from get give has have "
-    "i if in is it its just let like make may me my need needs no not now on only or our over per please run "
-    "running runs should since so submit takes thank thanks that the then there this to today tonight too train "
-    "training tune finetune fine under until up use uses using via w want was we what when where which will with "
-    "would you your"
-)
+_CUES = listed(_WORDS["cues"]) | centers()
+_WEAK_CUES = listed(_WORDS["weak_cues"])  # they stand before any noun: "for aurora images", "use delta updates"
+_CUES_BEHIND = listed(_WORDS["cues_behind"])
+_NOT_BEHIND = listed(_WORDS["not_behind"])
+_NAMED = listed(_WORDS["named"])
+_UNITS = listed(_WORDS["units"])
+_COUNTED = _UNITS | listed(_WORDS["counted"])
+_PLACES = listed(_WORDS["places"])
+_KEYS = _PLACES | listed(_WORDS["keys"])
+_OTHER_KEYS = listed(_WORDS["other_keys"])
+_PARTS = listed(_WORDS["parts"])
+_FUNCTION_WORDS = listed(_WORDS["function_words"])
 
 
 def stands(words: Sequence[Token], at: int, taken: int, name: str, capital: bool) -> bool:

@@ -12,9 +12,10 @@ import tomllib
 from maple_submit_filter.host import places
 
 from .language.reading import SAID, WEAK, WISH, Reading
-from .language.vocabulary import listed, table
+from .language.vocabulary import listed, table, texts
 from .language.words import NAME, NUMBER, SIGN, WORD, Token
 
+_WORDS = texts("phrases")
 _WINDOW = 10
 _INSIDE = frozenset("-,+x*/&_#")
 _VARIANTS = (
@@ -35,39 +36,11 @@ _VARIANTS = (
     "cased",
     "pytorch",
 )
-_UNITS = listed("node gpu hour minute day rank task DUR x week")
+_UNITS = listed(_WORDS["units"])
 _LIBRARIES = {"accelerate", "deepspeed"}  # as bare words: a library as well as a paradigm
-_LAUNCHERS = table("""
-srun: srun
-torchrun: torchrun, torch run, torch.distributed.run, torch.distributed.launch, torch elastic
-accelerate: accelerate launch, accelerate launcher
-deepspeed: deepspeed launcher, deepspeed command
-mpiexec: mpiexec, mpirun
-ibrun: ibrun
-""")
-_OTHER_PARADIGMS = table("""
-zero1: zero1, zero-1, zero stage 1, zero stage one, deepspeed zero 1, deepspeed stage 1
-zero2: zero2, zero-2, zero stage 2, zero stage two, deepspeed zero 2, deepspeed stage 2
-horovod: horovod
-hsdp: hsdp, hybrid sharded data parallel
-tensor parallel: tensor parallel, tensor parallelism
-pipeline parallel: pipeline parallel, pipeline parallelism
-""")
-_WISHES = table("""
-lora: lora, low rank adaptation, low rank adapters, peft, adapters, parameter efficient, dora
-qlora: qlora
-8bit: 8bit, eight bit, int8, bitsandbytes, 8bit adam, adam8bit
-4bit: 4bit, four bit, int4, nf4
-frozen: frozen, freeze, freezing, linear probe, linear probing, only train the head, train only the head, head only
-inference: inference, batch inference, evaluation, evaluate, eval only, generate text, predict, serving, scoring
-offload: offload, offloading, cpu offload, cpu offloading, offload to cpu, zero offload
-checkpointing: gradient checkpointing, activation checkpointing, activation recomputation
-sgd: sgd
-debug: debug, debugging, debug run, smoke test, quick test, test run, development
-interactive: interactive, interactively
-preempt: preempt, preemption, preemptible, preemptable
-shared: shared node
-""")
+_LAUNCHERS = table(_WORDS["launchers"])
+_OTHER_PARADIGMS = table(_WORDS["other_paradigms"])
+_WISHES = table(_WORDS["wishes"])
 _GPU = re.compile(
     r"(?:nvidia|amd|intel)?(?:tesla|instinct|geforce|quadro|datacentergpu|datacenter)?(?:"
     r"(?:a10g?|a16|a2|a30|a40|a100|a800|a6000|h20|h100|h200|h800|b100|b200|b300|gb200|gb300"
@@ -79,14 +52,12 @@ _KIND_X = re.compile(r"([a-z]{1,2}\d{2,3}[a-z]?)x\d{1,2}\Z")
 _SIZED = re.compile(r"(?:[a-z][\w.]*[-_])*[a-z][\w.]*[-_]?\d{1,4}(?:\.\d+)?(?:x\d+)?[bm](?:[-_][\w.]+)*\Z")
 _BARE_SIZE = re.compile(r"\d{1,4}(?:\.\d+)?[bm]\Z")
 _FILE = re.compile(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z")
-_MODEL_WORDS = listed("model llm transformer network lm parameter parameters param params")
+_MODEL_WORDS = listed(_WORDS["model_words"])
 _HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
 
 
-_ACTS = listed("to can will could should would may might must i we it which that they help 't please")
-_ACTED_ON = listed(
-    "my the our your this that it training train a an its their things convergence learning model models these research"
-)
+_ACTS = listed(_WORDS["acts"])
+_ACTED_ON = listed(_WORDS["acted_on"])
 
 
 class Phrase(NamedTuple):

@@ -7,9 +7,10 @@ from collections.abc import Iterator
 
 from .language.lexemes import Line
 from .language.reading import NAMED, OPEN, SAID, WEAK, Reading
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 from .language.words import NAME, WORD, Token
 
+_WORDS = texts("places")
 _SLOTS = {
     "account": "account",
     "project": "account",
@@ -30,43 +31,12 @@ _LINK = re.compile(
 _NAMES_IT = re.compile(r"\b(?:name|number|code|id|to (?:use|charge|bill))\b", re.I)
 _TWO_WORDS = re.compile(r"[a-z]+-[a-z]+(?<!ed|.y)(?<!full|long)")  # "is debug-scaling", not "is over-loaded"
 _AMOUNT = re.compile(r"\d+(?:h|hrs?|hours?|m|mins?|minutes?|d|days?|n|nodes?|gpus?|ppn)", re.I)  # "gpu partition 3h"
-_STOP = listed(
-    "a an and any are as at be been big busy but by can cannot charge closed code could "
-    "count default details different do does down each empty every fast "
-    "for free from full go goes had has have he her his holder i if in info information "
-    "into is isn it its job jobs just later limit limits line long longer "
-    "management manager mine my name names needed needs needs next no none not now number "
-    "of ok on one only or our out over page please queue queues policy "
-    "requires right same she should short so some submit system than that the their them "
-    "then there they this time times to today too type unclear unknown "
-    "until up us use used uses using wait waiting waits was we were what when where which "
-    "who will with would x yes yet you your balance tbd na null nil "
-    "nodes node gpus gpu hours hour minutes walltime about account accounts project projects "
-    "allocation allocations partition partitions qos runs run "
-    "running works work work trains train training called named here available instead also "
-    "again once both either something anything whichever whatever "
-    "usual ran under via through per without within across all machine cluster first last "
-    "and/or dash whose deadline requirements structure details folder "
-    "directory dir files file repo repository report proposal website page team meeting "
-    "lead leader members overview status history update updates plan plans work title description "
-    "area field goal goals deadline kickoff milestone review"
-)
-_COMMON_BEFORE = listed(
-    "right usual normal-length same correct best fastest appropriate suitable whole long "
-    "short empty busy proper default other different next given new old my our your his "
-    "her "
-    "their its the a an this that which what any some every each no of in on to for with "
-    "job submission scheduler waiting slurm pbs print priority-free own first "
-    "second current research current class course personal main whole bank user google github "
-    "shared-account from under use using charge via and or research group "
-    "thesis phd side pet hobby big small large time memory resource gpu-hour compute node"
-)
+_STOP = listed(_WORDS["stop"])
+_COMMON_BEFORE = listed(_WORDS["common_before"])
 
 
-_USES = listed("use using under with to charge charging from against bill allocation via")
-_TELLS = listed("the in on to a our their : using with use via into at this for queue , . ( under from SITE node") | {
-    ""
-}
+_USES = listed(_WORDS["uses"])
+_TELLS = listed(_WORDS["tells"]) | {""}
 
 
 def read(line: Line, text: str) -> Iterator[Reading]:
@@ -147,7 +117,7 @@ def _value_follows(line: Line, end: int) -> bool:
 
 _VALUES = ("SITE", "PARADIGM", "MODEL", "LAUNCHER", "DUR", "§")
 _OTHER_KEYS = ("filesystem", "file", "walltime", "container", "image", "conda", "env", "program")
-_ITEM_BEGINS = listed(", ; . | ( - SITE PARADIGM MODEL LAUNCHER GPU DUR § node gpu")
+_ITEM_BEGINS = listed(_WORDS["item_begins"])
 
 
 def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
@@ -171,10 +141,7 @@ def _shaped(value: str, key: str, ends: bool, told: bool) -> bool:
     return mixed or ends and sure or value.lower() in _WELL_KNOWN
 
 
-_WELL_KNOWN = listed(
-    "debug prod regular shared batch normal development premium preempt interactive gpu "
-    "small large medium long short capacity demand"
-)
+_WELL_KNOWN = listed(_WORDS["well_known"])
 
 
 def _ends(text: str, end: int) -> bool:

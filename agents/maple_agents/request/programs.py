@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 from maple_submit_filter.launchers.agents import AGENTS
 
 from .language.reading import NAMED, OPEN, RANKS, SAID, WEAK, Reading
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 
+_WORDS = texts("programs")
 _LAUNCHERS = (*AGENTS, "srun", "mpiexec", "mpirun", "ibrun")
 _INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv)"
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
@@ -24,19 +25,7 @@ _QUOTED = re.compile(
     r")\"(?!\w)|(?<![\w])'(?P<single>[^'\n]{1,2000})'(?!\w)|“(?P<curly>[^”\n]{1,2000})”"
 )
 _WORD = re.compile(r"[ \t]+((?:\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\])+)")
-_STOP = listed(
-    "on with for using in at and over across under to from by via as of per please pls thanks "
-    "thank then but or while where which that this when "
-    "so i we it its is are needs need uses use used requires require takes should must will "
-    "would can could the a an my our each every all about "
-    "through within up during inside without not no instead if than into onto because until "
-    "after before account partition queue qos project "
-    "allocation nodes node gpus gpu walltime time charge charged job script distributed "
-    "ddp fsdp deepspeed parallel multi-node make also both runs run "
-    "having has have request requesting reserve ideally preferably e.g. i.e. w/ @ & + - "
-    "-- — – | two three four eight sixteen one single thanks! "
-    "launched started there here now today tonight overnight"
-)
+_STOP = listed(_WORDS["stop"])
 _KEYED = re.compile(
     r"(?:^|[\n,;(]|(?<=[\s\"']))[ \t]{0,8}[\"'*_-]{0,6}(?:program|command|cmd|executable|entry ?point"
     r"|run command|script|training script|run|main script|code|main)[\"'*_]*\s*(?::|=>|=)\s*(?P<value>[^\n]+)",

@@ -11,40 +11,13 @@ from maple_submit_filter.request.slurm import values
 
 from ..base.quantities import clock, of_clock
 from .language.reading import GPUS, NAMED, OPEN, RANKS, Reading
-from .language.vocabulary import table
+from .language.vocabulary import table, texts
 from .language.words import spelt
 from .phrases import known, squeezed
 
-_LONG = table("""
-nodes: nodes, nnodes, num-nodes, num-machines
-gpus: gpus
-gpus_per_node: gpus-per-node, num-gpus
-ranks: ntasks, num-processes
-ranks_per_node: ntasks-per-node, tasks-per-node, nproc-per-node
-gres: gres
-partition: partition
-qos: qos
-queue: queue
-account: account, project
-time: time
-walltime: walltime
-constraint: constraint
-array: array
-container: image, container-image
-filesystems: filesystems
-""")
-_SHORT = table("""
-nodes: N
-ranks: n
-gpus: G
-partition: p
-qos: q
-account: A
-time: t
-constraint: C
-array: a, J
-resources: l
-""")
+_WORDS = texts("said_options")
+_LONG = table(_WORDS["long"])
+_SHORT = table(_WORDS["short"])
 _OPTION = re.compile(
     r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`]+))?"
     r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",

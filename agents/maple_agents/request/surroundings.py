@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from .language.lexemes import Line
 from .language.reading import NAMED, SAID, Reading
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 
 # Patterns that are compiled when they are first needed: a request needs few of them.
 
@@ -41,6 +41,7 @@ class Late:
         return self._compiled
 
 
+_WORDS = texts("surroundings")
 _SYSTEMS = Late(
     r"(?:file ?systems?|\bfs(?=[ \t]*[:=]))[\"'*]*(?:[ \t]*(?:[:=]|are\b|is\b|needed\b|in "
     r"use\b|used\b|should be\b|will be\b"
@@ -55,13 +56,7 @@ _SYSTEMS_AHEAD = Late(
     "file",
 )
 _LIST_ENDS = re.compile(r"[\"'`\]]*[ \t]*(?:[,.;:!?)\n]|$|and\b|are\b|on\b|please\b|for\b|with\b|in\b)")
-_NO_SYSTEM = listed(
-    "the a an my our shared parallel distributed local network lustre this that these those "
-    "both all any which what are is and for with use uses using needs need from "
-    "fast slow scratch-like project node account walltime please mounted on in to of system "
-    "its it your their home-like be over quota full should have has must "
-    "two three one same other different job jobs data dataset required following directive option slot"
-)
+_NO_SYSTEM = listed(_WORDS["no_system"])
 _SYSTEMS_ALONE = Late(
     r"(?<![\w:/.@-])(?:home(?::[a-z][a-z_]{2,20}){1,3}|[a-z][a-z_]{2,20}(?::[a-z][a-z_]{2,20}){0,2}:home)(?![\w:/.@-])",
     "home",
@@ -120,10 +115,7 @@ _MODULES = Late(
     "module",
     "ml ",
 )
-_NOT_A_NAME = listed(
-    "use using activate my load env environment activate the a an my our is in on with and "
-    "for to called named it that which base-like please if you as or of from called"
-)
+_NOT_A_NAME = listed(_WORDS["not_a_name"])
 _ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
 

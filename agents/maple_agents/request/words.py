@@ -6,20 +6,21 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.slots import NAMES, Name, Origin, Slot, Slots
-from . import arithmetic, clusters, counts, durations, phrases, places, programs, said_options, surroundings
-from .clusters import SiteNames
+from . import arithmetic, clusters, counts, durations, phrases, places, programs, said_options, site_names, surroundings
 from .language import languages, slash_lists
 from .language.lexemes import Line, counted, flowing
 from .language.reading import FROM, GPUS, RANKS, WISH, Reading
 from .language.words import Token, plain, tokens
+from .site_names import SiteNames
 from .weights import Weighed, weigh
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
 from .language.reading import WEAK
-from .language.vocabulary import listed
+from .language.vocabulary import listed, texts
 from .language.words import NAME, NUMBER
 
+_WORDS = texts("words")
 WISHES = (
     "lora",
     "qlora",
@@ -97,7 +98,7 @@ def resolve(asked: Asked, cluster: Cluster) -> Asked:
 
 
 def _described() -> tuple[SiteNames, ...]:
-    return clusters.of_files()
+    return site_names.of_files()
 
 
 def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Reading], list[tuple[int, int]]]:
@@ -204,13 +205,7 @@ def _with_nearest(asked: Asked, nearest: Nearest) -> Asked:
 
 # What of a request nobody understood.
 
-_FILLERS = listed(
-    "a an and are as at be but by can could do for from get give have hello hey hi i if in is it just let "
-    "like make me my need needs new now of on or our please should so some that thank thanks the their "
-    "there this to us want we will with would you your run running script job node gpu hour minute day "
-    "account partition queue total each per also using use batch write slurm pbs cluster walltime time "
-    "limit maximum 'd 't 's 'm , . ; : ( ) - §"
-)
+_FILLERS = listed(_WORDS["fillers"])
 
 
 class Leftover(NamedTuple):

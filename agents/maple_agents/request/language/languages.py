@@ -5,35 +5,12 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from .vocabulary import listed
+from .vocabulary import listed, texts
 
+_WORDS = texts("languages")
 MOST = 8_000  # characters; a request is a few sentences
-_ENGLISH = listed(
-    "the a an of to in on with for and my please i want need is it this that using use run "
-    "train on at by from we would like be should do not can script job nodes node hours "
-    "hour "
-    "gpus gpu account fine tune training model walltime partition queue each per total"
-)
-_FOREIGN = {
-    "German": "ich bitte ein eine einen der die das und mit auf für fur mein meine brauche möchte "
-    "moechte starte trainiere knoten stunden stunde pro insgesamt konto skript von nicht "
-    "ist soll auftrag",
-    "French": "je veux voudrais un une le la les des du et avec sur pour mon ma mes besoin lancer "
-    "lance entraîner entrainer noeuds nœuds heures heure compte par s'il vous plaît tâche "
-    "calcul script-fr est au aux chaque",
-    "Spanish": "quiero necesito un una el la los las y con en para mi mis por favor entrenar entrena "
-    "ejecutar ejecuta nodos nodo horas hora cuenta cada trabajo de del usando modelo",
-    "Italian": "voglio vorrei ho bisogno un una il lo la gli i e con su per mio mia addestrare addestra "
-    "nodi nodo ore ora conto ogni lavoro di del della usando modello",
-    "Portuguese": "quero preciso um uma o a os as e com em para meu minha por favor treinar treine executar "
-    "nós nos horas hora conta cada trabalho do da usando modelo",
-    "Dutch": "ik wil graag een de het en met op voor mijn nodig trainen train-nl knooppunten uur "
-    "per rekening taak van niet alstublieft draaien",
-    "Polish": "chcę proszę uruchom na z i dla mój moja węzłach węzły godzin godziny konto trenuj model-pl potrzebuję",
-    "Turkish": "istiyorum lütfen ve ile için bir düğüm saat hesap eğit çalıştır benim",
-    "Swedish": "jag vill en ett och med på för min mitt noder timmar konto träna kör behöver",
-    "Indonesian": "saya ingin mau dan dengan untuk pada jalankan latih simpul jam akun tolong",
-}
+_ENGLISH = listed(_WORDS["English"])
+_FOREIGN = {name: text for name, text in _WORDS.items() if name != "English"}
 _ABOUT = re.compile(
     r"(?i)(?:\b(?:re-?)?(?:train|fine-?tun|finetun|pre-?train|submit|sbatch|qsub|slurm|pbs"
     r"|gpu|job|script|launch|walltime|epoch|infer(?:ence)?\b|benchmark|distributed|parallel"

@@ -1,6 +1,21 @@
-"""Word lists and phrase tables, written as text."""
+"""Word lists and phrase tables: data in `templates/words/`, one file for each module that reads by them."""
 
 from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from functools import cache
+
+import tomllib
+from maple_submit_filter.host import places
+
+
+@cache
+def texts(name: str) -> Mapping[str, str]:
+    """Return what `templates/words/<name>.toml` of the strongest folder holds. Raises `OSError` where none does."""
+    paths = [os.path.join(folder, name + ".toml") for folder in places.folders(os.path.join("templates", "words"))]
+    with open(next(filter(os.path.isfile, paths), paths[0] if paths else name), "rb") as file:
+        return tomllib.load(file)
 
 
 def listed(text: str) -> frozenset[str]:

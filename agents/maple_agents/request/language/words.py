@@ -12,8 +12,9 @@ from functools import cache
 from typing import NamedTuple
 
 from .numerals import NUMERALS
-from .vocabulary import listed
+from .vocabulary import listed, texts
 
+_WORDS = texts("spelling")
 NUMBER, WORD, NAME, SIGN, CLOCK = "number", "word", "name", "sign", "clock"
 _SIGNS = {
     **dict.fromkeys("‘’‚′`´", "'"),
@@ -184,46 +185,8 @@ def _thousands(first: Token, comma: Token, last: Token) -> bool:
 
 # The key words of requests: their spellings, their plurals, and the slips of the hand that are forgiven.
 
-_ALIKE = """
-node: nodes host hosts machines nnode nnodes
-charge: charged charging charges
-bill: billed billing
-gpu: gpus card cards accelerator accelerators
-tile: tiles
-gcd: gcds
-rank: ranks process processes proc procs
-task: tasks ntasks
-hour: hours hr hrs h
-minute: minutes min mins
-day: days d
-week: weeks wk wks
-second: seconds sec secs
-walltime: wallclock walltimelimit
-account: acct accounts
-project: proj
-allocation: alloc
-partition: partitions
-queue: queues
-filesystem: filesystems
-container: containers
-image: img
-environment: env
-cluster: clusters supercomputer
-program: executable command cmd
-each: apiece
-total: altogether overall
-number: num nr count
-maximum: max
-approximately: approx
-please: pls plz
-with: w
-"""
-_KEYS = """
-per every time limit qos quality service charge bill conda venv virtualenv module modules script job array run
-launch execute train training fine tune finetune pretrain submit walltime runtime duration site model
-launcher paradigm strategy name ppn world size group budget constraint all whole full single double on of and or the a
-gb gib inference debug machine login partition account ranks rank requires memory dataset version
-"""
+_ALIKE = _WORDS["alike"]
+_KEYS = _WORDS["keys"]
 
 
 @cache
@@ -250,16 +213,7 @@ def _slips() -> dict[str, str]:
     return {slip: key for slip, key in found.items() if slip not in _table() and slip not in _REAL and len(slip) > 3}
 
 
-_REAL = listed(
-    "hour hors hours nods noes acount cad cars care card host hosts cost most tak task rans "
-    "rank ran raking inks limit lit trail rain"
-    "tran train mode modes model module moule count conda coda cona ever every ting tine "
-    "tune time times timed tie site sit"
-    "sites single signe sting contain charge change bill bile job scrip runtime untime script "
-    "tank cards weeks seeks days"
-    "minute minuet part parts party art proc prose project queue launch lunch lanch memory "
-    "version whole hole hosted"
-) - {"acount"}
+_REAL = listed(_WORDS["real"])
 
 
 @cache
