@@ -16,7 +16,7 @@ import pytest
 from maple_agents.base import new_file as new_output
 from maple_agents.base.complaint import Complaint
 
-KEYS = ["site", "site_known_by", "slots", "missing", "script", "template", "assumed", "advice", "asks"]
+KEYS = ["site", "site_known_by", "slots", "missing", "script", "template", "assumed", "advice", "asks", "unread"]
 REQUEST = "train.py --lr 1e-4 with ZeRO-3 on 2 nodes of Delta, 4 hours, account abc-delta-gpu"
 
 
@@ -40,6 +40,68 @@ def test_json_has_its_shape_whether_or_not_something_is_missing(maple):
     assert (lacking["missing"], lacking["script"], lacking["template"]) == (["account"], None, None)
     assert lacking["asks"][0]["slot"] == "account" and "-delta-gpu" in lacking["asks"][0]["says"]
     assert done.err == open_.err == ""
+
+
+BARE = "train.py with DDP on 2 nodes of Perlmutter, 1 hour, account m1234_g"
+
+
+@pytest.mark.parametrize(
+    ("words", "unread"),
+    [
+        (", premium", {"text": "premium", "slot": "qos", "value": "premium", "stops": True}),
+        (", --exclusive", {"text": "--exclusive", "slot": "", "value": "", "stops": True}),
+        (", with /pscratch/x", {"text": "/pscratch/x", "slot": "", "value": "", "stops": True}),
+        (" and ann@example.org", {"text": "ann@example.org", "slot": "", "value": "", "stops": True}),
+    ],
+    ids=["qos", "option", "path", "address"],
+)
+def test_what_somebody_meant_and_nobody_read_stops_the_script(maple, words, unread):
+    """A name of this site, an option, a path: a script without it is not the one that was asked for."""
+    said = maple("new", BARE + words)
+    assert said.code == 3 and said.out == ""
+    assert 'not understood: "%s"' % unread["text"] in said.err and "nothing was written" in said.err
+    found = json.loads(maple("new", BARE + words, "--json").out)
+    assert (found["unread"], found["script"]) == ([unread], None)
+
+
+def test_a_number_of_what_nobody_read_a_number_of_stops_the_script(maple):
+    """Two nodes were meant, and one would have been taken."""
+    said = json.loads(maple("new", "train.py, DDP, 4-GPU nodes, two of them, 1 hour, Delta", "--json").out)
+    assert said["unread"] == [{"text": "two of", "slot": "nodes", "value": "2", "stops": True}]
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        (", seed 42", ["seed 42"]),
+        (". Please mail me", ["mail"]),
+        (". It takes 2 hours per epoch", ["takes 2 hours"]),
+        (", not the regular one", []),
+        (". Last week I ran 16 nodes for 3 hours", []),
+    ],
+)
+def test_what_else_went_into_no_line_is_told(maple, words, told):
+    """But not what was denied, or is of an earlier job."""
+    found = json.loads(maple("new", BARE + words, "--json").out)
+    assert [one["text"] for one in found["unread"]] == told and found["script"] is not None
+    assert ("note: not used: " in maple("new", BARE + words).err) == bool(told)
+
+
+def test_what_an_option_says_needs_not_be_understood(maple):
+    """Said twice, once as a program says it."""
+    found = json.loads(maple("new", BARE + ", premium", "--set", "qos=premium", "--json").out)
+    assert found["unread"] == [] and "#SBATCH --qos=premium" in found["script"]
+
+
+def test_a_terminal_is_asked_what_a_word_means(tmp_path):
+    """Enter takes what the site calls so; what is nothing here is left out only by a yes."""
+    code, screen = terminal(["new", BARE + ", premium"], [""], tmp_path)
+    assert code == 0 and '"premium" is a QOS of nersc-perlmutter: use it? [Y/n]' in screen
+    assert "#SBATCH --qos=premium" in screen
+    code, screen = terminal(["new", BARE + ", --exclusive"], [""], tmp_path)
+    assert code == 3 and "nothing was written" in screen and "#SBATCH" not in screen
+    code, screen = terminal(["new", BARE + ", --exclusive"], ["y"], tmp_path)
+    assert code == 0 and 'not used: "--exclusive"' in screen
 
 
 def test_without_a_terminal_what_is_missing_is_listed(maple):
@@ -146,7 +208,7 @@ def terminal(words: list[str], answers: list[str], folder) -> tuple[int, str]:
         except OSError:  # the child has closed its side
             break
         screen += piece.decode()
-        if answered < len(answers) and screen.endswith(": ") and screen.count(": ") and ready:
+        if answered < len(answers) and screen.endswith((": ", "/n] ", "/N] ")) and ready:
             os.write(control, (answers[answered] + "\n").encode())
             answered += 1
     os.close(control)

@@ -12,6 +12,7 @@ from .language.lexemes import Line, counted, flowing
 from .language.reading import FROM, GPUS, RANKS, WISH, Reading
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
+from .unread import Left, left
 from .weights import Weighed, weigh
 
 if TYPE_CHECKING:
@@ -48,7 +49,7 @@ class Asked(NamedTuple):
     `WISHES`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
     *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
-    *came_from*: the cluster that something is carried from.
+    *came_from*: the cluster that something is carried from. *left*: the words that no reading used.
     """
 
     slots: Slots
@@ -60,6 +61,7 @@ class Asked(NamedTuple):
     gpus_open: bool = False
     names: tuple[tuple[str, int, int], ...] = ()
     came_from: str = ""
+    left: tuple[Left, ...] = ()
 
 
 def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nearest | None = None) -> Asked:
@@ -159,6 +161,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         gpus_open=bare is not None and bool(said.nodes and said.nodes > 1),
         names=unread.names,
         came_from=str(readings[FROM].value) if FROM in readings else "",
+        left=left(line, spans),
     )
 
 

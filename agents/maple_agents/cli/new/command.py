@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import TYPE_CHECKING, Optional, Tuple, Union
 
@@ -95,7 +95,7 @@ def new(
     Slots: nodes, gpus_per_node, gpus_total, ranks_per_node, gpu, paradigm, launcher, model, program, account,
     partition, queue, qos, filesystems, walltime, container, array, environment.
 
-    Exit code: 0 written, 1 the mini-app failed, 2 usage or refused, 3 something is missing.
+    Exit code: 0 written, 1 the mini-app failed, 2 usage or refused, 3 something is missing, or was not understood.
     """
     text = " ".join(words)
     if not text.strip() and not from_ and not sets:
@@ -103,9 +103,14 @@ def new(
     if output is not None:
         new_output.free(output)
     asked = wanted(text, sets, site_id, model)
+    can_ask = not as_json and at_terminal()
+    if any(one.stops for one in asked.unread):
+        if not can_ask:
+            return _unread(asked, as_json)
+        asked = new_shown.settled(asked)
     foreign = _foreign(from_) if from_ else None
     try:
-        asked, found = _settled(asked, foreign, not as_json and at_terminal())
+        asked, found = _settled(asked, foreign, can_ask)
     except ValueError as error:
         raise _complaint(error) from error
     from maple_agents.base.slots import Lacking
@@ -220,11 +225,22 @@ def _foreign(path: str) -> "Foreign":
         raise Complaint("%s: %s" % ("stdin" if path == "-" else path, error)) from error
 
 
+def _unread(asked: Wanted, as_json: bool) -> int:
+    """Say what was not understood, and write nothing."""
+    from maple_agents.base.slots import Lacking
+
+    return _told(asked, Lacking(()), as_json, new_shown.unread(asked))
+
+
 def _missing(asked: Wanted, found: "Lacking", as_json: bool) -> int:
+    return _told(asked, found, as_json, new_shown.missing(found))
+
+
+def _told(asked: Wanted, found: "Lacking", as_json: bool, lines: Iterable[str]) -> int:
     if as_json:
         click.echo(json.dumps(new_shown.lacking(asked, found), indent=2))
         return 3
-    for line in (on_site(asked.cluster.site.id, asked.known_by), *new_shown.missing(found)):
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines):
         click.echo("maple: " + line, err=True)
     return 3
 

@@ -30,6 +30,7 @@ from .request import slot
 
 if TYPE_CHECKING:
     from ...base.slots import Missing, Slot
+    from ...request.unread import Unread
 
 Object = dict[str, object]
 
@@ -66,12 +67,13 @@ def _object(
         "assumed": [one._asdict() for one in assumed],
         "advice": list(advice),
         "asks": [{**one._asdict(), "choices": list(one.choices)} for one in missing],
+        "unread": [one._asdict() for one in asked.unread],
     }
 
 
 def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
     """Print for which site it is, what nobody said and what to know, on stderr."""
-    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice)):
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice), *unused(asked)):
         click.echo(line, err=True, color=coloured())
 
 
@@ -88,6 +90,14 @@ def lines(assumed: Sequence["Assumed"], advice: Sequence[str]) -> Iterator[str]:
         yield from (" " * (left + middle + 6) + line for line in more)
     for said in advice:
         yield from _folded(click.style("note:", fg="yellow"), printable(said))
+
+
+def unused(asked: "Wanted") -> Iterator[str]:
+    """Yield what of the request went into no line of the script."""
+    words = ['"%s"' % printable(one.text) for one in asked.unread if not one.stops]
+    if words:
+        more = " and %d more" % (len(words) - SHOWN) if len(words) > SHOWN else ""
+        yield from _folded(click.style("note:", fg="yellow"), "not used: %s%s" % (", ".join(words[:SHOWN]), more))
 
 
 def missing(found: "Lacking") -> Iterator[str]:
@@ -115,9 +125,60 @@ def _width() -> int:
     return shutil.get_terminal_size((100, 24)).columns if sys.stderr.isatty() else 10_000
 
 
+# What nobody understood, and somebody meant: no script is written before it is settled.
+
+SHOWN = 8  # words that were not used
+
+
+def unread(asked: "Wanted") -> Iterator[str]:
+    """Yield a line for each word that stops the script, where nobody can be asked."""
+    for one in asked.unread:
+        if one.stops:
+            yield printable("not understood: %s" % _meaning(one, asked))
+    yield "nothing was written; say it otherwise, or leave it out of the request"
+
+
+def _meaning(one: "Unread", asked: "Wanted") -> str:
+    if not one.slot:
+        return '"%s"' % one.text
+    named = CALLED.get(one.slot, one.slot)
+    what = "is a %s of %s" % (named, asked.cluster.site.id) if one.slot in PLACES else "may mean %s" % named
+    return '"%s" %s: --set %s=%s' % (one.text, what, one.slot, one.value or "N")
+
+
+def settled(asked: "Wanted") -> "Wanted":
+    """Ask on the terminal about each word that stops the script. "No" to going on ends the command: exit code 3."""
+    given, told = [], []
+    for one in asked.unread:
+        if not one.stops:
+            told.append(one)
+        elif one.slot and one.value and _yes("%s: use it?" % _question(one, asked), True):
+            given.append(slot(one.slot, one.value, "prompt", one.text))  # type: ignore[arg-type]
+        elif one.slot and one.value or _yes('"%s" was not understood: go on without it?' % one.text, False):
+            told.append(one._replace(stops=False))
+        else:
+            _say("nothing was written")
+            raise click.exceptions.Exit(3)
+    return asked._replace(slots=asked.slots.with_more(given), unread=tuple(told))
+
+
+def _question(one: "Unread", asked: "Wanted") -> str:
+    named = CALLED.get(one.slot, one.slot)
+    if one.slot in PLACES:
+        return '"%s" is a %s of %s' % (one.text, named, asked.cluster.site.id)
+    return '"%s": %s = %s' % (one.text, named, one.value)
+
+
+def _yes(question: str, default: bool) -> bool:
+    """Return the answer; an empty one, or the end of input, is the default."""
+    answer = _line(printable("%s [%s] " % (question, "Y/n" if default else "y/N"))).strip().lower()
+    return answer in ("y", "yes") if answer else default
+
+
 # Questions on a terminal: each slot that is missing, once, with the site's own words.
 
 TRIES = 3  # of one question
+PLACES = ("partition", "queue", "qos")
 CALLED = {
     "filesystems": "file systems", "gpu": "kind of node", "gpus_per_node": "GPUs per node", "gpus_total": "GPUs in all",
     "qos": "QOS", "ranks_per_node": "ranks per node",

@@ -13,6 +13,7 @@ from . import accepted
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
+    from maple_agents.request.unread import Unread
     from maple_agents.request.words import Asked
     from maple_agents.templates.cluster import Cluster
 
@@ -31,6 +32,7 @@ class Wanted(NamedTuple):
     gpu_kinds: tuple[str, ...] = ()
     rest: str = ""  # of the text, what nobody understood
     known_by: str = ""  # from where it is known which site this is, as a phrase
+    unread: "tuple[Unread, ...]" = ()  # of the text, what may not be passed over in silence
 
 
 def option(words: str) -> Slot:
@@ -99,7 +101,16 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     resolved = _resolved(asked, cluster)
     said = options.with_more(resolved.slots.values())
     known_by = where.why if site_id or where.how != "said" else "the request names it"
-    return Wanted(text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by)
+    return Wanted(
+        text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
+        _unread(resolved, said, cluster),
+    )  # fmt: skip
+
+
+def _unread(asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
+    from maple_agents.request.unread import unread
+
+    return unread(asked.left, said, cluster.site) if asked.left else ()
 
 
 def _read(text: str, model: str) -> "Asked":

@@ -1,0 +1,160 @@
+"""What of a request no reading used, and may not be passed over in silence.
+
+A word stops the script where it is a name of this site, an option, a path or a variable, or a number of what nobody
+has read a number of: somebody meant it. What is told and goes on: every other number, and words such as "mail" that no
+slot takes. What speaks of an earlier job or another machine, or is denied, was not wanted.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.site.facts import Site
+
+from ..base.quantities import clock
+from ..base.slots import Slots
+from .clauses import asides
+from .language.lexemes import Line
+from .language.vocabulary import listed, texts
+from .language.words import NUMBER, SIGN, WORD, Token
+
+_WORDS = texts("unread")
+_WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
+_PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
+_DENIALS, _COUNTED, _THEM = (listed(_WORDS[name]) for name in ("denials", "counted", "them"))
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
+DURATION = "DUR"
+_SLOT_OF = {"node": "nodes", "gpu": "gpus_per_node", "GPU": "gpus_per_node", "tile": "gpus_per_node",
+            "gcd": "gpus_per_node", "task": "ranks_per_node", "rank": "ranks_per_node",
+            "process": "ranks_per_node"}  # fmt: skip
+_ALIKE = {"gpus_per_node": ("gpus_per_node", "gpus_total"), "ranks_per_node": ("ranks_per_node", "gpus_per_node")}
+
+
+class Left(NamedTuple):
+    """A word that no reading used. *lex*: as the grammar knows it; *near*: it and the word
+    that makes it plain, as written.
+
+    *before*, *behind*: the words beside it, as the grammar knows them, *further* the one behind those; "" at an end.
+    *denied*: "not", "instead of" stand before it. *value*: in normal form.
+    """
+
+    text: str
+    lex: str
+    start: int
+    end: int
+    near: str
+    before: str
+    behind: str
+    further: str = ""
+    number: bool = False
+    denied: bool = False
+    value: str = ""
+
+
+class Unread(NamedTuple):
+    """*text*: as it stands in the request. *slot*, *value*: what it is on this site, "" where it is nothing there.
+
+    *stops*: no script is written before somebody has said what it means.
+    """
+
+    text: str
+    slot: str = ""
+    value: str = ""
+    stops: bool = False
+
+
+def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:
+    """Return the words of the line that stand in none of *spans* and speak of the job that is asked for."""
+    covered = bytearray(len(line.written) + 1)
+    for start, end in spans:
+        covered[start:end] = b"\1" * (end - start)
+    aside = asides(line)
+    return tuple(
+        _left(line, at)
+        for at, word in enumerate(line.words)
+        if not covered[word.start] and not aside[at] and (word.kind != SIGN or word.lex == DURATION)
+    )
+
+
+def _left(line: Line, at: int) -> Left:
+    word, words = line.words[at], line.words
+    before, behind = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
+    counts = word.kind == NUMBER and behind is not None and behind.kind == WORD and behind.lex not in _ENDS
+    last = behind if behind is not None and counts else word
+    first = before if before is not None and before.kind == WORD and not counts else word
+    return Left(
+        line.written[word.start : word.end], word.lex, word.start, word.end,
+        " ".join(line.written[first.start : last.end].split()), _lex(before), _lex(behind),
+        _lex(words[at + 2] if at + 2 < len(words) else None), word.kind == NUMBER,
+        any(one.lex in _DENIALS for one in words[max(0, at - 2) : at]),
+        clock(int(word.text)) if word.lex == DURATION else word.lex,
+    )  # fmt: skip
+
+
+def _lex(word: Token | None) -> str:
+    return "" if word is None else word.lex
+
+
+def unread(words: Sequence[Left], said: Slots, site: Site) -> tuple[Unread, ...]:
+    """Return what is told, and what stops, once *said* holds all that was read and set, in the names of *site*."""
+    used = {str(slot.value).lower() for slot in said.values()}
+    places = [(slot.origin.start, slot.origin.end) for slot in said.values() if slot.origin.end]
+    free = [
+        one
+        for one in words
+        if not one.denied
+        and one.text.lower() not in used
+        and not any(start <= one.start < end for start, end in places)
+    ]
+    return tuple(dict.fromkeys(found for one in free for found in _judged(one, said, site)))
+
+
+def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
+    place = _place(one, said, site)
+    if place is not None:
+        yield place
+    elif _OPTION.fullmatch(one.text) or _PLACE.fullmatch(one.text):
+        yield Unread(one.text, stops=True)
+    elif one.lex == DURATION:
+        lost = "walltime" not in said and one.behind != "of"  # "10 hours of audio"
+        yield Unread(one.text, "walltime", one.value, stops=True) if lost else Unread(one.near)
+    elif one.number and (slot := _counted(one)):
+        known = any(name in said for name in _ALIKE.get(slot, (slot,)))
+        value = one.value if one.value.isdigit() else ""
+        yield Unread(one.near) if known else Unread(one.near, slot, value, stops=True)
+    elif any(sign.isdigit() for sign in one.text):
+        yield Unread(one.near)
+    elif one.text.lower() in _WEIGHTY:
+        yield Unread(one.text)
+
+
+def _place(one: Left, said: Slots, site: Site) -> Unread | None:
+    """Return the partition, queue or QOS of this site that the word is; an everyday word only where it stands so."""
+    rows = [row for row in site.partitions if row.name.lower() == one.text.lower() and not row.routed]
+    if not rows or (one.text.lower() in _EVERYDAY and not _stands_alone(one)):
+        return None
+    for row in rows:
+        if row.selector not in said:
+            return Unread(one.text, row.selector, row.name, stops=True)
+    return Unread(one.text, rows[0].selector, rows[0].name)
+
+
+def _stands_alone(one: Left) -> bool:
+    """Tell whether a comma, an end or a word of place stands beside it on both sides."""
+    beside = _ENDS | _PLACE_WORDS | {""}
+    return one.before in beside and one.behind in beside
+
+
+def _counted(one: Left) -> str:
+    """Return the slot that a number of nodes, GPUs or ranks would fill, "" where it counts something else.
+
+    "4 of them" counts nodes; "500 GPU hours" is a budget, and "one process per GPU" what is done anyway.
+    """
+    if one.behind == "of" and one.further in _THEM:
+        return "nodes"
+    if one.behind not in _COUNTED or one.further in ("hour", "-", "each", "per"):
+        return ""
+    return _SLOT_OF.get(one.behind, "")
