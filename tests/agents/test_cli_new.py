@@ -51,9 +51,10 @@ BARE = "train.py with DDP on 2 nodes of Perlmutter, 1 hour, account m1234_g"
         (", premium", {"text": "premium", "slot": "qos", "value": "premium", "stops": True}),
         (", --exclusive", {"text": "--exclusive", "slot": "", "value": "", "stops": True}),
         (", with /pscratch/x", {"text": "/pscratch/x", "slot": "", "value": "", "stops": True}),
+        (" after job 4711 is done", {"text": "job 4711", "slot": "", "value": "", "stops": True}),
         (" and ann@example.org", {"text": "ann@example.org", "slot": "", "value": "", "stops": True}),
     ],
-    ids=["qos", "option", "path", "address"],
+    ids=["qos", "option", "path", "dependency", "address"],
 )
 def test_what_somebody_meant_and_nobody_read_stops_the_script(maple, words, unread):
     """A name of this site, an option, a path: a script without it is not the one that was asked for."""
@@ -64,10 +65,16 @@ def test_what_somebody_meant_and_nobody_read_stops_the_script(maple, words, unre
     assert (found["unread"], found["script"]) == ([unread], None)
 
 
+def test_a_correction_that_was_not_read_stops_the_script(maple):
+    """The first value alone would have stood."""
+    said = json.loads(maple("new", "train.py ddp on Delta, 4 nodes - make it 8 - 2 hours", "--json").out)
+    assert [(one["text"], one["stops"]) for one in said["unread"]] == [("it 8", True)]
+
+
 def test_a_number_of_what_nobody_read_a_number_of_stops_the_script(maple):
     """Two nodes were meant, and one would have been taken."""
     said = json.loads(maple("new", "train.py, DDP, 4-GPU nodes, two of them, 1 hour, Delta", "--json").out)
-    assert said["unread"] == [{"text": "two of", "slot": "nodes", "value": "2", "stops": True}]
+    assert said["unread"] == [{"text": "two", "slot": "nodes", "value": "2", "stops": True}]
 
 
 @pytest.mark.parametrize(
@@ -77,6 +84,7 @@ def test_a_number_of_what_nobody_read_a_number_of_stops_the_script(maple):
         (". Please mail me", ["mail"]),
         (". It takes 2 hours per epoch", ["takes 2 hours"]),
         (", not the regular one", []),
+        (", 90 epochs, a budget of 500 GPU hours", ["90 epochs"]),
         (". Last week I ran 16 nodes for 3 hours", []),
     ],
 )

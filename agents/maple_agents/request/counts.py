@@ -154,6 +154,7 @@ _GRAMMAR = r"""
 <n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node
 <n> node (?:x|\*|times) <m>(?: (?:x )?<gpus>)? => n=nodes m=gpus_per_node
 <n> (?:node )?(?:x )?(?:with |of )?<m> (?:x |- )<gpus> (?:- )?node => n=nodes m=gpus_per_node
+(?:a|an) (?P<n>1) (?:SIZE )?GPU (?:(?:- )?SIZE )?(?:compute )?node => n=nodes
 (?:a|an|1) <n> (?:x |- )?<gpus> (?:- )?(?:compute )?node => n=gpus_per_node
 (?:each|per|every) <n> (?:x |- )<gpus> (?:- )?(?:compute )?node => n=gpus_per_node
 <n> - <gpus> (?:compute )?node => n=gpus_per_node

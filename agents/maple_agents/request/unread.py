@@ -18,12 +18,15 @@ from ..base.slots import Slots
 from .clauses import asides
 from .language.lexemes import Line
 from .language.vocabulary import listed, texts
-from .language.words import NUMBER, SIGN, WORD, Token
+from .language.words import NUMBER, SIGN, WORD
 
 _WORDS = texts("unread")
+_FILLERS = listed(texts("words")["fillers"])
 _WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
 _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
-_DENIALS, _COUNTED, _THEM = (listed(_WORDS[name]) for name in ("denials", "counted", "them"))
+_DENIALS, _COUNTED, _THEM, _LEADS, _WAITS = (
+    listed(_WORDS[name]) for name in ("denials", "counted", "them", "leads", "waits")
+)
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
 DURATION = "DUR"
@@ -37,7 +40,7 @@ class Left(NamedTuple):
     """A word that no reading used. *lex*: as the grammar knows it; *near*: it and the word
     that makes it plain, as written.
 
-    *before*, *behind*: the words beside it, as the grammar knows them, *further* the one behind those; "" at an end.
+    *before*, *behind*: up to three words beside it, as the grammar knows them, in their order.
     *denied*: "not", "instead of" stand before it. *value*: in normal form.
     """
 
@@ -46,9 +49,8 @@ class Left(NamedTuple):
     start: int
     end: int
     near: str
-    before: str
-    behind: str
-    further: str = ""
+    before: tuple[str, ...]
+    behind: tuple[str, ...]
     number: bool = False
     denied: bool = False
     value: str = ""
@@ -82,20 +84,21 @@ def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:
 def _left(line: Line, at: int) -> Left:
     word, words = line.words[at], line.words
     before, behind = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
-    counts = word.kind == NUMBER and behind is not None and behind.kind == WORD and behind.lex not in _ENDS
+    leading = tuple(one.lex for one in words[max(0, at - 3) : at])
+    counts = word.kind == NUMBER and behind is not None and behind.kind == WORD and _names(behind.lex)
     last = behind if behind is not None and counts else word
     first = before if before is not None and before.kind == WORD and not counts else word
     return Left(
         line.written[word.start : word.end], word.lex, word.start, word.end,
-        " ".join(line.written[first.start : last.end].split()), _lex(before), _lex(behind),
-        _lex(words[at + 2] if at + 2 < len(words) else None), word.kind == NUMBER,
-        any(one.lex in _DENIALS for one in words[max(0, at - 2) : at]),
+        " ".join(line.written[first.start : last.end].split()), leading,
+        tuple(one.lex for one in words[at + 1 : at + 4]), word.kind == NUMBER, not _DENIALS.isdisjoint(leading[-2:]),
         clock(int(word.text)) if word.lex == DURATION else word.lex,
     )  # fmt: skip
 
 
-def _lex(word: Token | None) -> str:
-    return "" if word is None else word.lex
+def _names(lex: str) -> bool:
+    """Tell whether a word behind a number says what is counted."""
+    return lex in _COUNTED or lex not in _ENDS | _FILLERS
 
 
 def unread(words: Sequence[Left], said: Slots, site: Site) -> tuple[Unread, ...]:
@@ -119,8 +122,10 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
     elif _OPTION.fullmatch(one.text) or _PLACE.fullmatch(one.text):
         yield Unread(one.text, stops=True)
     elif one.lex == DURATION:
-        lost = "walltime" not in said and one.behind != "of"  # "10 hours of audio"
+        lost = "walltime" not in said and one.behind[:1] != ("of",)  # "10 hours of audio"
         yield Unread(one.text, "walltime", one.value, stops=True) if lost else Unread(one.near)
+    elif one.number and _corrects(one):
+        yield Unread(one.near, stops=True)
     elif one.number and (slot := _counted(one)):
         known = any(name in said for name in _ALIKE.get(slot, (slot,)))
         value = one.value if one.value.isdigit() else ""
@@ -144,8 +149,14 @@ def _place(one: Left, said: Slots, site: Site) -> Unread | None:
 
 def _stands_alone(one: Left) -> bool:
     """Tell whether a comma, an end or a word of place stands beside it on both sides."""
-    beside = _ENDS | _PLACE_WORDS | {""}
-    return one.before in beside and one.behind in beside
+    beside = _ENDS | _PLACE_WORDS
+    return {*one.before[-1:], *one.behind[:1]} <= beside
+
+
+def _corrects(one: Left) -> bool:
+    """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
+    after_job = one.before[-1:] == ("job",) and not _WAITS.isdisjoint(one.before[:-1])
+    return after_job or not _LEADS.isdisjoint(one.before[-2:])
 
 
 def _counted(one: Left) -> str:
@@ -153,8 +164,9 @@ def _counted(one: Left) -> str:
 
     "4 of them" counts nodes; "500 GPU hours" is a budget, and "one process per GPU" what is done anyway.
     """
-    if one.behind == "of" and one.further in _THEM:
+    first, second = (*one.behind, "", "")[:2]
+    if first == "of" and second in _THEM:
         return "nodes"
-    if one.behind not in _COUNTED or one.further in ("hour", "-", "each", "per"):
+    if first not in _COUNTED or second in ("hour", "-", "each", "per"):
         return ""
-    return _SLOT_OF.get(one.behind, "")
+    return _SLOT_OF.get(first, "")
