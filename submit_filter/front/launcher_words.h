@@ -5,7 +5,7 @@
  * here because `python train.py` on four nodes starts on the first alone, and gpu because a wrong GPU request needs no
  * launcher. */
 static const char *const LAUNCHER_WORDS[] = {
-    "srun", "ibrun", "mpirun", "pbsdsh", "mpiexec", "orterun", "prterun", "deepspeed", "accelerate", "torch",
-    "horovodrun", "prun", "python", "gpu", "GPU", "apptainer", "singularity", "shifter", "podman", "lightning",
-    "composer", "colossalai", "NODE_RANK", "MASTER_ADDR",
+    "srun", "ibrun", "mpirun", "pbsdsh", "mpiexec", "orterun", "prterun", "deepspeed", "accelerate", "horovodrun",
+    "torch", "prun", "python", "gpu", "GPU", "apptainer", "singularity", "shifter", "podman", "lightning", "composer",
+    "colossalai", "NODE_RANK", "MASTER_ADDR",
 };

@@ -30,6 +30,7 @@ COMMANDS = {
     "mpirun": "mpirun",
     "mpiexec": "mpirun",
     "ibrun": "mpirun",
+    "horovodrun": "horovodrun",
     "apptainer": "containers",
     "singularity": "containers",
     "shifter": "containers",

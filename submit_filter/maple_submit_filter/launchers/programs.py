@@ -25,8 +25,7 @@ if TYPE_CHECKING:
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
 ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker nerdctl udocker".split())
-UNREAD_LAUNCHERS = frozenset(b"horovodrun composer colossalai torchx jsrun aprun".split())
-_TELLS = {b"--check-build", b"-cb", b"--version", b"-v", b"--help", b"-h"}
+UNREAD_LAUNCHERS = frozenset(b"composer colossalai torchx jsrun aprun".split())
 RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTER_PORT")
 MODULES = {
     **BY_MODULE,
@@ -123,8 +122,6 @@ class Programs:
     def _program(self, argv: List[Text], shell: Shell, trail: Trail) -> None:
         name = argv[0].raw.rsplit(b"/", 1)[-1]
         words = b" ".join(text.raw for text in argv[1:])
-        if name == b"horovodrun" and set(words.split()) & _TELLS:
-            return
         if name in UNREAD_LAUNCHERS or (name in ELSEWHERE and any(mark in words for mark in LAUNCHER_MARKS)):
             doubt = name.decode("ascii", "replace") + " carries a command elsewhere"
             self.scene.note(trail.span.start if trail.span else -1, doubt)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Dict
 
-from . import accelerate, deepspeed, ibrun, mpiexec, remote, srun, torchrun
+from . import accelerate, deepspeed, horovodrun, ibrun, mpiexec, remote, srun, torchrun
 
 if TYPE_CHECKING:
     from ..play.starter import Launch
@@ -30,6 +30,7 @@ def registry() -> Dict[bytes, Launch]:
         b"orterun": mpiexec.start,
         b"prterun": mpiexec.start,
         b"ibrun": ibrun.start,
+        b"horovodrun": horovodrun.start,
         b"ssh": remote.ssh,
         b"rsh": remote.ssh,
         b"pbs_tmrsh": remote.tmrsh,

@@ -32,7 +32,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     world = same([one.world_size for one in processes])
     nodes = (shape.nodes or None) if shape is not None else 1
     group = Group(
-        starts[0].trail.links[-1].name if starts[0].trail.links else "",
+        _last(starts[0]),
         processes,
         nodes,
         on_node if complete else None,
@@ -49,6 +49,10 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
         breaches = _beyond_gpus(starts, scene) or (_fewer_gpus(starts, group, scene) if complete else ())
     breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
     return Verdict((group,), breaches)
+
+
+def _last(start: Start) -> str:
+    return start.trail.links[-1].name if start.trail.links else ""
 
 
 def _agreed(values: Sequence[Optional[bytes]]) -> Optional[bytes]:
@@ -172,8 +176,8 @@ def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Br
     """Return whether ranks of one world on one node are more than the devices that they can see together."""
     if scene.shares_gpus or (group.world_size or 0) < 2 or not all(start.python for start in starts):
         return ()
-    if b"MASTER_ADDR" in starts[0].missing:
-        return ()  # nobody meets anybody by torch's rules
+    if b"MASTER_ADDR" in starts[0].missing and _last(starts[0]) != "horovodrun":
+        return ()  # nobody meets anybody by torch's rules, nor is told which device is whose
     if ON_CPU.search(b" ".join(text.raw for start in starts[:1] for text in start.program)):
         return ()
     tasks: Dict[Optional[int], int] = {}

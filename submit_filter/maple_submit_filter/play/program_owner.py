@@ -20,7 +20,8 @@ _MPIS = (
     b"mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi orterun prterun".split()
 )
 _PYTHONS = (
-    b"python python3 torchrun torchrun_jsc torch.distributed.launch accelerate accelerate-launch deepspeed".split()
+    b"python python3 torchrun torchrun_jsc torch.distributed.launch accelerate accelerate-launch deepspeed "
+    b"horovodrun".split()
 )
 _FAMILY: Mapping[bytes, str] = {
     **dict.fromkeys(_SCHEDULERS, SCHEDULER), **dict.fromkeys(_MPIS, MPI), **dict.fromkeys(_PYTHONS, PYTHON)

@@ -13,10 +13,12 @@ from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import asked, judged
 
+_NAMES_HOSTS = ("horovodrun",)
+_ON_THEIR_OWN = (*AGENTS, *_NAMES_HOSTS)
 _SAYS_SO = ("nodes", "select")
 # Words by which a script, or a program that is given them, may use the other nodes in a way that is not followed.
 _ELSEWHERE = re.compile(
-    rb"\b(srun|mpirun|mpiexec|ssh|rsh|pdsh|clush|parallel|ray|dask|spark|sbatch|qsub|horovodrun|jsrun|pbsdsh|pbs_tmrsh"
+    rb"\b(srun|mpirun|mpiexec|ssh|rsh|pdsh|clush|parallel|ray|dask|spark|sbatch|qsub|jsrun|pbsdsh|pbs_tmrsh"
     rb"|ibrun|aprun|prun|flux|hetjob|het-group|submitit|monarch)\b",
     re.IGNORECASE,
 )
@@ -48,14 +50,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if _HOSTS.search(_commands(job.source)) and step.links[-1].name != "deepspeed":
             return  # the program may be given it
         says = "the job has %d nodes, but all of it runs on the first" % nodes
-        yield Finding("MPL218", says, step.links[-1].name_span or step.span,
-                      help="request one node, or start one %s on each node" % step.links[-1].name)  # fmt: skip
+        name = step.links[-1].name
+        other = "name the job's hosts with -H" if name in _NAMES_HOSTS else "start one %s on each node" % name
+        yield Finding("MPL218", says, step.links[-1].name_span or step.span, help="request one node, or " + other)
 
 
 def _alone(step: Step) -> bool:
     """Return whether a launch starts ranks on the first node alone, and knows it."""
     used: Set[Optional[int]] = {one.node for group in step.groups for one in group.processes}
-    return bool(step.links) and step.links[-1].name in AGENTS and used == {0} and not step.breaches and not step.unknown
+    return (
+        bool(step.links)
+        and step.links[-1].name in _ON_THEIR_OWN
+        and used == {0}
+        and not step.breaches
+        and not step.unknown
+    )
 
 
 def _commands(source: bytes) -> bytes:
