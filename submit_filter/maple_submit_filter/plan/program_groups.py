@@ -17,8 +17,8 @@ from .rendezvous import is_local, per_node, same
 
 ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
 BEYOND, FEWER, WITHHELD, SAID = "local-rank-beyond", "gpus-fewer", "withheld", "world-said"
-LISTED = "list-said"
-TOLD = (BEYOND, FEWER, WITHHELD, SAID, LISTED, "gpus-asked")  # kinds of breaches that prove nothing
+LISTED, LOCAL = "list-said", "local-said"
+TOLD = (BEYOND, FEWER, WITHHELD, SAID, LISTED, LOCAL, "gpus-asked")  # kinds of breaches that prove nothing
 
 
 def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:
@@ -48,6 +48,7 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     if sure and not breaches:
         breaches = _beyond_gpus(starts, scene) or (_fewer_gpus(starts, group, scene) if complete else ())
     breaches = breaches or _withheld(starts) or (_said_world(starts, shape, scene) if sure else ()) or _listed(starts)
+    breaches = breaches or _local(starts, group, scene)
     return Verdict((group,), breaches)
 
 
@@ -170,6 +171,20 @@ def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     if len({start.place.node for start in starts}) < 2:
         return ()  # the list of one node is its name
     return (Breach(LISTED, {}, {name: starts[0].environment[raw] for name, raw in _NAMED[:1]}),)
+
+
+def _local(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach, ...]:
+    """Return whether ranks whose nodes are not known meet at localhost, and are more than one node has GPUs for."""
+    counts = [kind.gpus for kind in scene.allocation.node_kinds]
+    most = max((count for count in counts if count is not None), default=0)
+    nodes, masters = scene.allocation.nodes, [start.environment.get(b"MASTER_ADDR") for start in starts]
+    if not nodes or nodes < 2 or not most or None in counts or (group.world_size or 0) <= most or scene.shares_gpus:
+        return ()
+    if all(start.place.node is not None for start in starts) or not all(start.python for start in starts):
+        return ()
+    if not all(is_local(master) for master in masters) or masters[0] is None:
+        return ()
+    return (Breach(LOCAL, {"nodes": nodes}, {"master": masters[0]}),)
 
 
 def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach, ...]:

@@ -103,7 +103,7 @@ class Breach(NamedTuple):
     *kind* (see `breaches`): "agents", "node-rank", "master-local", "master-differs", "run-id-differs",
     "master-elsewhere", "master-list", "no-port", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpus-job",
     "gpu-twice", "port-taken", "world-size", "env-rank", "refused"; "local-rank-beyond", "gpus-fewer", "gpus-asked",
-    "withheld", "world-said" and "list-said" are told, not proven.
+    "withheld", "world-said", "list-said" and "local-said" are told, not proven.
     *texts* are the values in question, with their origins; *numbers* what they come to.
     """
 

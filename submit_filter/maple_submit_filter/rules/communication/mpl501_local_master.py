@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "master-local":
+            if breach.kind in ("master-local", "local-said"):
                 yield _finding(step, breach, site, job)
 
 
@@ -36,9 +36,12 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     nodes = breach.numbers.get("nnodes") or breach.numbers.get("nodes")
     says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, said)
     ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
-    fixes = as_first_node(ways)
+    sure = (
+        breach.kind == "master-local"
+    )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
-    return Finding("MPL501", says, where, True, fixes=fixes, help="use the name of the job's first node")
+    return Finding("MPL501", says, where, sure, fixes=as_first_node(ways) if sure else (),
+                   help="use the name of the job's first node")  # fmt: skip
 
 
 def _said(step: Step, site: Site) -> List[List[Edit]]:
