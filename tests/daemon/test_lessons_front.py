@@ -66,7 +66,7 @@ def test_the_helper_too_leaves_out_what_was_taken_back(cluster: Cluster, stand: 
     first = submitted(stand)
     assert first.script.startswith(b"#!/bin/bash") and b"# maple: repaired" in first.script, first.stderr
     cluster.end_of(written(cluster.daemon, 1)[0], "FAILED", 20, first.script)
-    back = until(stand, b"submitted as written: job 4711 failed at once with the change for")
+    back = until(stand, b"submitted as written: job 4711 failed at once with the change")
     assert back.script == SOURCES
     if how == "another file":
         stand.write("where.sh", b"DATA=/data/b\n")

@@ -27,6 +27,8 @@ def _linked(prefix: Any, bin: Any, name: str) -> None:
     front.parent.mkdir(parents=True)
     front.write_text("#!/bin/sh\n")
     front.chmod(0o755)
+    (front.parent.parent / "etc").mkdir()
+    (front.parent.parent / "etc" / "front.conf").write_text("mode=repair\n")
     (prefix / "current").symlink_to("releases/0.1.0-abc")
     bin.mkdir(exist_ok=True)
     (bin / name).symlink_to(prefix / "current/bin/front")

@@ -103,14 +103,24 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        _unread(resolved, said, cluster),
+        _unread(text, resolved, said, cluster),
     )  # fmt: skip
 
 
-def _unread(asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
+def _unread(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
+    """Return what nobody understood, as it may be shown: a secret is known by the words around it."""
     from maple_agents.request.unread import unread
 
-    return unread(asked.left, said, cluster.site) if asked.left else ()
+    from ...base.secrets.masking import MASK, masked
+
+    shown = masked(text).split()
+    found = unread(asked.left, said, cluster.site) if asked.left else ()
+    return tuple(
+        one
+        if all(any(word in other for other in shown) for word in one.text.split())
+        else one._replace(text=MASK, value="")
+        for one in found
+    )
 
 
 def _read(text: str, model: str) -> "Asked":
