@@ -65,6 +65,19 @@ def test_what_somebody_meant_and_nobody_read_stops_the_script(maple, words, unre
     assert (found["unread"], found["script"]) == ([unread], None)
 
 
+@pytest.mark.parametrize(
+    ("words", "unread"),
+    [("8 GPUs overnight", ("overnight", "walltime")), ("1 hour, a 70B llama", ("70B", "model"))],
+)
+def test_a_length_and_a_size_without_a_number_of_ours_stop_the_script(maple, words, unread):
+    """Half an hour would be asked for a night, and the memory of no model counted."""
+    said = json.loads(
+        maple("new", "train.py with DDP on 2 nodes of Delta, account abc-delta-gpu, " + words, "--json").out
+    )
+    assert [(one["text"], one["slot"], one["stops"]) for one in said["unread"]] == [(*unread, True)]
+    assert said["script"] is None
+
+
 def test_a_correction_that_was_not_read_stops_the_script(maple):
     """The first value alone would have stood."""
     said = json.loads(maple("new", "train.py ddp on Delta, 4 nodes - make it 8 - 2 hours", "--json").out)

@@ -80,8 +80,8 @@ def test_what_failed_at_once_is_neither_made_nor_offered(decision: Decision) -> 
     made = reply(decision, known(decision, good=False))
     assert (made.change, made.offer, verdict(made)) == (None, None, "taken-back")
     assert made.say == (
-        b"maple: job.sh: submitted as written: job 4711 failed at once with the change for\n"
-        b"maple:   MPL203. Why: maple-fix 4711\n"
+        b"maple: job.sh: submitted as written: job 4711 failed at once with the change\n"
+        b"maple:   for MPL203. Why: maple-fix 4711\n"
     )
 
 

@@ -24,11 +24,12 @@ _WORDS = texts("unread")
 _FILLERS = listed(texts("words")["fillers"])
 _WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
 _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
-_DENIALS, _COUNTED, _THEM, _LEADS, _WAITS = (
-    listed(_WORDS[name]) for name in ("denials", "counted", "them", "leads", "waits")
+_DENIALS, _COUNTED, _THEM, _LEADS, _WAITS, _LENGTHS = (
+    listed(_WORDS[name]) for name in ("denials", "counted", "them", "leads", "waits", "lengths")
 )
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
+_OF_A_MODEL = re.compile(r"\d{1,4}(?:\.\d{1,2})?[bB]")
 DURATION = "DUR"
 _SLOT_OF = {"node": "nodes", "gpu": "gpus_per_node", "GPU": "gpus_per_node", "tile": "gpus_per_node",
             "gcd": "gpus_per_node", "task": "ranks_per_node", "rank": "ranks_per_node",
@@ -130,6 +131,10 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
         known = any(name in said for name in _ALIKE.get(slot, (slot,)))
         value = one.value if one.value.isdigit() else ""
         yield Unread(one.near) if known else Unread(one.near, slot, value, stops=True)
+    elif one.text.lower() in _LENGTHS:
+        yield Unread(one.text, "walltime", stops="walltime" not in said)
+    elif _OF_A_MODEL.fullmatch(one.text):
+        yield Unread(one.text, "model", stops="model" not in said)
     elif any(sign.isdigit() for sign in one.text):
         yield Unread(one.near)
     elif one.text.lower() in _WEIGHTY:
