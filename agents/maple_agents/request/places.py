@@ -225,8 +225,8 @@ def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
         r"(?:[ \t]+(?:it|this|that|the|job|hours|time|run|everything|all|against|to|on|under"
         r"|should|go|goes|be|me|us|account|project|allocation|my|our|is|for|number|code|cost"
         r"|costs|them)){0,8}?[ \t]+(?:to|against|under|on|from|account|project|allocation)(?:[ "
-        r"\t]+(?:the|my|our|account|project|allocation|number|code)){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)(?P<value>[\w"
-        r"][\w.-]*\w)",
+        r"\t]+(?:the|my|our|account|project|allocation|number|code)(?![\w.-])){0,4}[ \t]*:?[ \t]*(?:[\"'`]?)"
+        r"(?P<value>[\w][\w.-]*\w)",
         re.I,
     ).match(text, line.words[at].end)
     if match and match.group("value").lower() not in _STOP:
