@@ -115,7 +115,8 @@ def test_the_service_goes_without_a_trace(cluster, units, how):
     assert cluster.install(*OWN, "--units", str(units), version=version).exit_code == 0
     assert (units / "maple-daemon.socket").exists()
     if how == "uninstall":
-        assert "left:" not in cluster.admin("uninstall").output
+        said = cluster.admin("uninstall").output
+        assert "left:" not in said and "the memory (/var/lib/maple/memory.db)" in said
         assert cluster.listing() == before
         return
     done = cluster.admin("rollback") if how == "rollback" else cluster.install("--no-daemon")

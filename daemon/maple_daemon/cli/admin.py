@@ -221,6 +221,7 @@ def uninstall(prefix: str) -> None:
     from ..install.release import layout, receipt, retreat
 
     told = receipt.read(layout.layout(absolute(prefix, "--prefix")))
+    memory = _store(daemon_toml(prefix))  # as long as its settings are there
     if told is not None and any(one.kind == "unit" for one in told.written):
         click.echo("if the service is running: systemctl stop maple-daemon.socket maple-daemon.service")
     left = retreat.uninstall(absolute(prefix, "--prefix"))
@@ -229,7 +230,18 @@ def uninstall(prefix: str) -> None:
     click.echo(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
     click.echo("shells that are open may still look for the command there: hash -r, or a new shell")
     if told is not None and told.written:
-        click.echo("yours to take away: the memory (store= in daemon.toml), and the hooks' lines in slurm.conf or qmgr")
+        _tell(f"yours to take away: the memory{memory}, and the hooks' lines in slurm.conf or qmgr")
+
+
+def _store(path: str) -> str:
+    """Return where the service's memory lies, as words; "" where no settings say it, or it is a server's."""
+    from ..base.settings import Wrong, load
+
+    try:
+        store = load(path).store if path else ""
+    except Wrong:
+        return ""
+    return f" ({store})" if store.startswith("/") else ""
 
 
 @admin.command()
