@@ -17,6 +17,7 @@ from .. import rule
 _SLURMS = rb"SLURM_[A-Z_]+"
 _PBSS = rb"PBS_(?:NODEFILE|O_WORKDIR|JOBID|JOBNAME|ARRAY_INDEX|ARRAYID|NODENUM|TASKNUM|NUM_NODES|NUM_PPN|NP|QUEUE)"
 _TORQUES = rb"PBS_(?:NUM_NODES|NUM_PPN|NP|ARRAYID|HOSTFILE)"
+_OF_TORQUE = (b"PBS_N", b"PBS_ARRAYID", b"PBS_HOSTFILE")
 _INSTEAD = {
     b"PBS_NODEFILE": 'scontrol show hostnames "$SLURM_JOB_NODELIST" lists the nodes',
     b"PBS_O_WORKDIR": "the job starts there, and $SLURM_SUBMIT_DIR names it",
@@ -46,11 +47,10 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not plan.steps or other_scheduler(job):
         return
     pbs = is_pbs(job)
-    names = [_SLURMS] if pbs else [_PBSS]
-    if pbs and site.id != GENERIC_PBS.id:
-        names.append(_TORQUES)
-    for pattern in names:
-        yield from _first(pattern, pbs, plan, job)
+    if (b"SLURM_" if pbs else b"PBS_") in job.source:  # expressions are made where there is something to look for
+        yield from _first(_SLURMS if pbs else _PBSS, pbs, plan, job)
+    if pbs and site.id != GENERIC_PBS.id and any(name in job.source for name in _OF_TORQUE):
+        yield from _first(_TORQUES, pbs, plan, job)
 
 
 def _first(pattern: bytes, pbs: bool, plan: LaunchPlan, job: Job) -> Iterator[Finding]:

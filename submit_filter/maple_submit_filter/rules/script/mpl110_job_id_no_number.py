@@ -27,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   bash ends the line with "syntax error: invalid arithmetic operator", the script goes on, and the variable is
            empty. Maple asks first; in a job array, whose id is 123456[7].server, it only reports it.
     """
-    if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned:
+    if not is_pbs(job) or not plan.steps or b"PBS_JOBID" in plan.assigned or b"$((" not in job.source:
         return
     for found in re.finditer(_SUMS, job.source):
         name = re.search(_NAME, found.group(1))
