@@ -15,6 +15,7 @@ from maple_agents.ask.schedulers.pbs.jobs import job_of
 from maple_agents.ask.schedulers.protocol import Job
 from maple_agents.diagnose.gather import last_failed as last
 from maple_agents.diagnose.gather.last_failed import Last, last_failed
+from maple_agents.verify.exchange.command_line import job_name
 from maple_submit_filter.types.job_records import Outcome, Record
 
 from tests.lab import Lab
@@ -53,7 +54,7 @@ def of_pbs(*jobs: Job) -> Last | None:
 
 
 def test_the_one_that_ended_last_of_those_that_failed_is_taken() -> None:
-    """Not one that succeeded since, that its owner deleted, that goes on, or whose output went to a terminal."""
+    """Not one that succeeded, was deleted, goes on, was read on a terminal, or is one of `maple verify`."""
     failed = pbs_job("31.pbs01", "1", 200)
     others = (
         pbs_job("30.pbs01", "1", 100),
@@ -62,6 +63,8 @@ def test_the_one_that_ended_last_of_those_that_failed_is_taken() -> None:
         pbs_job("34.pbs01", "1", 500, interactive="True"),
         pbs_job("35.pbs01", "", 0, job_state="R"),
         pbs_job("36.pbs01", "1", 600, Job_Owner="somebody@h"),
+        pbs_job("37.pbs01", "1", 600, Job_Name=job_name("pbs", "0123abcd")),
+        pbs_job("38.pbs01", "1", 600, Job_Name=job_name("slurm", "0123abcd")),
     )
     assert of_pbs(*others[:1], failed, *others[1:]) == Last("31.pbs01", "train", "failed", 200)
     assert of_pbs(*others[1:]) is None

@@ -25,6 +25,7 @@ MOST_RECORDS = 200  # submissions that are looked through
 _FIELDS = ("JobID", "JobName", "State", "ExitCode", "End", "SubmitLine")
 _STATES = "F,TO,OOM,NF,BF,DL"  # job state codes of sacct(1) that Maple calls by one of STATES
 _INTERACTIVE = ("srun", "salloc")
+_OF_VERIFY = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}", re.ASCII)  # `maple verify` has told of its own jobs
 
 
 class Last(NamedTuple):
@@ -42,11 +43,13 @@ class Last(NamedTuple):
 def last_failed(environ: Optional[Mapping[str, str]] = None, scheduler: Optional[Scheduler] = None) -> Optional[Last]:
     """Return the caller's batch job that failed last, as far as anybody knows; None where none is known.
 
-    Jobs that somebody cancelled or that were preempted did not fail. *environ*: where the scheduler's commands are
-    looked for, our own by default. *scheduler*: who is asked, the one of this machine by default. Raises nothing.
+    Jobs that somebody cancelled or that were preempted did not fail; those of `maple verify` are nobody's. *environ*:
+    where the scheduler's commands are looked for, our own by default. *scheduler*: who is asked, the one of this
+    machine by default. Raises nothing.
     """
     environ = os.environ if environ is None else environ
-    return max([*_within(_remembered), *_scheduled(environ, scheduler)], key=_when, default=None)
+    found = [*_within(_remembered), *_scheduled(environ, scheduler)]
+    return max((one for one in found if not _OF_VERIFY.fullmatch(one.name)), key=_when, default=None)
 
 
 def _when(one: Last) -> tuple[float, int]:
