@@ -249,10 +249,12 @@ def _hand_over(
     asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool
 ) -> int:
     """Give the script away, once it was verified where that is wanted, and remember what was said."""
+    from maple_agents.write.carry.values import Carried
     from maple_agents.write.decide import earlier
 
     if not as_json:
-        new_shown.tell(asked, made.plan.assumed if made.plan is not None else (), made.advice)
+        assumed = made.plan.assumed if made.plan is not None else ()
+        new_shown.tell(asked, assumed, made.advice, isinstance(made, Carried))
     if verified:
         from .verification import failed
 

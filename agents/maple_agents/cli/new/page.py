@@ -71,16 +71,20 @@ def _object(
     }
 
 
-def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str]) -> None:
-    """Print for which site it is, what nobody said and what to know, on stderr."""
-    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice), *unused(asked)):
+def tell(asked: "Wanted", assumed: Sequence["Assumed"], advice: Sequence[str], carried: bool) -> None:
+    """Print for which site it is, what nobody said and what to know, on stderr. *carried*: made from a script."""
+    head = "decided anew for %s:" % asked.cluster.site.id if carried else UNSAID
+    for line in (on_site(asked.cluster.site.id, asked.known_by), *lines(assumed, advice, head), *unused(asked)):
         click.echo(line, err=True, color=coloured())
 
 
-def lines(assumed: Sequence["Assumed"], advice: Sequence[str]) -> Iterator[str]:
-    """Yield a row for each slot that was assumed, then the advice, folded at the terminal's width."""
+UNSAID = "not in your request, so these defaults were used:"
+
+
+def lines(assumed: Sequence["Assumed"], advice: Sequence[str], head: str = UNSAID) -> Iterator[str]:
+    """Yield *head* and a row for each slot that was assumed, then the advice, folded at the terminal's width."""
     if assumed:
-        yield click.style("not in your request, so these defaults were used:", bold=True)
+        yield click.style(head, bold=True)
     names = [CALLED.get(one.slot, one.slot) for one in assumed]
     left, middle = max(map(len, names), default=0), max((len(str(one.value)) for one in assumed), default=0)
     for name, one in zip(names, assumed):

@@ -68,11 +68,11 @@ def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
             continue
         made = _translated(said, foreign.scheduler, new, home)
         if made is None:
-            advice.append("line %d: %s left out: %s" % (said.origin.line, _shown(said), _why(said, new)))
+            advice.append("line %d: %s left out: %s" % (said.origin.line, shown(said), _why(said, new)))
             continue
         lines += [one for one in made if one not in lines]
         if not made and said.name in ("output", "error"):
-            advice.append("line %d: %s left out: %s" % (said.origin.line, _shown(said), _NAMES_FILES))
+            advice.append("line %d: %s left out: %s" % (said.origin.line, shown(said), _NAMES_FILES))
     lines += _joined(foreign, new)
     return Request(tuple(lines), tuple(advice))
 
@@ -81,6 +81,11 @@ def _said(foreign: Foreign) -> list[Setting]:
     """Return the settings in force of the script's own directives, in the order of their lines."""
     found = [one for one in foreign.job.settings if one.origin.kind == "directive"]
     return sorted(found, key=lambda one: (one.origin.line, one.origin.span or (0, 0)))
+
+
+def decided_anew(foreign: Foreign) -> list[Setting]:
+    """Return the settings of the script's own directives that the plan decides for the new cluster."""
+    return [one for one in _said(foreign) if one.name in _DECIDED[foreign.scheduler]]
 
 
 def _kept_at_home(scheduler: str) -> frozenset[str]:
@@ -193,7 +198,8 @@ def _joined(foreign: Foreign, new: str) -> list[bytes]:
     return []
 
 
-def _shown(said: Setting) -> str:
+def shown(said: Setting) -> str:
+    """Return a setting as its line spells it, without `#SBATCH` or `#PBS`."""
     mark = said.origin.spelling.decode("ascii", "replace")
     value = said.value.decode("utf-8", "backslashreplace")
     name = "%s %s" % (mark, said.name) if mark in ("-l", "-W") else mark
