@@ -269,7 +269,6 @@ def test_a_pbs_site_is_asked_as_qsub(maple, decided, job):
         (("check", "."), ".: is a directory; name a batch script"),
         (("check", "/dev/zero"), "/dev/zero: is a device; name a batch script"),
         (("check", "a\nb"), r"a\nb: no such file"),
-        (("check", "job.sh", "other.sh"), "other.sh: one script at a time; words for sbatch begin with an option"),
         (("check", "job.sh", "--site", "delta"), "--site delta: there is no such site; did you mean ncsa-delta?"),
         (("check", "job.sh", "--site", "../x"), "--site ../x: there is no such site"),
         (("check", "job.sh", "--nodes=2"), "No such option"),
@@ -454,3 +453,45 @@ def test_what_a_command_lacks_is_said_in_bash_s_own_words(maple, tmp_path, scrip
     (tmp_path / "job.sh").write_text("#!/bin/bash\n" + script)
     told = maple("check", str(tmp_path / "job.sh"))
     assert f"job.sh: left alone: line 2: {UNENDED[script]}\n" in told.out + told.err
+
+
+RIGHT = b"#!/bin/bash\n#SBATCH -N 1\n#SBATCH -p gpuA100\n#SBATCH -A abcd-delta-gpu\n#SBATCH -t 1:00:00\n"
+RIGHT += b"#SBATCH --gpus-per-node=1\n#SBATCH --mem=16g\npython train.py\n"
+
+
+def test_several_scripts_are_checked_one_by_one(maple, job, tmp_path):
+    (tmp_path / "right.sh").write_bytes(b"#!/bin/bash\ntrue\n")
+    said = maple("check", "right.sh", job, "--site", "generic-slurm", "--", "--nodes=2")
+    assert said.code == 1 and "right.sh: nothing found" in said.out and "job.sh:3: " in said.out
+    told = json.loads(maple("check", "right.sh", job, "--site", "generic-slurm", "--json").out)["scripts"]
+    assert [(one["script"], one["verdict"]) for one in told] == [("right.sh", "clean"), ("job.sh", "findings")]
+
+
+def test_a_script_that_cannot_be_read_keeps_no_other_from_its_check(maple, job):
+    said = maple("check", "none.sh", job, "--site", "generic-slurm")
+    assert said.code == 2 and "job.sh:3: " in said.out
+    assert said.err.startswith("maple: none.sh: no such file or directory")
+
+
+def test_a_partition_that_the_site_file_does_not_name_is_told(maple, tmp_path):
+    (tmp_path / "right.sh").write_bytes(RIGHT)
+    said = maple("check", "right.sh", "--site", "ncsa-delta")
+    assert said.code == 0 and "partition gpuA100: Maple does not know it at ncsa-delta (known: " in said.out
+    (tmp_path / "right.sh").write_bytes(RIGHT.replace(b"gpuA100", b"gpuA100x4"))
+    assert "does not know" not in maple("check", "right.sh", "--site", "ncsa-delta").out
+
+
+def test_what_comes_to_light_behind_a_mistake_is_named(maple, tmp_path):
+    head = b"#!/bin/bash\n#SBATCH -N 2\n#SBATCH --gpus-per-node=4\n#SBATCH --ntasks-per-node=1\n"
+    loop = b"for host in $(scontrol show hostnames $SLURM_JOB_NODELIST); do\n  ssh $host torchrun --nnodes=2 "
+    loop += b"--nproc_per_node=4 --node_rank=0 --master_addr=$host train.py &\ndone\nwait\n"
+    (tmp_path / "loop.sh").write_bytes(head + loop)
+    said = maple("check", "loop.sh", "--site", "generic-slurm").out
+    assert "not applied: MPL304 comes to light then (maple explain MPL304): " in said
+    assert said.count("line 6: ssh ▸ torchrun ▸ train.py") == 1
+    waits = b"M=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -1)\nsrun torchrun --nnodes=4 "
+    waits += b"--nproc_per_node=8 --node_rank=$SLURM_PROCID --master_addr=$M train.py\n"
+    (tmp_path / "waits.sh").write_bytes(head + waits)
+    said = maple("check", "waits.sh", "--site", "generic-slurm").out
+    assert "if you accept every suggested change (sbatch and qsub ask you on a terminal):" in said
+    assert "changed too, for what is wrong then: MPL304 (maple explain MPL304)" in said

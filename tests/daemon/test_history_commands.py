@@ -15,6 +15,7 @@ from typing import NamedTuple
 import pytest
 from maple_agents.ask.memory import versions as remembered
 from maple_agents.ask.memory.service import places
+from maple_agents.cli.history import history_page
 from maple_agents.cli.main import run
 from maple_agents.diagnose.gather.sources import from_memory
 from maple_daemon.store.sqlite import open_sqlite
@@ -308,3 +309,20 @@ def test_the_socket_is_that_of_the_installed_front(tmp_path: object, monkeypatch
     assert list(places({"PATH": "/nowhere"})) == [("/run/maple/daemon.sock", -1)]
     monkeypatch.setattr(sys, "argv", [top + "/links/maple", "history"])  # called by its path, PATH knows nothing of it
     assert list(places({"PATH": "/nowhere"})) == [("/run/here", 77)]
+
+
+def test_a_service_that_is_told_of_no_job_says_so(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An id that is not found there is no mistake of the user's."""
+    without = [one._replace(job="") for one in remembered.records()]
+    monkeypatch.setattr(remembered, "records", lambda **_: without)
+    said = maple("show", "9")
+    assert "the service knows no job ids: its hooks tell them; maple show last" in said.err
+
+
+def test_an_offer_that_nobody_is_known_to_have_taken_is_not_called_written(maple: Call) -> None:
+    """Nor one that was taken."""
+    one = remembered.records()[0]._replace(verdict="findings", offered_hash="0" * 64, codes=("MPL303",), job="")
+    said = "a change was offered; submitted as written unless you took it (MPL303)"
+    assert history_page.verdict(one) == said
+    assert history_page.verdict(one._replace(offered_hash="")) == "submitted as written (MPL303)"
+    assert history_page.ending(one) == "no job of it is known"

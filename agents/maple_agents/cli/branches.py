@@ -18,12 +18,18 @@ MOST_STEPS = 40
 
 def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:
     """Return the tree of a plan, with what is wrong below its steps; nodes that do the same are told once."""
-    steps = tuple(_step(step, findings) for step in plan.steps[:MOST_STEPS])
-    more = len(plan.steps) - MOST_STEPS
+    told = [step for at, step in enumerate(plan.steps) if not _is_told(step, plan.steps[:at])]
+    steps = tuple(_step(step, findings) for step in told[:MOST_STEPS])
+    more = len(told) - MOST_STEPS
     cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
     unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
     none = () if steps or unread else (Branch("unread", "no launch line"),)
     return Branch("job", f"{printable(name)}: {_given(plan.allocation)}", steps + cut + none + unread)
+
+
+def _is_told(step: Step, earlier: Sequence[Step]) -> bool:
+    """Tell whether the worlds of a step stand with an earlier start of its line: a loop's starts make one world."""
+    return not step.groups and not step.unknown and any(one.span == step.span and one.groups for one in earlier)
 
 
 def _given(given: Allocation) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import re
-from typing import Optional, Tuple
+from itertools import takewhile
+from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 
 import click
 from maple_submit_filter.answer.decision import Decision, Rewritten, explained
@@ -16,19 +17,23 @@ from maple_submit_filter.request.other_scheduler import CODE
 from maple_submit_filter.site.modes import in_force, policy_of
 
 from ..ask.submission import Answer, answer
+from ..base.complaint import Complaint
 from ..base.difference import unified
 from . import completion
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
-ACCEPTED = "if you accept every suggested change"
+ACCEPTED = "if you accept every suggested change (sbatch and qsub ask you on a terminal)"
 ARGUMENTS_UNKNOWN = "help: more depends on the words behind the script; say them: maple check SCRIPT -- -- WORDS"
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
 
 
 @click.command()
 @click.argument("script", metavar="SCRIPT|-", shell_complete=completion.files)
-@click.argument("words", nargs=-1, metavar="[-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED)
+@click.argument(
+    "words", nargs=-1, metavar="[SCRIPT...] [-- WORDS... [-- ARGS...]]", type=click.UNPROCESSED,
+    shell_complete=completion.files,
+)  # fmt: skip
 @click.option(
     "--site",
     "site_id",
@@ -39,22 +44,68 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
 @click.option("--plan", "with_plan", is_flag=True, help="Draw the processes that would start, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
 def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan: bool, as_json: bool) -> int:
-    """Say what is wrong with a batch script, and what would be submitted in its place. Nothing is submitted.
+    """Say what is wrong with batch scripts, and what would be submitted in their place. Nothing is submitted.
 
-    SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line of sbatch or qsub,
-    and ARGS behind it: what a script of Slurm knows as $1, $2 and $@. Without the second -- they are not known, so
-    what depends on them is left alone; with nothing behind it the script has none.
+    SCRIPT is a file, or - for standard input; several are checked one by one. WORDS stand before the script on the
+    command line of sbatch or qsub, and ARGS behind it: what a script of Slurm knows as $1, $2 and $@. Without the
+    second -- they are not known, so what depends on them is left alone; with nothing behind it the script has none.
 
     \b
     Examples:
       maple check job.sh
+      maple check *.sh
       maple check --site ncsa-delta job.sh -- --nodes=4 --partition=gpuA100x4
       maple check job.sh -- --nodes=4 -- train.py 8
       maple check --site alcf-polaris job.sh -- -l select=4 -q prod
       generate-job | maple check - --json
 
-    Exit code: 0 clean, 1 findings, 2 usage, or the script cannot be read.
+    Exit code: 0 clean, 1 findings, 2 usage, or a script cannot be read; of several scripts the highest.
     """
+    scripts, before = _scripts(script, words)
+    if not scripts[1:]:
+        asked, mode = _asked(script, words, site_id)
+        if as_json:
+            from .answers import checked
+
+            click.echo(json.dumps(checked(asked, mode), indent=2))
+        else:
+            show(asked, mode, with_plan)
+        return EXIT.get(asked.decision.verdict, 1)
+    return _each(scripts, before, site_id, with_plan, as_json)
+
+
+def _scripts(script: str, words: Sequence[str]) -> Tuple[Sequence[str], Sequence[str]]:
+    """Return the scripts, and the words for the scheduler's command: these begin with an option."""
+    more = len(list(takewhile(lambda word: not word.startswith("-"), words)))
+    return (script, *words[:more]), words[more:]
+
+
+def _each(scripts: Sequence[str], words: Sequence[str], site_id: Optional[str], with_plan: bool, as_json: bool) -> int:
+    """Check one after the other; one that cannot be read is told, and keeps none of the others from it."""
+    from .answers import checked
+
+    codes: List[int] = []
+    told: List[Dict[str, object]] = []
+    for script in scripts:
+        try:
+            asked, mode = _asked(script, words, site_id)
+        except Complaint as error:
+            codes.append(error.exit_code)
+            told.append({"script": script, "error": error.format_message()})
+            if not as_json:
+                click.echo(f"maple: {error.format_message()}", err=True)
+            continue
+        codes.append(EXIT.get(asked.decision.verdict, 1))
+        told.append({"script": script, **checked(asked, mode)})
+        if not as_json:
+            show(asked, mode, with_plan)
+    if as_json:
+        click.echo(json.dumps({"scripts": told}, indent=2))
+    return max(codes)
+
+
+def _asked(script: str, words: Sequence[str], site_id: Optional[str]) -> Tuple[Answer, str]:
+    """Return all that is said of one script, and the mode in force."""
     asked = answer(script, words, site_id)
     if asked.decision.findings:
         asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
@@ -62,14 +113,7 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan
 
         asked = with_last_rung(asked)
     asked = asked._replace(decision=handed_over(asked.submission, asked.decision))
-    mode = mode_of(asked)
-    if as_json:
-        from .answers import checked
-
-        click.echo(json.dumps(checked(asked, mode), indent=2))
-    else:
-        show(asked, mode, with_plan)
-    return EXIT.get(asked.decision.verdict, 1)
+    return asked, mode_of(asked)
 
 
 def mode_of(asked: Answer) -> str:
@@ -98,8 +142,10 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         anew = any(because == CODE for _, because in decision.offered.because)
         _differences(asked, decision.offered, "written anew, if you take it" if anew else ACCEPTED)
         drawing.say("  " + printable(says) for says in decision.offered.says)
+        drawing.say(_hidden(asked, decision.offered) if not anew else ())
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
     drawing.say([f"{printable(asked.name)}: {_summary(decision, mode)}"])
+    drawing.say(_unlisted(asked))
     drawing.say([asked.on_site])
     if _waits_for_arguments(asked):
         drawing.say([ARGUMENTS_UNKNOWN])
@@ -118,13 +164,32 @@ def _left(asked: Answer) -> None:
     script = before if new.script is None else new.script
     again = decide(asked.submission._replace(script=script, argv=new.argv), asked.site, peruse=read_file)
     known = {one.code for one in asked.decision.findings}
-    more = dict.fromkeys(code for _, code in new.because if code.startswith("MPL") and code not in known)
-    if more:
-        drawing.say([f"changed too, for what is wrong then: {', '.join(more)} (maple explain {next(iter(more))})"])
+    drawing.say(_hidden(asked, new))
     left = tuple(one for one in again.findings if one.code not in known)
     if left:
         drawing.say(["and there, still:"])
         drawing.findings(report(left, script or b"", asked.name, width=drawing.width()))
+
+
+def _unlisted(asked: Answer) -> Iterator[str]:
+    """Yield a line on a partition or queue that Maple's facts about the site do not name, where no finding does."""
+    site, plan = asked.site, asked.decision.plan
+    selector = "queue" if site.scheduler == "pbs" else "partition"
+    known = {one.name for one in site.partitions if one.selector == selector}
+    named = plan.allocation.partition.split(",") if plan is not None and known else []
+    unknown = [name for name in named if name and name not in known and "$" not in name and "?" not in name]
+    if unknown and not any(one.code == "MPL207" for one in asked.decision.findings):
+        yield printable(
+            f"{selector} {', '.join(unknown)}: Maple does not know it at {site.id} (known: {', '.join(sorted(known))})"
+        )
+
+
+def _hidden(asked: Answer, new: Rewritten) -> Iterator[str]:
+    """Yield a line on the rules that changed something without a finding: a mistake had hidden theirs."""
+    known = {one.code for one in asked.decision.findings}
+    more = dict.fromkeys(code for _, code in new.because if code.startswith("MPL") and code not in known)
+    if more:
+        yield f"changed too, for what is wrong then: {', '.join(more)} (maple explain {next(iter(more))})"
 
 
 def _is_wrong(decision: Decision) -> bool:

@@ -48,5 +48,10 @@ def _why_held(finding: Finding, decision: Decision) -> str:
     says = ": " + finding.fixes[0].says
     if own:
         return own[: -len(says)] if own.endswith(says) else own
-    others = sorted({code for code, _ in decision.held_back})
-    return "%s must be settled first" % " and ".join(others) if others else "the repair as a whole was not proven"
+    found = {one.code for one in decision.findings}
+    others = sorted({code for code, _ in decision.held_back if code in found})
+    if others:
+        return "%s must be settled first" % " and ".join(others)
+    hidden = dict(decision.held_back)  # what comes to light when this one is mended
+    says = "%s comes to light then (maple explain %s): %s"
+    return "; ".join(says % (code, code, why) for code, why in hidden.items()) or "the repair as a whole was not proven"

@@ -32,6 +32,7 @@ VERDICTS = {
     "trial": "a trial of the service by maple admin doctor",
     "": "no details: the service answered too late, a helper was asked",
 }
+OFFERED = "a change was offered; submitted as written unless you took it"
 WHY = {
     "known": "known before",
     "new": "read: the first version",
@@ -141,7 +142,7 @@ def _submissions(records: "Sequence[Record]") -> Iterator[str]:
 def ending(one: "Record") -> str:
     """Return what became of a submission, in words."""
     if not one.job:
-        return "job id not known"
+        return "no job of it is known"  # refused, ended at a question, or nobody tells the service of jobs
     if one.outcome is None:
         return printable("job %s, outcome not known" % one.job)
     code = one.outcome.exit_code
@@ -152,7 +153,7 @@ def ending(one: "Record") -> str:
 
 def verdict(one: "Record") -> str:
     """Return what Maple did with a submission, and by which rules."""
-    said = VERDICTS.get(one.verdict, one.verdict)
+    said = OFFERED if one.offered_hash and one.verdict == "findings" else VERDICTS.get(one.verdict, one.verdict)
     codes = ", ".join(dict.fromkeys(one.codes))
     return printable((said % one.mode if "%s" in said else said) + (" (%s)" % codes if codes else ""))
 

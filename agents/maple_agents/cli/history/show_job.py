@@ -47,8 +47,9 @@ def show(job: str, script: bool, as_json: bool) -> int:
 
         last = "none of your submissions is known yet"
         hint = meant(job, ("last",))
-        wrong = "%s: you have no submission of this id; %smaple history lists your jobs"
-        click.echo("maple: %s" % (last if job == "last" else wrong % (safe(job), hint + " " if hint else "")), err=True)
+        wrong = "%s: you have no submission of this id; %s%smaple history lists your jobs"
+        named = wrong % (safe(job), hint + " " if hint else "", _unknown_ids())
+        click.echo("maple: %s" % (last if job == "last" else named), err=True)
         return 1
     if script:
         return _printed(record, version, decided)
@@ -59,6 +60,16 @@ def show(job: str, script: bool, as_json: bool) -> int:
 
         shown(record, version, decided)
     return 0
+
+
+def _unknown_ids() -> str:
+    """Return a hint where the service knows of no job at all which submission it came from, "" else."""
+    from maple_agents.ask.memory.versions import records
+
+    told = list(records())
+    if not told or any(one.job for one in told):
+        return ""
+    return "the service knows no job ids: its hooks tell them; maple show last shows the newest; "
 
 
 def _record(job: str) -> "Optional[Record]":

@@ -43,7 +43,7 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
         yield click.style("because: %s; maple-fix %s" % (why, printable(record.job)), bold=True)
     yield "Maple: " + verdict(record)
     if record.offered_hash:
-        yield "a change was suggested; whether you accepted it shows in the job's own script"
+        yield "whether you took the change shows in the job's own script"
     yield from _decided(decided, name)
 
 

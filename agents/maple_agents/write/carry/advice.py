@@ -80,13 +80,12 @@ def _line(foreign: Foreign, one: Found) -> int:
 
 
 # What means the same in other words, or is asked anew for each cluster: its loss is no news.
-_COUNTED = frozenset(
-    """
-    account nodes ntasks ntasks-per-node ntasks-per-socket ntasks-per-core ntasks-per-gpu cpus-per-task cpus-per-gpu
-    gpus gpus-per-node gpus-per-task gpus-per-socket time array ignore-pbs select place walltime ncpus ngpus mpiprocs
-    all-variables directive-prefix mincpus
-    """.split()
-)
+_OF_COUNTS = """
+account nodes ntasks ntasks-per-node ntasks-per-socket ntasks-per-core ntasks-per-gpu cpus-per-task cpus-per-gpu
+gpus gpus-per-node gpus-per-task gpus-per-socket time array ignore-pbs select place walltime ncpus ngpus mpiprocs
+all-variables directive-prefix mincpus
+"""
+_COUNTED = frozenset(_OF_COUNTS.split())
 
 
 def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
@@ -95,7 +94,9 @@ def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
     lost = [
         (directives.shown(one), one.origin.line)
         for one in directives.decided_anew(foreign)
-        if one.name not in _COUNTED and _has_kind(one) and not any((one.value or one.name.encode()) in line for line in now)
+        if one.name not in _COUNTED
+        and _has_kind(one)
+        and not any((one.value or one.name.encode()) in line for line in now)
     ]
     if lost:
         yield "the new request says nothing of %s" % _listed(lost)

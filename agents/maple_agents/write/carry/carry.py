@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterator, Mapping, Set
+from collections.abc import Mapping, Set
 from typing import NamedTuple
 
 from maple_submit_filter.launchers.agents import AGENTS
 from maple_submit_filter.types.edits import Conflict, Edit, Span, apply
-from maple_submit_filter.types.script import line_of
 
 from ...base.slots import Lacking, Refused, Slots
 from ...request.script.foreign_script import again, at_site
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
-from ...request.script.regions import COMMANDS
 from ...request.script.slots import main
-from ...request.script.walk import Found, bare, found
+from ...request.script.walk import found
 from ...templates.cluster import Cluster
 from ..compose import launch_line
 from ..decide import cores

@@ -236,8 +236,10 @@ def test_what_cannot_be_carried_is_refused_with_its_line(body: bytes, says: str)
 
 def test_what_stands_nowhere_any_more_is_named() -> None:
     source = HEAD.replace(b"-C gpu", b"-C gpu&hbm80g").replace(b"-q regular", b"-q premium")
-    source += b"module load pytorch/2.1\nexport NCCL_SOCKET_IFNAME=hsn\nsrun -N 2 torchrun --nnodes=2 --nproc_per_node=4 "
-    source += b"--rdzv_backend=c10d --rdzv_endpoint=$(hostname):29500 t.py\n"
+    source += b"module load pytorch/2.1\nexport NCCL_SOCKET_IFNAME=hsn\n"
+    source += (
+        b"srun -N 2 torchrun --nnodes=2 --nproc_per_node=4 --rdzv_backend=c10d --rdzv_endpoint=$(hostname):29500 t.py\n"
+    )
     advice = _carried(read(source, path=b"job.sh"), "ncsa-delta").advice
     assert "the new request says nothing of -C gpu&hbm80g (line 3), -q premium (line 4)" in advice
     assert any(one.startswith("taken out, as the old cluster's: module load pytorch/2.1 (line 9)") for one in advice)
