@@ -102,7 +102,7 @@ static char **consult(struct submission *of) {
     detach(of->config, &reply.reading);
     if (!answered) {
         write_late(of, reply.waited);
-        return as_written("no answer in time", true);
+        return as_written("no answer in time", !of->config->observes); /* who observes says nothing to users */
     }
     say(reply.say.at, reply.say.size, verbose);
     int64_t asked = now_ms();

@@ -120,3 +120,10 @@ def test_every_command_has_help(command: str) -> None:
     """And an exit of 0 for it."""
     result = maple_site(command, "--help")
     assert result.exit_code == 0 and "Usage: " in result.output
+
+
+def test_show_names_the_sources(mine: Path) -> None:
+    """What the file cites, each with its date and place."""
+    shown = maple_site("show", mine).output
+    assert "\nSources\n" in shown
+    assert "  delta-arch: Delta architecture (center, 2025-05-28): https://docs.ncsa.illinois.edu/" in shown

@@ -118,4 +118,4 @@ def test_a_job_that_nobody_hears_of_is_wrong(cluster, words, monkeypatch):
     monkeypatch.setattr(trial_job, "_silent", lambda: "")
     cluster.install(*words)
     said = cluster.admin("doctor", "--job", "--wait", "1").output
-    assert "was submitted, and the service does not know it" in said and hooks.SPOOL not in said
+    assert "was submitted, and no hook told the service of it" in said and hooks.SPOOL not in said

@@ -98,3 +98,19 @@ def test_a_site_that_is_new_here_begins_with_its_own_mode(installed, tmp_path, m
     assert installed.admin("mode", "repair").exit_code == 0
     assert installed.install(site="drafted", version="0.2.0").exit_code == 0
     assert shown(installed)["mode"] == "repair"
+
+
+def test_an_exception_for_a_partition_that_no_fact_names_is_told(installed, monkeypatch):
+    """It is kept, for the list may lack one; where it is complete the exception would never hold."""
+    result = installed.admin("mode", "warn", "--partition", "gpuA100")
+    assert result.exit_code == 0 and "the facts about ncsa-delta name no gpuA100; they name " in result.output
+    assert "gpuA100x4" in result.output and shown(installed)["partitions"] == {"gpuA100": "warn"}
+    assert "name no" not in installed.admin("mode", "warn", "--partition", "gpuA100x4").output
+    snapshot = Path(os.path.realpath(installed.prefix / "current")) / "etc" / "site.json"
+    facts = json.loads(snapshot.read_bytes())
+    facts["partitions_complete"] = True
+    os.chmod(snapshot, 0o644)
+    snapshot.write_text(json.dumps(facts))
+    result = installed.admin("mode", "warn", "--partition", "gpuA40")
+    assert result.exit_code == 2 and "ncsa-delta has no gpuA40; it has " in result.output
+    assert "gpuA40" not in shown(installed)["partitions"]

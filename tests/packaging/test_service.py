@@ -405,3 +405,20 @@ def _serve(config, log):
         traceback.print_exc()
     finally:
         os._exit(1)
+
+
+def test_words_of_systemd_are_said_only_where_there_are_units(cluster, units, monkeypatch):
+    """Else the process is told, and nobody is sent to units that are not there."""
+    monkeypatch.setattr(service_files, "_folder", lambda *_: None)
+    said = cluster.install(*OWN).output
+    assert "systemctl" not in said and "if the service is running: pkill -HUP -x maple-daemon" in said
+
+
+def test_a_memory_that_is_there_before_the_first_installation_is_told(cluster, units, tmp_path, monkeypatch):
+    """It may be another service's; one that Maple has used itself is no news."""
+    store = tmp_path / "memory.db"
+    monkeypatch.setattr(service_files, "_usual_store", lambda _: str(store))
+    store.write_bytes(b"")
+    said = " ".join(cluster.install(*OWN, "--units", str(units)).output.split())
+    assert f"{store} is there already, and now this service's; where another keeps it" in said
+    assert "is there already" not in cluster.install(*OWN, "--units", str(units), version="0.2.0").output

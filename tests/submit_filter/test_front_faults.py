@@ -513,6 +513,17 @@ def test_nothing_is_said_but_on_a_terminal_or_when_asked_for(stand: Stand) -> No
 # -- the terminal ---------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize(("mode", "told"), [("repair", True), ("warn", True), ("observe", False)])
+def test_a_late_answer_is_told_on_a_terminal_but_where_the_site_only_observes(
+    stand: Stand, mode: str, told: bool
+) -> None:
+    """There users are to see nothing of it; who asks for words gets them."""
+    stand.helper("hangs", helper_ms=300, mode=mode)
+    late = b"submitted as written: no answer in time"
+    assert (late in typed(stand, b"")) == told
+    assert late in typed(stand, b"", MAPLE="verbose")
+
+
 def submitted(stand: Stand) -> bytes:
     """The script that the double was given last."""
     return Seen(stand.record, b"", b"", 0).script

@@ -148,12 +148,13 @@ def install(folder: str, **options: Any) -> None:
     Which of the two, the scheduler of the site says.
 
     Nothing that is not Maple's is overwritten, and a failure leaves everything as it was. With --daemon the service
-    gets its settings in <prefix>/daemon.toml, which are yours from then on, and two units of systemd; it is not
-    started: the line that does is printed. For a plain user it is a service of one's own, with its socket in
+    gets its settings in <prefix>/daemon.toml, which are yours from then on, and two units where systemd runs; it is
+    not started: the line that does is printed. For a plain user it is a service of one's own, with its socket in
     XDG_RUNTIME_DIR. With --hooks the scheduler's hooks are put into <prefix>/hooks, with their folder for events, and
     the lines for the scheduler's own configuration are printed: without them jobs stay "not known" to the service.
     """
     from ..install import command, installation
+    from ..install.release.layout import layout
     from ..install.user_commands import left_out
     from ..install.wishes import wish
 
@@ -170,7 +171,7 @@ def install(folder: str, **options: Any) -> None:
             what = f"warning: PATH does not find {made.folder} before {real.parent}; {command.advice(made.folder)}"
             _tell(what, err=True)
     if made.service.files:
-        _tell_of_service(made.service, done.new)
+        _tell_of_service(made.service, done.new, len(os.listdir(layout(made.prefix).releases)) == 1)
     _tell(f"next: maple admin doctor --prefix {shlex.quote(str(made.prefix))}")
 
 
@@ -192,19 +193,23 @@ def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
     _tell(f"{one.path} is {form} the front; real: {real[Path(one.path).name]}")
 
 
-def _tell_of_service(service: Service, new: bool) -> None:
-    """Print what was written, and the line that starts it."""
+def _tell_of_service(service: Service, new: bool, first: bool) -> None:
+    """Print what was written, and the line that starts it. *first*: there is no other release."""
     from ..install.service.hooks import lines as hook_lines
-    from ..install.service.service_files import hidden, program
+    from ..install.service.service_files import UNITS, hidden, program
 
+    units = any(file.path.name in UNITS for file in service.files)
     for file in service.files:
         _tell(f"written for the service: {file.path}")
     _tell(f"start it: {service.start}")
+    memory = _store(str(service.files[0].path)).strip(" ()") if first else ""
+    if memory and os.path.exists(memory):
+        _tell(f"{memory} is there already, and now this service's; where another keeps it, set store= in daemon.toml")
     for line in hook_lines(service.files):
         click.echo(line)
     if new:
-        _tell("if the service is running: systemctl reload maple-daemon")
-    if len(service.files) > 1 and os.geteuid() == 0 and hidden(program()):
+        _tell(f"if the service is running: {'systemctl reload' if units else 'pkill -HUP -x'} maple-daemon")
+    if units and os.geteuid() == 0 and hidden(program()):
         _tell(
             f"warning: {program()}, or the Python that runs it, lies in a home, which the hardened unit does not see; "
             "install maple-hpc with a Python that lies elsewhere (/usr/bin/python3 -m venv /opt/maple-venv), "
@@ -334,6 +339,9 @@ def mode(
     if rule is not None and re.fullmatch(r"(?i)MPL\d{3}", rule) and by_code(rule) is None:
         raise Refused(f"--rule: there is no rule {rule}", "maple explain lists them")
     if mode is not None:
+        unlisted = modes.unlisted(home, partition) if partition and mode != modes.BACK else ""
+        if unlisted:
+            _tell(f"warning: {unlisted}", err=True)
         modes.change(home, mode, partition=partition, group=group, rule=rule)
     elif partition or group or rule:
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 from maple_agents.ask import sites
+from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
 from maple_agents.cli import completion
@@ -103,9 +104,13 @@ def init(site_id: str, output: Path | None) -> None:
 @_SITE
 @click.option("--json", "as_json", is_flag=True, help="Print what the snapshot holds.")
 def show(site: str, as_json: bool) -> None:
-    """Show what a rule knows of a site. A question mark stands for what is not known."""
+    """Show what a rule knows of a site, and from which sources. A question mark stands for what is not known."""
     found = _found(site)
-    click.echo(json.dumps(write(found), indent=1) if as_json else page(found).rstrip("\n"))
+    if as_json:
+        click.echo(json.dumps(write(found), indent=1))
+    else:
+        path = _path(site)
+        click.echo(page(found, parse(Path(path).read_bytes(), path).sources).rstrip("\n"))
 
 
 @site.command(epilog="Example: maple site diff ncsa-delta.toml  (what `apply` would change)")
@@ -242,9 +247,12 @@ def _target(to: Path | None, prefix: Path | None) -> Path:
 
 def _load(name: str) -> Site:
     """Return the site of a file, or of an id."""
-    if not (name.endswith(".toml") or os.sep in name):
-        return sites.read(Path(sites.path(name)).read_bytes(), sites.path(name))
-    return sites.read(Path(name).read_bytes(), name)
+    path = _path(name)
+    return sites.read(Path(path).read_bytes(), path)
+
+
+def _path(name: str) -> str:
+    return name if name.endswith(".toml") or os.sep in name else sites.path(name)
 
 
 def _found(name: str) -> Site:

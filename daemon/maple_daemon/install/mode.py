@@ -8,6 +8,7 @@ import re
 from pathlib import Path
 from typing import Any
 
+from maple_submit_filter.host import configuration
 from maple_submit_filter.site.modes import policy_of
 
 from . import settings
@@ -54,6 +55,23 @@ def except_for(where: Layout, kind: str, name: str, mode: str) -> None:
     if mode != BACK:
         data[TABLES[kind]][name] = mode
     atomic.write_json(where.policy, data)
+
+
+def unlisted(prefix: Path, partition: str) -> str:
+    """Return a sentence where the site's facts in force name no such partition or queue, "" where they do.
+
+    Raises `Refused` where they list every one, so that the exception would never hold.
+    """
+    try:
+        _, site = configuration.in_force(settings.values(in_force(layout(prefix))))
+    except (OSError, ValueError):
+        return ""  # the doctor's business
+    known = sorted({one.name for one in site.partitions if one.selector != "qos"})
+    if not known or partition in known:
+        return ""
+    if site.partitions_complete:
+        raise Refused(f"--partition: {site.id} has no {partition}", f"it has {', '.join(known)}")
+    return f"the facts about {site.id} name no {partition}; they name {', '.join(known)}"
 
 
 def exceptions(where: Layout) -> dict[str, Any]:

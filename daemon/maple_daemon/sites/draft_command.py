@@ -77,7 +77,8 @@ def draft(asking: Asking, site_id: str, today: datetime.date, root: str = "/") -
     asked = draft_slurm.system if scheduler_here(asking) == "slurm" else draft_pbs.system
     system = asked(asking)
     if not (system.nodes or system.places or system.version):
-        raise NothingHere("; ".join(asking.silent[:3]) or "the scheduler said nothing")
+        first = asking.silent[0].split(" / ")[0] if asking.silent else "the scheduler said nothing"
+        raise NothingHere(first)
     return text_of(system, machine(asking, root), site_id or id_of(system.cluster), today, asking.silent)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from itertools import takewhile
 
 from maple_agents.ask.schedulers.commands import quiet_environment, run
 from maple_agents.ask.schedulers.errors import SchedulerError, one_line
@@ -53,7 +54,8 @@ class Asking:
         return "" if answer.code else answer.out
 
     def _missed(self, argv: Sequence[str], why: str) -> None:
-        self.silent.append("%s: %s" % (shown(" ".join(argv)), shown(why)))
+        plain = takewhile(lambda word: "%" not in word, argv)  # a list of columns tells nobody anything
+        self.silent.append("%s: %s" % (shown(" ".join(plain)), shown(why)))
 
 
 def text_of(path: str, most: int = 65536) -> str:

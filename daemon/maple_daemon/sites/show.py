@@ -3,15 +3,24 @@
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
+from maple_agents.ask.sites.model import Source
 from maple_agents.base.drawing import is_bounded, width
 from maple_submit_filter.site.facts import Demand, Partition, Site
 
 
-def page(site: Site) -> str:
-    """Return what a rule knows of the site, for a person; a question mark stands for what is not known."""
-    return "\n".join(_lines(site)) + "\n"
+def page(site: Site, sources: Mapping[str, Source] = {}) -> str:
+    """Return what a rule knows of the site, for a person; a question mark stands for what is not known.
+
+    *sources*: where its file has the facts from, by their names there.
+    """
+    return "\n".join([*_lines(site), *_block("Sources", [_source(*one) for one in sources.items()])]) + "\n"
+
+
+def _source(name: str, one: Source) -> str:
+    dated = ", ".join(filter(None, (one.kind, one.date)))
+    return "%s: %s (%s): %s" % (name, one.title, dated, " ".join(one.where.split()))
 
 
 def _lines(site: Site) -> Iterator[str]:

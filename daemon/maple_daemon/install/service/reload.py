@@ -13,7 +13,6 @@ from ..release.layout import Release
 from .state import facts_in_force
 
 PATIENCE = 5.0  # seconds until the service has to have read them
-BY_HAND = "systemctl reload maple-daemon"
 
 
 def reload(current: Path) -> str:
@@ -30,7 +29,7 @@ def reload(current: Path) -> str:
     try:
         os.kill(found.pid, signal.SIGHUP)
     except OSError:
-        return f"the service (process {found.pid}) decides by the old ones still: {BY_HAND}"
+        return f"the service (process {found.pid}) decides by the old ones still: kill -HUP {found.pid}, as root"
     until = time.monotonic() + PATIENCE
     while time.monotonic() < until:
         told = identity.ask(socket).about

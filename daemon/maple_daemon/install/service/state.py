@@ -54,7 +54,7 @@ def answers(where: Layout, told: Receipt, release: Release, path: str, trusted: 
         return
     service = found.about
     if service is None:
-        todo = f"start it: {_start(told, trusted)}"
+        todo = f"start it: {start(told, trusted)}"
         yield Check("service", "note", f"{path}: {found.why}; the helper answers alone", todo)
         return
     who = f"{user_name(service.uid)} (uid {service.uid})"
@@ -70,8 +70,8 @@ def revision(service: identity.About, release: Release) -> Check:
         return Check("revision", "ok", says)
     says = f"the service decides by {service.site}, {service.facts[:12]}; installed is {installed[:12]}"
     todo = (
-        "systemctl reload maple-daemon; where that does not help, see that `conf` of its settings names this\n"
-        "installation, and that its Maple is of this version"
+        f"systemctl reload maple-daemon, or kill -HUP {service.pid}; where that does not help, see that `conf` of its\n"
+        "settings names this installation, and that its Maple is of this version"
     )
     return Check("revision", "wrong", says, todo)
 
@@ -82,7 +82,8 @@ def facts_in_force(release: Release) -> str:
     return rules_in_force.facts_of(path, str(release.package)).hex()
 
 
-def _start(told: Receipt, uid: str) -> str:
+def start(told: Receipt, uid: str) -> str:
+    """Return the line that starts the service of an installation."""
     from pathlib import Path
 
     named = {os.path.basename(one.path): Path(one.path) for one in told.written}

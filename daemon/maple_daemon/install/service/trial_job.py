@@ -17,6 +17,9 @@ from .. import settings
 from ..check import Check
 from ..release.layout import Layout, Release
 from ..release.receipt import Receipt
+from . import hooks
+from .state import start
+from .written import File
 
 NAME = "hooks"
 PATIENCE = 120.0  # seconds that the job may wait in the queue, by default
@@ -25,7 +28,6 @@ _OWN = {
     "sbatch": ("--parsable", "--job-name=maple-doctor", "--time=1", "--output=/dev/null"),
     "qsub": ("-N", "maple-doctor", "-l", "walltime=00:01:00", "-j", "oe", "-o", "/dev/null"),
 }
-_TODO = "packaging/slurm/README.md and packaging/pbs/README.md say how; install --daemon --hooks places them"
 
 
 def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = PATIENCE) -> Iterator[Check]:
@@ -42,14 +44,14 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
         silent = _silent()
     if silent:
         says = f"no job was submitted: the service does not answer ({silent})"
-        yield Check(NAME, "wrong", says, "start it first: systemctl enable --now maple-daemon.socket")
+        yield Check(NAME, "wrong", says, f"start it first: {start(told, uid)}")
         return
     job, why = _submitted(front, words)
     if not job:
         yield Check(NAME, "wrong", f"{front.name} took no job: {why}", "name what it wants behind --, as in -- -A abcd")
         return
     with service.at(socket, int(uid) if uid.isdigit() else -1):
-        yield from _followed(job, patience)
+        yield from _followed(job, patience, _brought_into_force(told))
 
 
 def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
@@ -64,7 +66,17 @@ def _submitted(front: Path, words: Sequence[str]) -> tuple[str, str]:
     return "", (done.stderr.strip() or "it said nothing").splitlines()[-1]
 
 
-def _followed(job: str, patience: float) -> Iterator[Check]:
+def _brought_into_force(told: Receipt) -> str:
+    """Return what the scheduler's configuration has to say for its hooks, or how to get them."""
+    placed = hooks.lines(File(Path(one.path), b"") for one in told.written)
+    return (
+        "\n".join(["see that the scheduler calls them, and was told to read its configuration anew", *placed])
+        if (placed)
+        else "place them: maple admin install --daemon --hooks"
+    )
+
+
+def _followed(job: str, patience: float, todo: str) -> Iterator[Check]:
     """A job that waits in the queue is no fault of the hooks."""
     until, known = time.monotonic() + patience, None
     while time.monotonic() < until:
@@ -74,12 +86,10 @@ def _followed(job: str, patience: float) -> Iterator[Check]:
             return
         time.sleep(0.5)
     if known is None:
-        yield Check(
-            NAME, "wrong", f"job {job} was submitted, and the service does not know it", f"cli_filter.lua; {_TODO}"
-        )
+        yield Check(NAME, "wrong", f"job {job} was submitted, and no hook told the service of it", todo)
     else:
         says = f"job {job} is known, and nothing was heard of its end within {patience:.0f} s"
-        yield Check(NAME, "wrong", says, f"where it has ended by now: job_ended or maple_job_end.py; {_TODO}")
+        yield Check(NAME, "wrong", says, f"where it has ended by now, {todo}")
 
 
 def _silent() -> str:
