@@ -130,3 +130,18 @@ def test_as_root_no_command_leaves_anything_in_another_s_home(tmp_path: Path, wo
     done = subprocess.run([command, *words], env=env, cwd=tmp_path, capture_output=True, timeout=120, check=False)
     assert done.stdout or words == ("history",), done
     assert [*home.iterdir()] == []
+
+
+@pytest.mark.parametrize(("command", "part"), [("maple", "main"), ("maple_fix", "fix.command")])
+def test_ctrl_c_while_a_command_starts_ends_it_without_a_traceback(command, part):
+    """Its parts take a tenth of a second to load, and a shell's completion starts it at each Tab."""
+    program = (
+        "import sys\n"
+        "class Interrupts:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        f"        if name == 'maple_agents.cli.{part}': raise KeyboardInterrupt\n"
+        "sys.meta_path.insert(0, Interrupts())\n"
+        f"from maple_agents.cli import start\nstart.{command}()\n"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, timeout=60)
+    assert (done.returncode, done.stdout, done.stderr) == (130, b"", b"")

@@ -170,7 +170,7 @@ def test_show_tells_what_was_submitted_in_place_of_what_was_written(maple: Call)
     assert "job 4711 completed" in said and "Maple: repaired before submitting (MPL304)" in said
     assert "job.sh:6: MPL304 " in said
     assert "\n-srun torchrun" in said and "\n+srun bash -c" in said
-    assert "line 6: srun > torchrun: 2 node(s) x 4 ranks" in said
+    assert "line 6: srun > torchrun: 2 nodes x 4 ranks" in said
     said = maple("show", "4713").out
     assert "failed, exit 7" in said and "on n[1-2], waited 00:01:00, ran 01:00:00" in said
     assert "submitted as written (MPL303)" in said and "in its place" not in said

@@ -187,7 +187,8 @@ def policy(where: Layout, release: Release) -> Iterator[Check]:
     except Refused as refused:
         yield Check("policy", "wrong", refused.says, refused.help)
         return
-    yield Check("policy", "ok", f"{sum(len(tables[name]) for name in mode.TABLES.values())} exceptions")
+    count = sum(len(tables[name]) for name in mode.TABLES.values())
+    yield Check("policy", "ok", f"{count or 'no'} exception{'' if count == 1 else 's'}")
 
 
 def audit(where: Layout, release: Release) -> Iterator[Check]:

@@ -64,7 +64,8 @@ def _demand(one: Demand) -> str:
     options = " or ".join("--%s" % option for option in one.options)
     only = "=%s" % "|".join(one.values) if one.values else ""
     but = " other than %s" % "|".join(one.except_values) if one.except_values else ""
-    return "%s%s%s (%s): %s" % (options, only, but, one.effect, one.says)
+    effect = "effect unknown" if one.effect == "unknown" else one.effect
+    return "%s%s%s (%s): %s" % (options, only, but, effect, one.says)
 
 
 def _known(value: object) -> str:

@@ -83,7 +83,7 @@ def advice(finding: Finding, fate: str = "") -> str:
         parts.append("only you know the %s" % finding.asks_for)
     parts = [printable(part) for part in parts]
     parts[1:] = [sentence(part) for part in parts[1:]]
-    said = "".join(part.rstrip(".") + ". " for part in parts)
+    said = "".join(part + " " if part.endswith("?") else part.rstrip(".") + ". " for part in parts)
     return "help: %sMore: maple explain %s" % (said, finding.code)
 
 

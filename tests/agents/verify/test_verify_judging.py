@@ -234,3 +234,11 @@ def test_values_of_the_wrong_type_are_not_known():
 def test_the_line_tells_the_end_where_the_file_could_not_be_written():
     open_one = fact(0, ok=None, phase="rendezvous")
     assert [one.ok for one in merged([open_one], [fact(0)])] == [True]
+
+
+def test_whole_worlds_beside_each_other_are_told():
+    """Each passes: its ranks found one another, and nobody else."""
+    apart = [dataclasses.replace(one, world_size=2, rank=one.rank % 2) for one in GOOD]
+    said = [one.says for one in warnings_of(run_of(apart))]
+    assert "2 worlds of 2 ranks each ran beside each other, not one of 4" in said
+    assert not any("beside each other" in one.says for one in warnings_of(run_of(GOOD)))

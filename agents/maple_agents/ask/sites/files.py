@@ -31,7 +31,7 @@ def parse(source: bytes, filename: str) -> SiteFile:
     lines = contradictions(site)
     stem = os.path.basename(filename).removesuffix(".toml")
     if filename.endswith(".toml") and site.id != stem:
-        lines.insert(0, "id: %r, but the file is called %s.toml" % (site.id, stem))
+        lines.insert(0, "id: %r, but the file is called %s.toml: rename one of the two" % (site.id, stem))
     if lines:
         raise Mistakes(["%s: %s" % (filename, line) for line in lines])
     return site

@@ -82,8 +82,8 @@ def _step(step: Object) -> str:
     for group in step["groups"]:
         size, per_node = group["world_size"], group["ranks_per_node"]
         master = ", master %s" % group["master"] if group["master"] else ""
-        worlds.append("%s node(s) x %s ranks, world size %s%s" % (
-            _or(group["nodes"]), _or(per_node), _or(size), master))  # fmt: skip
+        nodes = "1 node" if group["nodes"] == 1 else "%s nodes" % _or(group["nodes"])
+        worlds.append("%s x %s ranks, world size %s%s" % (nodes, _or(per_node), _or(size), master))
     return "%s: %s" % (chain, "; ".join(worlds[:4]) or "no ranks known")
 
 

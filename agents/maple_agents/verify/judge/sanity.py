@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from statistics import median, median_high
 from typing import NamedTuple
@@ -21,9 +21,11 @@ def warnings_of(run: Run) -> list[Warning]:
     nodes: dict[str, list[Fact]] = defaultdict(list)
     for fact in run.facts:
         nodes[fact.host].append(fact)
-    said = [*_left_out(run), *_ranks_from(run.facts), *_pythons(run.facts), *_slow_nodes(nodes), *slow_links(run.facts)]
-    for host, facts in sorted(nodes.items()):
-        said += [*_cpus(host, facts), *_gpus(host, facts)]
+    facts = run.facts
+    said = [*_left_out(run), *_worlds(facts), *_ranks_from(facts), *_pythons(facts)]
+    said += [*_slow_nodes(nodes), *slow_links(facts)]
+    for host, own in sorted(nodes.items()):
+        said += [*_cpus(host, own), *_gpus(host, own)]
     return [Warning(words, run.step.line) for words in dict.fromkeys(said)]
 
 
@@ -94,6 +96,16 @@ def _slow_nodes(nodes: dict[str, list[Fact]]) -> Iterator[str]:
         for host, slow in sorted(rates.items()):
             if slow < SLOW * usual:
                 yield f"{host}: {name} moves {in_words(slow)} there, {in_words(usual)} on the median node"
+
+
+def _worlds(facts: Sequence[Fact]) -> Iterator[str]:
+    """Several whole worlds of one start train beside each other, and know nothing of one another."""
+    sizes = {fact.world_size for fact in facts}
+    size = sizes.pop() if len(sizes) == 1 else None
+    counts = Counter(fact.rank for fact in facts)
+    times = set(counts.values())
+    if size and size > 1 and set(counts) == set(range(size)) and len(times) == 1 and times != {1}:
+        yield f"{times.pop()} worlds of {size} ranks each ran beside each other, not one of {len(facts)}"
 
 
 def _left_out(run: Run) -> Iterator[str]:

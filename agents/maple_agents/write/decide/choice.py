@@ -83,9 +83,9 @@ def _said(paradigm: Paradigm, said: Slots, load: Load, cluster: Cluster) -> Chos
     if said["paradigm"].origin.by in ("prompt", "option"):
         return Chosen(paradigm, None, advice=(why,))
     fitting = tuple(name for name in _SHARDED if name in cluster.paradigms and load.fits(cluster.paradigms[name]))
-    return Chosen(
-        paradigm, None, missing=(Missing("paradigm", "%s; %s" % (why, _instead(fitting, load, cluster)), fitting),)
-    )
+    says = "%s; %s" % (why, _instead(fitting, load, cluster))
+    anyway = "; %s, said here, is written all the same" % said.text("paradigm")
+    return Chosen(paradigm, None, missing=(Missing("paradigm", says + anyway, (*fitting, said.text("paradigm"))),))
 
 
 def _unsaid(said: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: tuple[Assumed, ...]) -> Chosen:
@@ -126,7 +126,8 @@ def _fitting_ddp(load: Load, cluster: Cluster) -> str:
     if load.parameters is None or load.gpu is None:
         return "none was given"
     needs = gigabytes(load.parameters, cluster.paradigms["ddp"], 1)
-    return "%s need about %.0f GB a GPU, and these have %.0f" % (_counted(load.parameters), needs, _printed(load.gpu))
+    about = "about %.0f GB" % needs if needs >= 0.5 else "less than 1 GB"
+    return "%s need %s a GPU, and these have %.0f" % (_counted(load.parameters), about, _printed(load.gpu))
 
 
 def _too_much(load: Load, paradigm: Paradigm) -> str:

@@ -73,7 +73,8 @@ def table(facts: dict[str, Any], titles: dict[str, str]) -> None:
     click.echo(f"Submissions in the service's history since {facts['since'] or 'its beginning'}:")
     click.echo(f"  {facts['without_finding']:6}  without a finding")
     click.echo(f"  {facts['unread']:6}  could not be read, and were left alone")
-    click.echo(f"  {facts['with_finding']:6}  with a finding ({facts['findings']} findings in all)")
+    found = "1 finding" if facts["findings"] == 1 else f"{facts['findings']} findings"
+    click.echo(f"  {facts['with_finding']:6}  with a finding ({found} in all)")
     if not facts["findings"]:
         return
     click.echo()

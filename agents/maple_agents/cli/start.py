@@ -1,0 +1,27 @@
+"""Where the commands begin: Ctrl-C ends them without a traceback, also while their parts are still being loaded."""
+
+from __future__ import annotations
+
+import os
+
+INTERRUPTED = 130  # as a shell tells of SIGINT
+
+
+def maple() -> None:
+    """Run `maple`; it ends the process."""
+    try:
+        from .main import main
+
+        main()
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)  # half-loaded modules have nothing to tidy up
+
+
+def maple_fix() -> None:
+    """Run `maple-fix`; it ends the process."""
+    try:
+        from .fix.command import main
+
+        main()
+    except KeyboardInterrupt:
+        os._exit(INTERRUPTED)
