@@ -19,7 +19,7 @@ from maple_daemon.decide.handlers import Handler
 from maple_daemon.decide.rules_in_force import InForce
 from maple_daemon.decide.workers import Decided
 from maple_daemon.remember import description, versions
-from maple_daemon.remember.questions import Question
+from maple_daemon.remember.description import Question
 from maple_submit_filter.answer import decision, packing
 from maple_submit_filter.answer import reply as answer
 from maple_submit_filter.answer.decision import Decision

@@ -18,11 +18,9 @@ from maple_daemon.sites import draft_kinds
 from maple_daemon.sites.draft_command import NothingHere, draft
 from maple_daemon.sites.draft_kinds import kinds_of, maker
 from maple_daemon.sites.draft_machine import interfaces, machine, modules_of, pytorch
-from maple_daemon.sites.draft_questions import Asking
-from maple_daemon.sites.draft_slurm import partitions, qos, system
-from maple_daemon.sites.draft_slurm_nodes import gres_gpus, node_of, nodes_said
+from maple_daemon.sites.draft_slurm import gres_gpus, node_of, nodes_said, partitions, qos, system
 from maple_daemon.sites.draft_tables import text_of
-from maple_daemon.sites.draft_values import Machine, Place, Seen, System, version
+from maple_daemon.sites.draft_values import Asking, Machine, Place, Seen, System, version
 
 from tests.agents.schedulers.conftest import Recorded
 

@@ -12,7 +12,7 @@ from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.model import SiteFile
 from maple_daemon.sites.draft_command import draft
 from maple_daemon.sites.draft_pbs import printed_by_qmgr
-from maple_daemon.sites.draft_questions import Asking
+from maple_daemon.sites.draft_values import Asking
 
 from tests.agents.schedulers.conftest import Recorded
 

@@ -8,7 +8,7 @@ from typing import Any, Optional
 import pytest
 from maple_agents.base.secrets.masking import masked
 from maple_daemon.remember import description, sections, versions
-from maple_daemon.remember.questions import Question
+from maple_daemon.remember.description import Question
 from maple_submit_filter.host import frames
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -232,7 +232,7 @@ def _edited(one: Request, dice: random.Random) -> Request:
 def test_what_is_read_down_to_the_harmless_end_is_what_the_whole_script_says() -> None:
     """In scripts of our corpora, with loops, functions, here-documents and launches in the background."""
     from maple_agents.admission.analysis import analyse
-    from maple_daemon.remember.values import REQUESTED, values_of
+    from maple_daemon.remember.sections import REQUESTED, values_of
 
     from tests.daemon.replay import scripts
 

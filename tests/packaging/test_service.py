@@ -15,7 +15,7 @@ import traceback
 from pathlib import Path
 
 import pytest
-from maple_daemon.base import descriptors
+from maple_daemon.base import limits
 from maple_daemon.base.settings import load
 from maple_daemon.install.release import receipt, releases
 from maple_daemon.install.service import service_files, written
@@ -307,7 +307,7 @@ def test_a_plain_user_has_a_service_of_his_own(compiled, cluster, tmp_path):
     """Installed, started by the line that is printed, answering from memory the second time, and gone again."""
     cluster.install()  # imports all that the child cannot read as another user
     cluster.admin("uninstall")
-    assert descriptors and service and sqlite  # so does the service
+    assert limits and service and sqlite  # so does the service
     home = Path(tempfile.mkdtemp(dir="/tmp"))  # another run of pytest may close its own folder to others at any time
     cluster = _moved(cluster, home / "cluster")
     runtime = home / "run"

@@ -1,12 +1,20 @@
-"""How much one user may ask, so that no user's flood is felt by another."""
+"""How much one user may ask, so that no user's flood is felt by another.
+
+How many callers there are descriptors for: too many callers cost themselves an answer, not the service its own.
+"""
 
 from __future__ import annotations
 
+import resource
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
 from maple_submit_filter.types.submission import Submission
+
+OWN = 64  # of the service: store, log, metrics and whoever reads them, sockets that wait to be refused
+OF_WORKER = 4
+LEAST = 8
 
 BYTES_OF_REQUEST = 64 << 10  # and so many more of them count as another request
 _OF_SUBMISSION, _OF_TEXT = 4096, 40  # bytes that Python takes besides
@@ -116,3 +124,13 @@ class Limits:
     def connections(self) -> int:
         """How many connections are open."""
         return self._all
+
+
+def callers_served(wanted: int, workers: int) -> int:
+    """Raise the soft limit as far as *wanted* callers need and the hard one lets; return how many there may be."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    own = OWN + OF_WORKER * workers
+    if soft != resource.RLIM_INFINITY and soft < wanted + own:
+        soft = wanted + own if hard == resource.RLIM_INFINITY else min(hard, wanted + own)
+        resource.setrlimit(resource.RLIMIT_NOFILE, (soft, hard))
+    return wanted if soft == resource.RLIM_INFINITY else max(LEAST, min(wanted, soft - own))

@@ -1,4 +1,4 @@
-"""The listening socket: systemd's, or our own where nobody hands one over."""
+"""The listening socket, systemd's or our own where nobody hands one over; and what systemd is told of the service."""
 
 from __future__ import annotations
 
@@ -64,3 +64,14 @@ def _lock(path: str) -> None:
         raise NoSocket("%s: another daemon is listening; stop it first" % path.removesuffix(".lock")) from None
     except OSError as error:
         raise NoSocket("%s: %s" % (path, (error.strerror or str(error)).lower())) from None
+
+
+def notify(state: str, environ: Mapping[str, str] = os.environ) -> None:
+    """Send "READY=1", "RELOADING=1", "STOPPING=1", "WATCHDOG=1" or "STATUS=…"."""
+    path = environ.get("NOTIFY_SOCKET", "")
+    if not path or path[0] not in "/@":
+        return
+    address = "\0" + path[1:] if path[0] == "@" else path
+    with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM | socket.SOCK_CLOEXEC) as to:
+        to.connect(address)
+        to.send(state.encode())

@@ -20,8 +20,7 @@ from ..install.refusals import Refused, absolute
 from .corrections import corrections
 from .documents import docs
 from .memory_admin import COMMANDS
-from .plainly import plainly
-from .prefix import audited_prefix, daemon_toml, meant, named_prefix, prefix_option
+from .prefix import audited_prefix, daemon_toml, meant, named_prefix, plainly, prefix_option
 
 if TYPE_CHECKING:
     from ..install.release.receipt import Placed
@@ -333,7 +332,7 @@ def mode(
     """
     from maple_submit_filter.rules import by_code
 
-    from ..install import mode as modes
+    from ..install import settings as modes
 
     home = absolute(prefix, "--prefix")
     if rule is not None and re.fullmatch(r"(?i)MPL\d{3}", rule) and by_code(rule) is None:
@@ -342,10 +341,10 @@ def mode(
         unlisted = modes.unlisted(home, partition) if partition and mode != modes.BACK else ""
         if unlisted:
             _tell(f"warning: {unlisted}", err=True)
-        modes.change(home, mode, partition=partition, group=group, rule=rule)
+        modes.set_mode(home, mode, partition=partition, group=group, rule=rule)
     elif partition or group or rule:
         raise Refused("no mode is named", "add one: off, observe, warn, repair, or default")
-    now = modes.shown(home)
+    now = modes.modes_in_force(home)
     if as_json:
         click.echo(json.dumps(now, indent=1))
         return

@@ -194,6 +194,6 @@ def _uid(user: str) -> int:
 
 
 def _laid_aside(store: str) -> list[str]:
-    from ..store.broken import laid_aside
+    from ..store.sqlite import laid_aside
 
     return [] if "://" in store else laid_aside(store)

@@ -23,12 +23,10 @@ from ..install import settings
 from ..install.refusals import Refused, absolute
 from ..install.release import receipt, releases, revisions
 from ..install.release.layout import Layout, Release, layout
-from ..install.service import reload
+from ..install.service import state
 from ..sites import snapshot
-from ..sites.compare import differences
-from ..sites.show import page
-from .plainly import plainly
-from .prefix import FOUND, HELP, meant
+from ..sites.show import differences, page
+from .prefix import FOUND, HELP, meant, plainly
 
 _SITE = click.argument("site", metavar="ID|FILE", shell_complete=completion.site_or_file)
 _TARGET = (
@@ -213,7 +211,7 @@ def _revisions(where: Layout, site_id: str = "") -> revisions.Revisions:
 
 
 def _reloaded(where: Layout) -> None:
-    says = reload.reload(where.current)
+    says = state.reload(where.current)
     if says:
         click.echo(says)
 

@@ -11,9 +11,8 @@ from maple_agents.base import drawing
 from maple_submit_filter.answer.report import folded
 from maple_submit_filter.host import configuration
 
-from . import command, mode, place, settings, user_commands
-from .check import Check
-from .refusals import Refused, ancestors, who_else_writes
+from . import command, place, settings, user_commands
+from .refusals import Check, Refused, ancestors, who_else_writes
 from .release import atomic, interpreter, receipt, releases, selftest
 from .release.layout import Layout, Release, layout
 from .release.receipt import Placed, Receipt
@@ -183,11 +182,11 @@ def facts(applied: Path, path: str) -> Iterator[Check]:
 def policy(where: Layout, release: Release) -> Iterator[Check]:
     """Can the exceptions be read?"""
     try:
-        tables = mode.exceptions(where)
+        tables = settings.exceptions(where)
     except Refused as refused:
         yield Check("policy", "wrong", refused.says, refused.help)
         return
-    count = sum(len(tables[name]) for name in mode.TABLES.values())
+    count = sum(len(tables[name]) for name in settings.TABLES.values())
     yield Check("policy", "ok", f"{count or 'no'} exception{'' if count == 1 else 's'}")
 
 

@@ -1,4 +1,7 @@
-"""What an installation refuses, and why: each refusal is one line and one line of help."""
+"""What an installation refuses, and why: each refusal is one line and one line of help.
+
+What the doctor says of one thing.
+"""
 
 from __future__ import annotations
 
@@ -8,6 +11,7 @@ import pwd
 import stat
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 
 class Refused(Exception):
@@ -78,3 +82,12 @@ def group_name(gid: int) -> str:
         return grp.getgrgid(gid).gr_name
     except KeyError:
         return str(gid)
+
+
+class Check(NamedTuple):
+    """*state*: "ok", "wrong" or "note" (works, but look at it). *todo* is "" where nothing is to be done."""
+
+    name: str
+    state: str
+    says: str
+    todo: str = ""

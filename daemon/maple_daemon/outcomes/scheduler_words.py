@@ -2,22 +2,31 @@
 
 The words are read by the schedulers' adapters (`slurm_jobs.ending`: the states of squeue(1), job state codes;
 `pbs_jobs.ending`: Exit_status and substate of PBS's job attributes); what Maple calls them stands in `states`.
+
+Asking the scheduler, where no hook tells: one question for all jobs that are not known to have ended, seldom.
 """
 
 from __future__ import annotations
 
 import os
+import pwd
 import re
 import signal
-from collections.abc import Mapping
+import time
+from collections.abc import Callable, Mapping, Sequence
+from typing import Protocol
 
+from maple_agents.ask.schedulers import SchedulerError, choose
 from maple_agents.ask.schedulers.pbs import jobs as pbs_jobs
 from maple_agents.ask.schedulers.protocol import Ending, EndReason, Job, JobState
 from maple_agents.ask.schedulers.slurm import jobs as slurm_jobs
 from maple_agents.ask.schedulers.states import GOING_ON, OF_REASON, OF_STATE
-from maple_submit_filter.types.job_records import Outcome
+from maple_submit_filter.types.job_records import Outcome, Record
 
+from ..base.log import log
 from .events import Ended
+
+FORGOTTEN = 600.0  # seconds after which a job that the scheduler does not know is none that comes yet
 
 _DEFAULT, _DEFAULT_OF_TASK = "slurm-%j.out", "slurm-%A_%a.out"  # in the working directory: sbatch(1), --output
 _ENDS_OF_A_KILL = (9, 15)  # signals that scancel, qdel, a limit and a program send: without a state word, who knows
@@ -147,3 +156,67 @@ def _expanded(pattern: str, signs: Mapping[str, str]) -> str:
 
     path = re.sub(r"%(\d{0,2})([A-Za-z%])", one, pattern, flags=re.ASCII)
     return "" if unknown else path
+
+
+class Asked(Protocol):
+    """As much of a `Scheduler` as is needed here."""
+
+    @property
+    def name(self) -> str:
+        """Return `pbs` or `slurm`."""
+
+    def jobs(self, ids: Sequence[str]) -> dict[str, Job]:
+        """Return a job for each id, in one question."""
+
+
+class Polling:
+    """*seconds* between two questions. *scheduler* makes the adapter when it is first needed."""
+
+    def __init__(self, seconds: float, scheduler: Callable[[], Asked] = choose) -> None:
+        self.seconds = seconds
+        self._choose, self._scheduler = scheduler, None  # type: Callable[[], Asked], Asked | None
+        self._said = ""
+
+    def ask(self, records: Sequence[Record]) -> list[Outcome]:
+        """Return what became of the jobs of these records; raises nothing, what cannot be asked is said."""
+        if not records:
+            return []
+        try:
+            if self._scheduler is None:
+                self._scheduler = self._choose()
+            jobs = self._scheduler.jobs(list(dict.fromkeys(one.job for one in records)))
+        except (SchedulerError, OSError, ValueError) as error:
+            self._say(str(error))
+            return []
+        self._say("")
+        found = (told(one, jobs.get(one.job), self._scheduler.name, time.time()) for one in records)
+        return [one for one in found if one is not None]
+
+    def _say(self, why: str) -> None:
+        if why and why != self._said:
+            log().warning("the scheduler was not asked", why=why)
+        self._said = why
+
+
+def told(record: Record, job: Job | None, scheduler: str, now: float) -> Outcome | None:
+    """Return the outcome where it says more than was known; None for a job of somebody else's that has the same id."""
+    if job is None or not _is_of(job, record.uid):
+        return None
+    if job.state is JobState.VANISHED:
+        if now - record.at < FORGOTTEN:
+            return None
+        return Outcome(record.job, "unknown", record.uid, "%s, asked" % scheduler)
+    made = of_job(job, record.uid, "%s, asked" % scheduler)
+    if made is None or (record.outcome is not None and record.outcome.state == made.state):
+        return None
+    return made._replace(job=record.job)
+
+
+def _is_of(job: Job, uid: int) -> bool:
+    """Schedulers use ids again. A job that vanished has no owner any more."""
+    if not job.owner:
+        return True
+    try:
+        return pwd.getpwnam(job.owner).pw_uid == uid
+    except KeyError:
+        return job.owner == str(uid)

@@ -21,10 +21,9 @@ from ..store.mounts import on_network
 from . import join
 from . import scheduler_words as outcomes
 from .events import Ended
-from .events_socket import EventsSocket
-from .join_store import Kept, keep
-from .poll import Polling
-from .spool import Found, NoSpool, Spool
+from .join import Kept, keep
+from .scheduler_words import Polling
+from .spool import EventsSocket, Found, NoSpool, Spool
 
 SCAN = 5.0  # seconds between two looks where nothing wakes us, as on network file systems
 QUIET = 0.02  # seconds after a wake-up, for what comes with it; a long look is followed by a longer rest

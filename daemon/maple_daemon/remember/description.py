@@ -1,12 +1,17 @@
-"""What a submission is, in words that may be kept: its parts, its values, and what was decided; secrets masked."""
+"""What a submission is, in words that may be kept: its parts, its values, and what was decided; secrets masked.
+
+What the process that reads is asked.
+"""
 
 from __future__ import annotations
 
 import hashlib
+import json
 import os
+import struct
 from collections.abc import Iterator, Sequence
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Optional
 
 from maple_agents.ask.submission import Answer
 from maple_agents.base.secrets.masking import masked
@@ -21,10 +26,10 @@ from maple_submit_filter.types.job_records import Part, Value
 from maple_submit_filter.types.settings import Settings
 from maple_submit_filter.types.submission import Submission
 
-from .questions import Question
-from .sections import parts_of
-from .values import values_of
+from .sections import parts_of, values_of
 from .versions import Told, is_from
+
+SIZES = struct.Struct(">III")  # of the request, of the decision, and of the list of parts
 
 MOST_VALUE = 1000  # characters
 
@@ -148,10 +153,7 @@ def _own_files(folder: str) -> list[str]:
     import maple_agents
 
     admission = os.path.join(os.path.dirname(maple_agents.__file__), "admission")
-    return [
-        admission,
-        *(os.path.join(folder, name) for name in ("sections.py", "values.py", "description.py")),
-    ]
+    return [admission, *(os.path.join(folder, name) for name in ("sections.py", "description.py"))]
 
 
 def _python(top: str) -> list[str]:
@@ -203,3 +205,18 @@ def _clean(told: Any) -> Any:
     if isinstance(told, dict):
         return {key: _clean(value) for key, value in told.items()}
     return [_clean(one) for one in told] if isinstance(told, list) else told
+
+
+class Question(NamedTuple):
+    """*decision*: as `packing` packs it, b"" for none. *wanted*: hashes of parts to read, None: tell what it is."""
+
+    frame: bytes
+    decision: bytes = b""
+    wanted: Optional[tuple[str, ...]] = None
+
+
+def pack(question: Question) -> bytes:
+    """Return the question as bytes."""
+    wanted = json.dumps(question.wanted).encode()
+    sizes = SIZES.pack(len(question.frame), len(question.decision), len(wanted))
+    return sizes + question.frame + question.decision + wanted

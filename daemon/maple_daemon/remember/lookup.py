@@ -22,9 +22,9 @@ from ..base.log import cause, log
 from ..decide.workers import Workers
 from ..store.protocol import Store
 from . import description, reader, versions
+from .description import Question, pack
 from .drafts import Draft, proposal_of
 from .memory import Keeper
-from .questions import Question, pack
 
 MOST_BRIEFS = 20_000  # submissions that are known to be repeats
 MOST_WAITING = 64 << 20  # bytes of submissions that wait to be looked at; further ones are recorded without a version

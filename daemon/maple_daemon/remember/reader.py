@@ -27,7 +27,7 @@ def main(snapshot: str) -> None:
     from maple_submit_filter.host.frames import receive, send
 
     from maple_daemon.remember import description
-    from maple_daemon.remember.questions import SIZES, Question
+    from maple_daemon.remember.description import SIZES, Question
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))

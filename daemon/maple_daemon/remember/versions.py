@@ -13,8 +13,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.types.job_records import Part, Value, Version
 
-from .sections import last_read
-from .values import REQUESTED
+from .sections import REQUESTED, last_read
 
 LIKE = 0.5  # of the lines that either script has: if both have these, one is taken for a copy of the other
 FILES = ("program", "config", "requirements")

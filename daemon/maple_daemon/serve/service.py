@@ -12,12 +12,12 @@ from typing import Any
 
 from maple_submit_filter.host.frames import Request
 
-from ..base import descriptors, metrics, sockets
+from ..base import limits, metrics, sockets
 from ..base.limits import Limits
 from ..base.log import cause, log
-from ..base.notify import notify
 from ..base.peers import Peer
 from ..base.settings import Settings
+from ..base.sockets import notify
 from ..decide import rules_in_force
 from ..decide.exact import Memory
 from ..decide.handlers import Handled, Handler, Wish
@@ -51,7 +51,7 @@ class Service:
         self.memory = Memory(settings.memory_mib << 20)
         in_force = rules_in_force.read(settings.conf) if settings.conf else rules_in_force.generic()
         bounds = settings.bounds
-        bounds = bounds._replace(all=descriptors.for_callers(bounds.all, settings.worker_count + 1))
+        bounds = bounds._replace(all=limits.callers_served(bounds.all, settings.worker_count + 1))
         self.limits = Limits(bounds, time.monotonic)
         self.workers = self._workers(in_force.snapshot)
         self.handler = Handler(in_force, self.memory, self.workers)

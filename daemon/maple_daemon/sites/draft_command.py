@@ -14,8 +14,8 @@ from maple_agents.base.complaint import Complaint
 
 from . import draft_pbs, draft_slurm
 from .draft_machine import machine
-from .draft_questions import Asking
 from .draft_tables import text_of
+from .draft_values import Asking
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 

@@ -7,8 +7,7 @@ import re
 import shlex
 from collections.abc import Iterable
 
-from .draft_questions import SMALL, Asking, entries_of, text_of
-from .draft_values import Launcher, Machine, shown
+from .draft_values import SMALL, Asking, Launcher, Machine, entries_of, shown, text_of
 
 LAUNCHERS = ("srun", "mpiexec", "mpirun", "aprun", "ibrun", "jsrun", "flux", "torchrun", "accelerate", "deepspeed")
 _MPI = ("mpiexec", "mpirun")

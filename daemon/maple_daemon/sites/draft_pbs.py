@@ -9,8 +9,7 @@ from typing import NamedTuple
 from maple_agents.ask.schedulers.pbs.answers import Entry, entries_of
 from maple_agents.base.quantities import asked, mebibytes
 
-from .draft_questions import Asking
-from .draft_values import Place, Seen, System, count, is_name, names, shown, version
+from .draft_values import Asking, Place, Seen, System, count, is_name, names, shown, version
 
 _AVAILABLE = "resources_available."
 _GPU_TYPES = ("gputype", "gpu_type", "gpu_model", "accelerator_model")  # a GPU's kind, as sites call the resource

@@ -1,13 +1,18 @@
-"""A site as a page of text."""
+"""A site as a page of text.
+
+What differs between two sites, fact by fact.
+"""
 
 from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
 
 from maple_agents.ask.sites.model import Source
 from maple_agents.base.drawing import is_bounded, width
 from maple_submit_filter.site.facts import Demand, Partition, Site
+from maple_submit_filter.site.snapshot import write
 
 
 def page(site: Site, sources: Mapping[str, Source] = {}) -> str:
@@ -105,3 +110,30 @@ def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     widths = [max(len(row[column]) for row in (head, *rows)) for column in range(len(head))]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in (head, *rows)]
     yield from _block(title, [line.rstrip() for line in lines], sum(widths[:-1]) + 2 * len(widths[:-1]))
+
+
+def differences(old: Site, new: Site) -> list[str]:
+    """Return a line for each fact that differs: `+ key = new`, `- key = old` or `~ key: old -> new`, by key."""
+    before, after = dict(_facts(write(old), "")), dict(_facts(write(new), ""))
+    lines = []
+    for key in sorted(before.keys() | after.keys()):
+        if key not in before:
+            lines.append("+ %s = %s" % (key, after[key]))
+        elif key not in after:
+            lines.append("- %s = %s" % (key, before[key]))
+        elif before[key] != after[key]:
+            lines.append("~ %s: %s -> %s" % (key, before[key], after[key]))
+    return lines
+
+
+def _facts(value: Any, at: str) -> Iterator[tuple[str, str]]:
+    """Yield every known fact with its key; an entry of a list goes by its name."""
+    if isinstance(value, dict):
+        for key, one in value.items():
+            if key not in ("format", "revision"):
+                yield from _facts(one, "%s.%s" % (at, key) if at else key)
+    elif isinstance(value, list) and value and isinstance(value[0], dict):
+        for one in value:
+            yield from _facts(one, "%s.%s" % (at, one.get("key") or one["name"]))
+    elif value not in ("", None, []):
+        yield at, str(value)

@@ -6,7 +6,7 @@ Rows go a few thousand at a time, so that whoever writes beside it waits for no 
 from __future__ import annotations
 
 from .protocol import Caps, Gone
-from .runner import Change, Runner
+from .rows import Change, Runner
 from .schema import KEYS
 
 SLICE = 2_000  # rows in one transaction

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import schema
 from .protocol import NotKept, StoreError
-from .runner import Change
+from .rows import Change
 from .sql import SqlStore
 
 if TYPE_CHECKING:

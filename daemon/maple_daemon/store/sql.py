@@ -12,7 +12,7 @@ from maple_submit_filter.types.job_records import Outcome, Record, Version
 from . import rows, trials
 from .expiry import purge_old, purge_user
 from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept
-from .runner import Change, Runner
+from .rows import Change, Runner
 
 _RECORD = (
     "SELECT r.told, r.job, o.told FROM records r"

@@ -1,8 +1,12 @@
-"""The store on a local disk: SQLite with a write-ahead log; on a network file system without one, and one writer."""
+"""The store on a local disk: SQLite with a write-ahead log; on a network file system without one, and one writer.
+
+A store that is broken is laid aside, not thrown away: somebody may want to look, or to rescue rows from it.
+"""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import sqlite3
 import stat
@@ -14,11 +18,14 @@ from typing import Any
 
 from sqlite_utils import Database, Migrations
 
-from . import broken, schema
+from . import schema
 from .mounts import on_network
 from .protocol import NotKept, StoreError
-from .runner import Change
+from .rows import Change
 from .sql import SqlStore
+
+KEPT = 3
+_MARK = ".broken-"
 
 WAIT = 2.0  # seconds for another writer
 _CORRUPT = frozenset((sqlite3.SQLITE_CORRUPT, sqlite3.SQLITE_NOTADB))
@@ -137,7 +144,7 @@ class SqliteRunner:
             if _identity(self.path) != self.file:
                 return Corrupt("%s; it was laid aside" % error)
             try:
-                return Corrupt("%s; it was laid aside as %s, a new one is made" % (error, broken.lay_aside(self.path)))
+                return Corrupt("%s; it was laid aside as %s, a new one is made" % (error, lay_aside(self.path)))
             except OSError as failed:
                 return StoreError("%s; it cannot be laid aside: %s" % (error, failed.strerror))
 
@@ -237,3 +244,37 @@ def _told(path: str) -> Iterator[None]:
 
 def _line(error: Exception) -> str:
     return " ".join(str(error).split())[:300]
+
+
+def lay_aside(path: str) -> str:
+    """Rename the database and its log, keep the last three such, and return the new name. Raises OSError."""
+    to = _free(path + _MARK + time.strftime("%Y%m%dT%H%M%SZ", time.gmtime()))
+    os.rename(path, to)
+    for end in ("-wal", "-journal"):  # SQLite finds them beside the database by its name
+        with contextlib.suppress(FileNotFoundError):
+            os.rename(path + end, to + end)
+    with contextlib.suppress(FileNotFoundError):
+        os.unlink(path + "-shm")
+    for old in laid_aside(path)[:-KEPT]:
+        _remove(old)
+    return to
+
+
+def laid_aside(path: str) -> list[str]:
+    """Return the databases that were laid aside, the oldest first."""
+    ends = ("-wal", "-journal", "-shm")
+    return sorted(name for name in glob.glob(glob.escape(path) + _MARK + "*") if not name.endswith(ends))
+
+
+def _free(name: str) -> str:
+    number, free = 1, name
+    while os.path.lexists(free):
+        number += 1
+        free = "%s.%d" % (name, number)
+    return free
+
+
+def _remove(path: str) -> None:
+    for end in ("", "-wal", "-journal", "-shm"):
+        with contextlib.suppress(FileNotFoundError):
+            os.unlink(path + end)

@@ -14,7 +14,7 @@ from maple_submit_filter.types.job_records import Record
 
 from . import rows
 from .protocol import BETWEEN, Candidate, Counted, Due, Known
-from .runner import Change, Runner
+from .rows import Change, Runner
 
 BEFORE_US = "-"  # how a submission stands that was counted before ends were
 _COUNT = (

@@ -11,7 +11,7 @@ import subprocess
 import pytest
 from maple_agents.ask.schedulers.protocol import Ending, EndReason, Job, JobState
 from maple_agents.ask.schedulers.states import OF_REASON
-from maple_daemon.outcomes import join, poll
+from maple_daemon.outcomes import join
 from maple_daemon.outcomes import scheduler_words as outcomes
 from maple_daemon.outcomes.events import BadEvent, Ended, Submitted, ended, submitted
 from maple_submit_filter.types.job_records import STATES, Outcome, Record, Version
@@ -324,7 +324,7 @@ def test_the_scheduler_is_asked_once_for_all_jobs() -> None:
         Job("3", JobState.QUEUED, owner="root"),
         Job("5", JobState.RUNNING, owner="root"),
     )
-    found = poll.Polling(60, lambda: scheduler).ask(records)  # type: ignore[arg-type, return-value]
+    found = outcomes.Polling(60, lambda: scheduler).ask(records)  # type: ignore[arg-type, return-value]
     assert scheduler.questions == 1
     assert [(one.job, one.state, one.exit_code) for one in found] == [
         ("1", "failed", 3),

@@ -18,7 +18,7 @@ from typing import Any
 
 import pytest
 from maple_daemon.remember.memory import Keeper, purging
-from maple_daemon.store import broken, sqlite
+from maple_daemon.store import sqlite
 from maple_daemon.store.choice import open_store
 from maple_daemon.store.protocol import Caps, Gone, NotKept, Store, StoreError
 
@@ -77,7 +77,7 @@ def test_a_store_that_may_not_be_written_is_an_error(tmp_path: Any, path: str, c
     done = _as_nobody("open_store(%r, print).keep_decision(b'k', 1, b'', 0.0)" % path, tmp_path)
     os.chmod(tmp_path, 0o755)
     assert "StoreError" in done and "Corrupt" not in done and "not kept" not in done
-    assert not broken.laid_aside(path)
+    assert not sqlite.laid_aside(path)
     assert Path(path).read_bytes() == before
 
 
@@ -139,7 +139,7 @@ def test_a_corrupt_store_is_laid_aside_and_a_new_one_made_which_is_said_once(pat
         store = open_store(path, said.append)
     store.keep_record(record())
     assert store.records(1001) == [record()] and store.check() == [] and store.versions(1001) == []
-    aside = broken.laid_aside(path)
+    aside = sqlite.laid_aside(path)
     assert len(aside) == 1 and os.path.getsize(aside[0]) > 100_000
     assert len(said) == 1 and "laid aside as " + aside[0] in said[0] and "\n" not in said[0]
     store.close()
@@ -154,7 +154,7 @@ def test_a_corrupt_store_is_left_where_it_is_by_who_only_looks(path: str) -> Non
     with pytest.raises(StoreError, match="malformed"):
         store.versions(1001, limit=1000)
     store.close()
-    assert broken.laid_aside(path) == [] and os.path.exists(path)
+    assert sqlite.laid_aside(path) == [] and os.path.exists(path)
 
 
 def test_no_more_than_three_are_kept_aside(path: str) -> None:
@@ -163,7 +163,7 @@ def test_no_more_than_three_are_kept_aside(path: str) -> None:
         with open(path, "wb") as file:
             file.write(b"no database" * 1000)
         open_store(path, lambda said: None).close()
-    aside = broken.laid_aside(path)
+    aside = sqlite.laid_aside(path)
     assert len(aside) == 3
     assert sorted(glob.glob(path + "*")) == sorted([path, *aside])
 
@@ -179,7 +179,7 @@ def test_the_log_of_a_corrupt_store_is_laid_aside_with_it(tmp_path: Any, path: s
     new = open_store(copy, lambda said: None)
     assert new.records(1001) == []
     new.close()
-    assert os.path.getsize(broken.laid_aside(copy)[0] + "-wal") > 0
+    assert os.path.getsize(sqlite.laid_aside(copy)[0] + "-wal") > 0
 
 
 def test_of_two_who_have_a_corrupt_store_open_neither_harms_the_new_one(path: str) -> None:

@@ -265,7 +265,7 @@ def test_a_row_that_cannot_be_read_back_is_left_out(store: Store) -> None:
     filled(store)
     store.keep_version(version("v2"))
     run = store._run  # type: ignore[attr-defined]
-    from maple_daemon.store.runner import Change
+    from maple_daemon.store.rows import Change
 
     run.change(Change("UPDATE versions SET script = ? WHERE id = 'v2'", [(b"\x78\x9c\x03",)]))
     run.change(Change("UPDATE records SET told = ? WHERE id = 'r2'", [("[]",)]))
@@ -284,7 +284,7 @@ def test_two_see_each_others_changes_at_once(opened: Callable[[], Store]) -> Non
 def test_a_store_without_its_tables_is_told_of(store: Store) -> None:
     """By `check`."""
     assert store.check() == []
-    from maple_daemon.store.runner import Change
+    from maple_daemon.store.rows import Change
 
     store._run.change(Change("DROP TABLE counts", [()]))  # type: ignore[attr-defined]
     assert len(store.check()) == 1 and "counts" in store.check()[0]

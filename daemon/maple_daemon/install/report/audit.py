@@ -16,10 +16,10 @@ from maple_submit_filter.answer.audit_line import AuditLine, read_audit
 from maple_submit_filter.answer.report import printable
 
 from .. import settings
-from ..mode import in_force
 from ..refusals import Refused
 from ..release.layout import layout
 from ..release.receipt import installed
+from ..settings import in_force
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 LATE = ("submissions", "daemon", "helper", "files")  # and who of these was waited for in vain

@@ -16,8 +16,7 @@ from pathlib import Path
 from maple_submit_filter.host import places
 
 from ...base.settings import Wrong, load
-from ..check import Check
-from ..refusals import Refused
+from ..refusals import Check, Refused
 from ..release.layout import Layout
 from ..release.receipt import Receipt
 from .written import File, checkout

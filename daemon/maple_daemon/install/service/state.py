@@ -1,21 +1,28 @@
-"""Is the service there, who runs it, and does it decide by what is installed? Without it each helper answers alone."""
+"""Is the service there, who runs it, and does it decide by what is installed? Without it each helper answers alone.
+
+After facts were changed: the service reads them anew, where we may tell it to; else the line that does is said.
+"""
 
 from __future__ import annotations
 
 import os
+import signal
+import time
 from collections.abc import Iterator
+from pathlib import Path
 
 from maple_submit_filter.host import configuration
 
 from ...decide import rules_in_force
 from ...serve import identity
 from .. import settings
-from ..check import Check
-from ..refusals import user_name
+from ..refusals import Check, user_name
 from ..release.layout import Layout, Release
 from ..release.receipt import Placed, Receipt
 from . import hooks, written
 from .service_files import UNITS, start_line
+
+PATIENCE = 5.0  # seconds until the service has to have read them
 
 
 def examined(where: Layout, told: Receipt, release: Release) -> list[Check]:
@@ -91,3 +98,27 @@ def start(told: Receipt, uid: str) -> str:
         return "maple-daemon, or install with --daemon"
     folder = next((named[name].parent for name in UNITS if name in named), None)
     return start_line(folder, named["daemon.toml"], uid)
+
+
+def reload(current: Path) -> str:
+    """Return what became of the service of the release *current*, "" where the front asks none."""
+    release = Release(current)
+    socket = settings.values(release).get("socket", "")
+    if not socket:
+        return ""
+    wanted, found = facts_in_force(release), identity.ask(socket).about
+    if found is None:
+        return f"no service answers at {socket}; the next one that starts reads them"
+    if found.facts == wanted:
+        return f"the service (process {found.pid}) decides by them"
+    try:
+        os.kill(found.pid, signal.SIGHUP)
+    except OSError:
+        return f"the service (process {found.pid}) decides by the old ones still: kill -HUP {found.pid}, as root"
+    until = time.monotonic() + PATIENCE
+    while time.monotonic() < until:
+        told = identity.ask(socket).about
+        if told is not None and told.facts == wanted:
+            return f"the service (process {told.pid}) decides by them"
+        time.sleep(0.05)
+    return f"the service (process {found.pid}) was told, and does not decide by them yet: maple admin doctor"

@@ -14,7 +14,7 @@ from maple_agents.ask.memory.named_jobs import submission
 from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Record
 
 from .. import settings
-from ..check import Check
+from ..refusals import Check
 from ..release.layout import Layout, Release
 from ..release.receipt import Receipt
 from . import hooks
