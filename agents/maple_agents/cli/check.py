@@ -23,6 +23,7 @@ from . import completion
 
 OFF = re.compile(rb"^[ \t]*#[ \t]*maple:[ \t]*off[ \t\r]*$", re.MULTILINE)  # as the front reads it
 ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
+SUGGESTED = "a possible change, for what is advice (at submission nobody is asked about it)"
 ACCEPTED = "if you accept every suggested change (sbatch and qsub ask you on a terminal)"
 ARGUMENTS_UNKNOWN = "help: more depends on the words behind the script; say them: maple check SCRIPT -- -- WORDS"
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
@@ -109,6 +110,9 @@ def _asked(script: str, words: Sequence[str], site_id: Optional[str]) -> Tuple[A
     asked = answer(script, words, site_id)
     if asked.decision.findings:
         asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
+        from maple_submit_filter.answer.suggestions import suggested
+
+        asked = asked._replace(decision=suggested(asked.decision, asked.submission, asked.site))
         from .other_cluster import with_last_rung
 
         asked = with_last_rung(asked)
@@ -140,7 +144,9 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     _left(asked)
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
-        _differences(asked, decision.offered, "written anew, if you take it" if anew else ACCEPTED)
+        advice = not any(one.proven for one in decision.findings)
+        title = "written anew, if you take it" if anew else SUGGESTED if advice else ACCEPTED
+        _differences(asked, decision.offered, title)
         drawing.say("  " + printable(says) for says in decision.offered.says)
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)

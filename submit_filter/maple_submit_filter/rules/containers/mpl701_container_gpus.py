@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
 from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -25,8 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun apptainer exec image.sif torchrun --nproc-per-node=4 train.py, on NVIDIA GPUs
     Right: srun apptainer exec --nv image.sif torchrun --nproc-per-node=4 train.py
-    Why:   inside no driver is found and the program says that CUDA is not available. Maple only reports it: a site
-           may have made it the default.
+    Why:   inside no driver is found and the program says that CUDA is not available. `maple check` shows the change; at
+           submission Maple only reports it: a site may have made it the default.
     """
     vendors = {kind.gpu_vendor for kind in plan.allocation.node_kinds if kind.gpus != 0}
     wanted = _FLAG.get(next(iter(vendors))) if len(vendors) == 1 else None
@@ -34,9 +35,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     for step in plan.steps:
         if _is_given_none(step, plan, job, wanted):
+            fix = _given(step, job, wanted[0])
             yield Finding("MPL701", "the container cannot use the GPUs of the node", step.span,
-                          help="add --%s after exec" % wanted[0])  # fmt: skip
+                          fixes=(fix,) if fix is not None else (), help="add --%s after exec" % wanted[0])  # fmt: skip
             return
+
+
+def _given(step: Step, job: Job, flag: str) -> Optional[Fix]:
+    """Put the flag behind exec or run."""
+    inner = step.links[-1].name_span
+    line = job.source[step.span.start : inner.start if inner is not None else step.span.end]
+    found = re.search(rb"(?:apptainer|singularity)[ \t]+(?:exec|run)(?=[ \t\\])", line)
+    if found is None:
+        return None
+    at = step.span.start + found.end()
+    return Fix((Edit(Span(at, at), b" --" + flag.encode(), "MPL701"),), Safety.ASK, "add --%s" % flag)
 
 
 def _is_given_none(step: Step, plan: LaunchPlan, job: Job, wanted: Tuple[str, ...]) -> bool:

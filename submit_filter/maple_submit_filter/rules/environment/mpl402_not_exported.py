@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
-from ...cures.launch_edits import exported, first_node_fixes
+from ...cures.launch_edits import change, exported, first_node_fixes
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import Breach, LaunchPlan, Step
+from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
 
 NOT_EXPORTED, NOT_BY_SRUN = "not exported", "srun --export leaves it out"
@@ -34,7 +34,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == "master-empty":
                 yield _finding(step, breach, plan, job, site)
             if breach.kind == "withheld":
-                yield from _told(step, breach, job)
+                yield from _told(step, breach, plan, job)
             if breach.kind == "option-empty":
                 yield _empty(step, breach, plan, job)
 
@@ -55,7 +55,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site)
     return Finding("MPL402", says, at, True, fixes=tuple(fixes), help=helps)
 
 
-def _told(step: Step, breach: Breach, job: Job) -> Iterator[Finding]:
+def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     """A program need not read what the script sets for it; what its line names is handed to it as an argument."""
     line = job.source[step.span.start : step.span.end]
     names = tuple(name for name in breach.names if name not in _names_in(line, breach.names))
@@ -63,7 +63,16 @@ def _told(step: Step, breach: Breach, job: Job) -> Iterator[Finding]:
         return
     why, many = _why(step, job), len(names) > 1
     says = "the tasks do not see %s: the script sets %s, but %s" % (_listed(names), ("it", "them")[many], why)
-    yield Finding("MPL402", says, step.span, help=_help(why))
+    yield Finding("MPL402", says, step.span, fixes=_passed_on(names, step, plan, job), help=_help(why))
+
+
+def _passed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Return what hands the variables on, as a suggestion: by the launcher, or into the container."""
+    clear = _CLEAR.search(job.source, step.span.start, step.span.end)
+    if clear is not None and clear.group().startswith(b"--"):
+        gone = Span(clear.start() - 1, clear.end())
+        return (Fix((Edit(gone, b"", "MPL402"),), Safety.ASK, "leave out %s" % clear.group().decode()),)
+    return tuple(one._replace(safety=Safety.ASK) for one in _handed_on(names, step, plan, job))
 
 
 def _help(why: str) -> str:
@@ -101,7 +110,7 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     option = step.links[-1].option(name) if step.links else None
     span = option.span if option is not None else None
     names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
-    fixes = _handed_on(names, step, plan, job) if names else ()
+    fixes = _handed_on(names, step, plan, job) if names else _as_granted(name, option, plan)
     foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
     says = (
         "--%s is empty in the tasks" % name
@@ -109,6 +118,16 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
         + (": %s is set but %s" % (_listed(names), _why(step, job)) if names else "")
     )
     return Finding("MPL402", says, span or step.span, True, fixes=fixes, help="check where its value is set")
+
+
+_GRANTED = {"nproc-per-node": "gpus_per_node", "nnodes": "nodes", "num-machines": "nodes", "num-nodes": "nodes"}
+
+
+def _as_granted(name: str, option: Optional[Option], plan: LaunchPlan) -> Tuple[Fix, ...]:
+    """Give a count the number that the scheduler grants: of nodes, or a rank for each GPU of a node."""
+    number = getattr(plan.allocation, _GRANTED.get(name, ""), None)
+    edits = change(option, b"%d" % number, "MPL402") if number else None
+    return (Fix(tuple(edits), Safety.ASK, "--%s=%s" % (name, number)),) if edits else ()
 
 
 def _of_other(written: bytes, job: Job) -> str:

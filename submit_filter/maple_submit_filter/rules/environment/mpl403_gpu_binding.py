@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Tuple
 
-from ...cures.option_edits import at
+from ...cures.launch_edits import change
+from ...cures.option_edits import at, restate
 from ...launchers.agents import AGENTS
 from ...request.slurm import values
 from ...site.facts import Site
-from ...types.edits import Span
+from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -26,8 +27,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun --gpu-bind=closest --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
     Wrong: #SBATCH --gpu-bind=single:1 ... srun torchrun --nproc-per-node=4 train.py
     Right: srun --gpu-bind=none --ntasks-per-node=1 torchrun --nproc-per-node=4 train.py
-    Why:   local ranks 1 to 3 ask for GPUs that the task does not see: invalid device ordinal. Maple only reports it:
-           what is closest depends on the node.
+    Why:   local ranks 1 to 3 ask for GPUs that the task does not see: invalid device ordinal. `maple check` shows the
+           change; at submission Maple only reports it: what is closest depends on the node.
     """
     for step in plan.steps:
         agent = step.links[-1] if step.links else None
@@ -40,7 +41,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             says = "--gpu-bind=%s shows a task %s%s, but %s starts %d ranks in it" % (
                 value.decode("utf-8", "replace"), "" if b":" in value else "the closest ",
                 counted(seen, "GPU") if b":" in value else "GPU", agent.name, step.workers_per_task or 0)  # fmt: skip
-            yield Finding("MPL403", says, place, help="one task that drives several GPUs needs --gpu-bind=none")
+            yield Finding("MPL403", says, place, fixes=_unbound(step, job),
+                          help="one task that drives several GPUs needs --gpu-bind=none")  # fmt: skip
+
+
+def _unbound(step: Step, job: Job) -> Tuple[Fix, ...]:
+    option, setting = step.links[0].option("gpu-bind"), job.settings.get("gpu-bind")
+    if option is not None:
+        edits = change(option, b"none", "MPL403")
+        return (Fix(tuple(edits), Safety.ASK, "--gpu-bind=none"),) if edits else ()
+    made = restate(job, setting, b"none", "MPL403") if setting is not None else None
+    return (made.fix(Safety.ASK, "--gpu-bind=none"),) if made is not None else ()
 
 
 def _binding(step: Step, job: Job) -> Tuple[bytes, Optional[Span]]:

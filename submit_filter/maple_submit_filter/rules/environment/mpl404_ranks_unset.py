@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from typing import FrozenSet, Iterator
+from typing import FrozenSet, Iterator, List, Tuple
 
+from ...cures.launch_edits import exec_in_task
 from ...launchers.agents import AGENTS
+from ...launchers.rank_words import rank_words
 from ...site.facts import Site
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -25,15 +28,27 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: mpiexec -n 8 python train.py, under PBS, where train.py reads os.environ["SLURM_PROCID"]
     Right: srun bash -c 'RANK=$SLURM_PROCID LOCAL_RANK=$SLURM_LOCALID WORLD_SIZE=$SLURM_NTASKS python train.py'
     Right: torchrun on each node, which sets them
-    Why:   every task ends with KeyError: 'RANK'. Maple only reports it: the program's file alone is read, and what it
-           imports may set them.
+    Why:   every task ends with KeyError: 'RANK'. `maple check` shows the change; at submission Maple only reports it:
+           the program's file alone is read, and what it imports may set them.
     """
     for one in programs(plan, job):
         lost = sorted(one.needs & _unset(one.step, job))
         if lost and (one.step.tasks or 0) > 1:
             names = ", ".join(name.decode() for name in lost)
             yield Finding("MPL404", "%s reads %s, which nothing sets here" % (one.name, names),
-                          one.step.program_span or one.step.span, help=_helps(lost[0], one.step, job))  # fmt: skip
+                          one.step.program_span or one.step.span, fixes=_set(lost, one.step, job, site),
+                          help=_helps(lost[0], one.step, job))  # fmt: skip
+
+
+def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Set them in each task from the launcher's own variables, where these are known."""
+    words = rank_words(step.links[:1], site, job.source) if set(lost) <= _TORCH else None
+    own = {b"RANK": words.rank, b"LOCAL_RANK": words.local, b"WORLD_SIZE": words.tasks} if words is not None else {}
+    if not own or not all(own.get(name) for name in lost):
+        return ()
+    said = [name + b"=$" + own[name] for name in lost]
+    edits = exec_in_task(job.source, step.program_span, said, "MPL404")
+    return (Fix(tuple(edits), Safety.ASK, "set %s in each task" % ", ".join(map(bytes.decode, lost))),) if edits else ()
 
 
 def _unset(step: Step, job: Job) -> FrozenSet[bytes]:

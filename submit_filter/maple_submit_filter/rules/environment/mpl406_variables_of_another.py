@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator
+from typing import Iterator, List, Optional
 
 from ...request.other_scheduler import other_scheduler
 from ...request.scheduler_words import is_pbs
 from ...site.facts import GENERIC_PBS, Site
-from ...types.edits import Span
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -40,9 +40,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: export MASTER_ADDR=$(head -n 1 "$PBS_NODEFILE"), in a job of Slurm
     Right: export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
     Why:   an empty word seldom ends a script: the master's address is empty, and every member of an array takes the
-           first element. PBS_NP, PBS_NUM_NODES and PBS_NUM_PPN are set by TORQUE, not by OpenPBS. Maple only reports
-           it: what the site's own profile may set cannot be seen. A script that asks which scheduler it runs
-           under, or gives the variable a default, is left alone.
+           first element. PBS_NP, PBS_NUM_NODES and PBS_NUM_PPN are set by TORQUE, not by OpenPBS. `maple check` shows
+           the change; at submission Maple only reports it: what the site's own profile may set cannot be seen. A script
+           that asks which scheduler it runs under, or gives the variable a default, is left alone.
     """
     if not plan.steps or other_scheduler(job):
         return
@@ -65,5 +65,57 @@ def _first(pattern: bytes, pbs: bool, plan: LaunchPlan, job: Job) -> Iterator[Fi
         here = "Slurm" if not pbs else "PBS" if name.startswith(b"SLURM") else "OpenPBS"
         says = "%s does not set %s" % (here, name.decode())
         told = _INSTEAD.get(name, "use what this scheduler sets")
-        yield Finding("MPL406", says, Span(found.start(group), found.end(group)), help="under %s, %s" % (here, told))
+        fix = _renamed(name, pattern, job)
+        yield Finding("MPL406", says, Span(found.start(group), found.end(group)),
+                      fixes=(fix,) if fix is not None else (), help="under %s, %s" % (here, told))  # fmt: skip
         return
+
+
+# What is the same thing by another name; a list of nodes is no file of nodes, so the words around it change as well.
+_NAMES = {
+    b"PBS_O_WORKDIR": b"SLURM_SUBMIT_DIR", b"PBS_JOBID": b"SLURM_JOB_ID", b"PBS_JOBNAME": b"SLURM_JOB_NAME",
+    b"PBS_ARRAY_INDEX": b"SLURM_ARRAY_TASK_ID", b"SLURM_ARRAY_TASK_ID": b"PBS_ARRAY_INDEX",
+    b"SLURM_JOB_ID": b"PBS_JOBID", b"SLURM_JOBID": b"PBS_JOBID", b"SLURM_JOB_NAME": b"PBS_JOBNAME",
+    b"SLURM_SUBMIT_DIR": b"PBS_O_WORKDIR", b"PBS_ARRAYID": b"PBS_ARRAY_INDEX", b"PBS_HOSTFILE": b"PBS_NODEFILE",
+}  # fmt: skip
+_HOSTNAMES = b'scontrol show hostnames "$SLURM_JOB_NODELIST"'
+_WAYS = {
+    b"PBS_NODEFILE": (
+        (rb"head -n ?1 \"?\$\{?PBS_NODEFILE\}?\"?", _HOSTNAMES + b" | head -n 1"),
+        (rb"head -1 \"?\$\{?PBS_NODEFILE\}?\"?", _HOSTNAMES + b" | head -n 1"),
+        (rb"(?:cat|uniq|sort -u) \"?\$\{?PBS_NODEFILE\}?\"?", _HOSTNAMES),
+    ),
+    b"SLURM_JOB_NODELIST": ((rb"scontrol show hostnames? \"?\$\{?SLURM_JOB_NODELIST\}?\"?", b'uniq "$PBS_NODEFILE"'),),
+    b"SLURM_NODELIST": ((rb"scontrol show hostnames? \"?\$\{?SLURM_NODELIST\}?\"?", b'uniq "$PBS_NODEFILE"'),),
+}
+
+
+def _renamed(name: bytes, pattern: bytes, job: Job) -> Optional[Fix]:
+    """Read what this scheduler sets, wherever the script reads what the other one does; all of it, or nothing."""
+    edits: List[Edit] = []
+    for read in re.finditer(rb"(?m)\$\{?(%s)\b" % pattern, job.source):
+        if _in_comment(job.source, read.start()):
+            continue
+        edit = _instead(read, job.source)
+        if edit is None:
+            return None
+        edits.append(edit)
+    new = b", ".join(dict.fromkeys(edit.new.lstrip(b"${") for edit in edits)).decode("utf-8", "replace")
+    return Fix(tuple(dict.fromkeys(edits)), Safety.ASK, "read %s instead" % new) if edits else None
+
+
+def _instead(read: "re.Match[bytes]", source: bytes) -> Optional[Edit]:
+    own = _NAMES.get(read.group(1))
+    if own is not None:
+        return Edit(Span(read.start(1), read.end(1)), own, "MPL406")
+    line = source.rfind(b"\n", 0, read.start()) + 1
+    for way, words in _WAYS.get(read.group(1), ()):
+        for found in re.finditer(way, source[line : read.end() + 2]):
+            start, end = line + found.start(), line + found.end()
+            if start <= read.start() < end:
+                return Edit(Span(start, end), words, "MPL406")
+    return None
+
+
+def _in_comment(source: bytes, at: int) -> bool:
+    return source[source.rfind(b"\n", 0, at) + 1 : at].lstrip().startswith(b"#")

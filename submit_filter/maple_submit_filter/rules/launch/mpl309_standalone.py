@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
+from ...cures.launch_edits import drop, put
 from ...launchers.agents import AGENTS
+from ...launchers.rank_words import first_node, job_id
 from ...site.facts import Site
-from ...types.edits import Span
+from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan, Step
+from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
 
 _APART = (b"SLURM_PROCID", b"SLURM_NODEID", b"SLURM_ARRAY_TASK_ID", b"PMI_RANK", b"PALS_RANKID", b"OMPI_COMM_WORLD")
@@ -28,7 +30,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --nodes=4 --ntasks-per-node=1 ... srun accelerate launch --config_file one_machine.yaml train.py
     Right: torchrun --nnodes=4 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=<first node>:29500 train.py
     Why:   four trainings of four ranks run beside each other, each on all the data, and overwrite each other's
-           checkpoints. Maple only reports it, and not where tasks are told apart: an ensemble is made that way.
+           checkpoints. `maple check` shows torchrun's line for one world; at submission Maple only reports it, and
+           not where tasks are told apart: an ensemble is made that way.
     """
     for step in plan.steps:
         link = step.links[-1] if step.links else None
@@ -44,7 +47,22 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             else "give it --nnodes and one --rdzv-endpoint"
         )
         says = "each of the %d nodes would train alone, in a world of its own" % (step.nodes or 0)
-        yield Finding("MPL309", says, at, help="to train together, " + helps)
+        fixes = _together(step, link, job, site) if option is not None else ()
+        yield Finding("MPL309", says, at, fixes=fixes, help="to train together, " + helps)
+
+
+def _together(step: Step, link: Link, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """One world of all nodes, that meets at the job's first one."""
+    option = link.option("standalone")
+    alone = drop(job.source, option, "MPL309") if option is not None else None
+    fixes = []
+    for first in first_node(site):
+        told = (("nnodes", b"%d" % (step.nodes or 0)), ("rdzv-backend", b"c10d"), ("rdzv-id", job_id(site)),
+                ("rdzv-endpoint", b'"' + first + b':29500"'))  # fmt: skip
+        edits = put(link, told, "MPL309")
+        if edits is not None and alone is not None:
+            fixes.append(Fix((*alone, *edits), Safety.ASK, "one world of %d nodes" % (step.nodes or 0)))
+    return tuple(fixes)
 
 
 def _each_alone(step: Step) -> bool:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Optional
 
 from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -26,7 +27,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: srun --overlap --ntasks-per-node=1 nvidia-smi -l 30 > gpus.log &
            srun torchrun ... train.py
     Why:   srun says: Job step creation temporarily disabled, retrying (Requested nodes are busy). A step that watches
-           the job never ends, so the training never begins. Maple only reports it: one that ends soon is waited for.
+           the job never ends, so the training never begins. `maple check` shows the change; at submission Maple only
+           reports it: one that ends soon is waited for.
     """
     if b"OVERLAP" in job.source:
         return
@@ -38,10 +40,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 says = (
                     "this step gets the job's CPUs and GPUs when the one in the background on line %d ends" % held.line
                 )
-                yield Finding(
-                    "MPL316", says, step.span, help="if that one goes on for long, start it by srun --overlap"
-                )
+                fix = _beside(held)
+                yield Finding("MPL316", says, step.span, fixes=(fix,) if fix is not None else (),
+                              help="if that one goes on for long, start it by srun --overlap")  # fmt: skip
                 break
+
+
+def _beside(held: Step) -> Optional[Fix]:
+    at = held.links[0].options_at
+    if at is None:
+        return None
+    return Fix(
+        (Edit(Span(at, at), b" --overlap", "MPL316"),), Safety.ASK, "start line %d by srun --overlap" % held.line
+    )
 
 
 def _is_whole(step: Step, plan: LaunchPlan) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
+from ...cures.option_edits import restate
 from ...site.facts import Site
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -29,7 +31,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --job-name=interactive (or bash): Lightning takes the job for one of salloc
     Right: #SBATCH --ntasks-per-node=4 ... srun python train.py, with Trainer(devices=4, num_nodes=$SLURM_NNODES)
     Why:   without srun it waits at MEMBER: 1/8 for seven others; with other counts it ends with: You set `devices=4`,
-           but the number of tasks per node is 1. Maple only reports it: versions differ.
+           but the number of tasks per node is 1. `maple check` shows the change; at submission Maple only reports it:
+           versions differ.
     """
     if b"SLURM_NTASKS" in job.source or b"SLURM_JOB_NAME" in job.source:
         return  # the script speaks to Lightning itself
@@ -39,7 +42,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         says = _wrong(one, plan, job)
         if says:
             helps = "one task per device: --ntasks-per-node as many as devices, and srun in front of python"
-            yield Finding("MPL324", says, one.step.program_span or one.step.span, help=helps)
+            yield Finding("MPL324", says, one.step.program_span or one.step.span, fixes=_a_task_each(one, job),
+                          help=helps)  # fmt: skip
+
+
+def _a_task_each(one: Program, job: Job) -> Tuple[Fix, ...]:
+    """One task for each device, where the job's own directive counts the tasks."""
+    devices, setting = _devices(one), job.settings.get("ntasks-per-node")
+    if [link.name for link in one.step.links] != ["srun"] or not devices:
+        return ()
+    if setting is None or setting.value == b"%d" % devices:
+        return ()
+    made = restate(job, setting, b"%d" % devices, "MPL324")
+    return (made.fix(Safety.ASK, "--ntasks-per-node=%d" % devices),) if made is not None else ()
 
 
 def _wrong(one: Program, plan: LaunchPlan, job: Job) -> str:

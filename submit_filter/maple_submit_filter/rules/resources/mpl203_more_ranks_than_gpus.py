@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ...cures.launch_edits import change
-from ...cures.option_edits import at
+from ...cures.option_edits import at, restate
 from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
 from ...site.facts import Site
@@ -48,7 +48,20 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
     if "gpus" not in job.settings:
         return Finding("MPL203", says, step.span, help="request a GPU for each rank, or start fewer ranks")
     sure = breach.kind == "gpus-job"  # a node of one's own may bring all its GPUs
-    return Finding("MPL203", says, at(job.settings.get("gpus")), sure, help=need % (workers * agents, workers))
+    fix = _as_many(job, workers * agents)
+    return Finding("MPL203", says, at(job.settings.get("gpus")), sure, fixes=(fix,) if fix is not None else (),
+                   help=need % (workers * agents, workers))  # fmt: skip
+
+
+def _as_many(job: Job, ranks: int) -> Optional[Fix]:
+    """Request a GPU for each rank, of the type that was said."""
+    setting = job.settings.get("gpus")
+    head, colon, last = setting.value.rpartition(b":") if setting is not None else (b"", b"", b"")
+    if setting is None or not last.isdigit() or b"," in setting.value:
+        return None
+    value = head + colon + b"%d" % ranks
+    made = restate(job, setting, value, "MPL203")
+    return made.fix(Safety.ASK, "--gpus=" + value.decode("utf-8", "replace")) if made is not None else None
 
 
 def _told(step: Step, breach: Breach) -> Finding:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 from ...cures.option_edits import at, restate
+from ...cures.places import moves, needs_of
 from ...request.slurm import values
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
@@ -31,7 +32,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if most is not None:
         for found in (_per_node(job, most), _per_task(job, most), _total(job, most)):
             if found is not None:
-                yield found
+                yield found if most else found._replace(fixes=_with_gpus(job, site))
                 return
     yield from _types(plan, job)
 
@@ -71,6 +72,13 @@ def _finding(setting: Optional[Setting], says: str, most: int, better: int, job:
     return Finding("MPL204", sentence, at(setting), True, fixes=(fix,) if fix is not None else (), help=told)
 
 
+def _with_gpus(job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Choose a partition with so many GPUs on a node, in place of one that has none."""
+    counts = [gpu_count(job.settings, name) for name in ("gpus-per-node", "gres")]
+    wanted = max((one for one in counts if one), default=1)
+    return tuple(moves(job, site, needs_of(job, wanted), (), "MPL204"))[:1]
+
+
 def _fewer(setting: Optional[Setting], count: int, job: Job) -> Optional[Fix]:
     if setting is None or b"," in setting.value or b"(" in setting.value:
         return None
@@ -98,7 +106,7 @@ def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
 
 
 def _wrong_type(job: Job, setting: Optional[Setting], said: str, there: "list[str]") -> Finding:
-    near = [one for one in there if one.startswith(said) or said.startswith(one)]
+    near = [one for one in there if one.startswith(said) or said.startswith(one)] or (there if len(there) == 1 else [])
     fix = None
     if len(near) == 1 and setting is not None and setting.value.count(said.encode()) == 1:
         made = restate(job, setting, setting.value.replace(said.encode(), near[0].encode()), "MPL204")

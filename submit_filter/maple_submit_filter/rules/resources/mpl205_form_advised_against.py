@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ...cures.option_edits import at
+from ...cures.option_edits import at, unsay
 from ...request.scheduler_words import option
 from ...site.facts import Site
+from ...types.edits import Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -21,7 +22,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gres=gpu:4, on Anvil
     Right: #SBATCH --gpus-per-node=4
-    Why:   Anvil's pages say that a job may not run properly otherwise. Maple only reports it, and never changes it.
+    Why:   Anvil's pages say that a job may not run properly otherwise. `maple check` shows the script without it; at
+           submission Maple only reports it.
     """
     if not judged(job):
         return
@@ -30,7 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             setting = job.settings.get(name)
             if setting is not None and refuses(refusal, setting, job):
                 says = "the site advises against %s" % option(job, name)
-                yield Finding("MPL205", says, at(setting), help=refusal.says, site_fact=refusal.key)
+                made = unsay(job, name, "MPL205")
+                fixes = (made.fix(Safety.ASK, "remove " + option(job, name)),) if made is not None else ()
+                yield Finding("MPL205", says, at(setting), False, "", fixes, refusal.says, refusal.key)
     for demand in site.demands:
         gpu = demand.effect == "may-run-wrongly" and demand.applies == "gpu" and asks_for_gpus(job.settings)
         if gpu and not any(asked(job, name) for name in demand.options):

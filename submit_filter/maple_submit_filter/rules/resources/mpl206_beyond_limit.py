@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator, List, Optional
 
 from ...cures.option_edits import at, restate
+from ...cures.places import moves, needs_of
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
 from ...site.facts import Partition, Site
@@ -14,7 +15,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from ...types.settings import Setting
 from .. import rule
-from ..limits import Limit, judged, limit, text
+from ..limits import Limit, gpu_count, judged, limit, text
 
 
 @rule("MPL206", "more nodes or time than the partition or queue gives")
@@ -135,12 +136,18 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     setting, others = job.settings.get(name), _roomier(job, site, row.row)
     fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
     fixes.append(_with(job, setting, value))
+    if not others and not is_pbs(job) and row.row.node_kinds:
+        fixes += moves(job, site, needs_of(job, _gpus(job)), row.row.node_kinds, "MPL206", row.row.selector)
     helps = "stay within the limit, or choose another %s" % _kind_of(row)
     if others:
         form = "the %s %s takes it" if len(others) == 1 else "these %s take it: %s"
         helps = form % (_kind_of(row, len(others)), ", ".join(others[:4]))
     return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
                    help=helps, site_fact=row.key)  # fmt: skip
+
+
+def _gpus(job: Job) -> Optional[int]:
+    return gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
 
 
 def _roomier(job: Job, site: Site, row: Partition) -> List[str]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
 from ...cures.option_edits import at
+from ...cures.places import moves, needs_of
 from ...request.slurm import values
 from ...site.facts import Site
+from ...types.edits import Fix
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -21,15 +23,24 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --partition=gpu-debug --gpus-per-node=4, on Anvil, where two are the most
     Right: #SBATCH --partition=gpu-debug --gpus-per-node=2
-    Why:   such a limit belongs to a QOS, which refuses the job or lets it wait forever. Maple only reports it,
-           because the pages do not tell which.
+    Why:   such a limit belongs to a QOS, which refuses the job or lets it wait forever. `maple check` shows the change;
+           at submission Maple only reports it, because the pages do not tell which.
     """
     if not judged(job):
         return
     for found in (_per_node(plan, job, site), _total(plan, job, site)):
         if found is not None:
-            yield found
+            yield found._replace(fixes=_roomier(found, plan, job, site))
             return
+
+
+def _roomier(found: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Choose another partition, or QOS, of the same nodes that gives so many."""
+    needs = needs_of(job, gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres"))
+    if needs.gpus is None:
+        needs = needs._replace(gpus=-(-(gpu_count(job.settings, "gpus") or 1) // (needs.nodes or 1)))
+    kinds = tuple(kind.name for kind in plan.allocation.node_kinds)
+    return tuple(moves(job, site, needs, kinds, "MPL214", found.site_fact.partition(".")[0]))[:1]
 
 
 def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:

@@ -6,7 +6,7 @@ import re
 from typing import Iterator
 
 from ...site.facts import Site
-from ...types.edits import Span
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -28,7 +28,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: cd "$(dirname "$0")", to be where train.py lies
     Right: cd "$SLURM_SUBMIT_DIR" (Slurm), or cd "$PBS_O_WORKDIR" (PBS)
     Why:   in the job $0 is /var/spool/slurmd/job123/slurm_script, or /var/spool/pbs/mom_priv/jobs/123.SC: nothing else
-           lies there. Maple only reports it: the script may be started in other ways, too.
+           lies there. `maple check` shows the change; at submission Maple only reports it: the script may be started in
+           other ways, too.
     """
     if any(word in job.source for word in _KNOWS) or _BRANCHES.search(job.source):
         return
@@ -37,7 +38,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         found = _FOLDER.search(line)
         if found is not None and not line.lstrip().startswith(b"#"):
             right = "$PBS_O_WORKDIR" if job.submission.scheduler == "pbs" else "$SLURM_SUBMIT_DIR"
+            at = Span(start + found.start(), start + _end(line, found))
+            fix = Fix((Edit(at, right.encode(), "MPL603"),), Safety.ASK, "use %s" % right)
             yield Finding("MPL603", "in the job this is the scheduler's spool folder, not where the script lies",
-                          Span(start + found.start(), start + found.end()), help='use "%s"' % right)  # fmt: skip
+                          at, fixes=(fix,), help='use "%s"' % right)  # fmt: skip
             return
         start += len(line)
+
+
+def _end(line: bytes, found: "re.Match[bytes]") -> int:
+    """Return where the whole substitution ends: behind the parenthesis that closes its first one."""
+    depth = 0
+    for at in range(found.start(), len(line)):
+        depth += {b"(": 1, b")": -1}.get(line[at : at + 1], 0)
+        if depth == 0 and at > found.start() and line[at : at + 1] == b")":
+            return at + 1
+    return found.end()

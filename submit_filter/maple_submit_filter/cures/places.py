@@ -1,0 +1,69 @@
+"""Where else a request fits: the partitions, QOS or queues of the site that take what the chosen one refuses."""
+
+from __future__ import annotations
+
+from typing import Iterator, NamedTuple, Optional, Tuple
+
+from ..request.scheduler_words import is_pbs, option
+from ..request.slurm import values
+from ..site.facts import Partition, Site
+from ..types.edits import Fix, Safety
+from ..types.job import Job
+from .option_edits import Change, restate, say
+
+# Rows for a purpose that no job of this kind states: they end sooner, may be taken away, or cost more.
+_FOR_A_PURPOSE = ("debug", "dev", "interactive", "preempt", "test", "premium", "realtime", "overrun", "urgent", "vis")
+
+
+class Needs(NamedTuple):
+    """What a job needs: GPUs of one node, nodes, seconds; None where nobody said."""
+
+    gpus: Optional[int]
+    nodes: Optional[int]
+    seconds: Optional[int]
+
+
+def needs_of(job: Job, gpus: Optional[int]) -> Needs:
+    """Return what a job of Slurm asks for, with so many GPUs on a node."""
+    nodes = values.nodes(job.settings.value("nodes") or b"")
+    return Needs(gpus, nodes[1] if nodes is not None else 1, values.seconds(job.settings.value("time") or b""))
+
+
+def elsewhere(site: Site, selector: str, needs: Needs, kinds: Tuple[str, ...] = ()) -> Tuple[str, ...]:
+    """Return the names that take the request, in the order of the site file. *kinds*: one of these nodes is wanted."""
+    rows = (one for one in site.partitions if one.selector == selector and one.sure and not one.routed)
+    return tuple(dict.fromkeys(one.name for one in rows if _is_usual(one) and _takes(one, site, needs, kinds)))
+
+
+def moves(job: Job, site: Site, needs: Needs, kinds: Tuple[str, ...], why: str, selector: str = "") -> Iterator[Fix]:
+    """Yield the fixes that choose another partition, or QOS, that takes the request."""
+    selector = selector or ("queue" if is_pbs(job) else "partition")
+    setting = job.settings.get(selector)
+    for name in elsewhere(site, selector, needs, kinds):
+        if setting is None:
+            made: Optional[Change] = say(job, b"--%s=%s" % (selector.encode(), name.encode()), why)
+        else:
+            made = restate(job, setting, name.encode(), why)
+        if made is not None:
+            yield made.fix(Safety.ASK, option(job, selector, name))
+
+
+def _is_usual(row: Partition) -> bool:
+    return not any(word in row.name.lower() for word in _FOR_A_PURPOSE)
+
+
+def _takes(row: Partition, site: Site, needs: Needs, kinds: Tuple[str, ...]) -> bool:
+    """Return whether the row surely takes it; of what it does not say only the time is believed to do."""
+    found = [site.kind(name) for name in row.node_kinds]
+    if not found or (kinds and not set(kinds) & set(row.node_kinds)):
+        return False
+    if any(kind is None or (kind.gpus or 0) < (needs.gpus or 0) for kind in found):
+        return False
+    nodes = needs.nodes or 1
+    return (
+        (row.gpus_per_node is None or needs.gpus is None or row.gpus_per_node >= needs.gpus)
+        and (row.max_gpus is None or needs.gpus is None or row.max_gpus >= needs.gpus * nodes)
+        and (row.max_nodes is None or nodes <= row.max_nodes)
+        and (row.min_nodes is None or nodes >= row.min_nodes)
+        and (row.max_walltime is None or needs.seconds is None or needs.seconds <= row.max_walltime)
+    )
