@@ -82,6 +82,9 @@ records: setup ## run every paradigm on the lab of every site, and write templat
 bench-diagnosis: setup ## how often a diagnosis is right, class by class, on logs with known causes
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_diagnosis.py
 
+bench-blind-logs: setup ## the same on logs that were labelled without sight of Maple, with their dates
+	@$(BIN)/python -m tests.agents.debug.blind_logs
+
 bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 
