@@ -328,7 +328,7 @@ def test_colours_are_for_terminals_and_no_color_switches_them_off(job, tmp_path)
 
 MAPLE = [sys.executable, "-c", "from maple_agents.cli.main import main; main()"]
 DRAWS = """
-from maple_agents.cli.branches import Branch
+from maple_agents.cli.plan import Branch
 from maple_agents.base.drawing import draw, findings
 draw(Branch("job", "a job", (Branch("step", "a step"),)))
 findings(["job.sh:1: error MPL301 wrong"])

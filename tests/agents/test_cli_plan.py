@@ -6,7 +6,7 @@ import json
 
 import pytest
 from maple_agents.base.drawing import Branch
-from maple_agents.cli.branches import branches
+from maple_agents.cli.plan import branches
 from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.types.edits import Span
 from maple_submit_filter.types.findings import Finding

@@ -14,8 +14,8 @@ from maple_submit_filter.types.launch_plan import LaunchPlan
 from maple_submit_filter.types.submission import Submission
 
 from . import names
-from .candidates import Candidate, part_at, settled
 from .launch_facts import of_launches
+from .names import Candidate, part_at, settled
 
 
 class Analysis(NamedTuple):

@@ -11,7 +11,7 @@ from maple_submit_filter.types.script import line_of
 
 from ..request.script.paradigm import paradigm
 from . import names
-from .candidates import Candidate, of_key, part_at
+from .names import Candidate, of_key, part_at
 from .programs import Argument, Started, main, one_program
 
 _AGENTS = ("deepspeed", "accelerate", "torchrun")

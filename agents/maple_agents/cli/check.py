@@ -137,7 +137,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
     lines = report(decision.findings, source, asked.name, fates(decision, mode), drawing.width())
     drawing.findings(lines)
     if decision.plan is not None and decision.plan.steps and (with_plan or _is_wrong(decision)):
-        from .branches import branches
+        from .plan import branches
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")

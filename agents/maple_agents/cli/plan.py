@@ -1,16 +1,27 @@
-"""`maple plan`: which processes would start where."""
+"""`maple plan`: which processes would start where.
+
+A launch plan as a tree of words: step, launchers from outside in, world, nodes, ranks.
+"""
 
 from __future__ import annotations
 
 import json
-from typing import Optional, Tuple
+from itertools import groupby
+from typing import Iterable, Iterator, Optional, Sequence, Tuple
 
 import click
+from maple_submit_filter.answer.report import printable
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Process, Step
+from maple_submit_filter.types.text import show
 
 from ..ask.submission import answer
 from ..base.complaint import Complaint
+from ..base.drawing import Branch
 from . import completion
-from .branches import branches
+
+MOST_RANKS = 16  # on one node; more are folded into one line
+MOST_STEPS = 40
 
 
 @click.command()
@@ -53,3 +64,161 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
     draw(branches(asked.decision.plan, asked.name, asked.decision.findings))
     click.echo(asked.on_site)
     return 0
+
+
+def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:
+    """Return the tree of a plan, with what is wrong below its steps; nodes that do the same are told once."""
+    told = [step for at, step in enumerate(plan.steps) if not _is_told(step, plan.steps[:at])]
+    steps = tuple(_step(step, findings) for step in told[:MOST_STEPS])
+    more = len(told) - MOST_STEPS
+    cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
+    unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
+    none = () if steps or unread else (Branch("unread", "no launch line"),)
+    return Branch("job", f"{printable(name)}: {_given(plan.allocation)}", steps + cut + none + unread)
+
+
+def _is_told(step: Step, earlier: Sequence[Step]) -> bool:
+    """Tell whether the worlds of a step stand with an earlier start of its line: a loop's starts make one world."""
+    return not step.groups and not step.unknown and any(one.span == step.span and one.groups for one in earlier)
+
+
+def _given(given: Allocation) -> str:
+    """Return in words what the scheduler gives."""
+    said = [_count(given.nodes, "node")]
+    if given.tasks is not None:
+        said.append(_count(given.tasks, "task"))
+    if given.gpus_per_node is not None:
+        said.append(f"{_count(given.gpus_per_node, 'GPU')} a node")
+    if given.partition:
+        said.append(f"in {printable(given.partition)}")
+    return ", ".join(said)
+
+
+def _step(step: Step, findings: Sequence[Finding]) -> Branch:
+    words = [link.name for link in step.links] + ([show(b" ".join(step.program))] if step.program else [])
+    label = f"line {step.line}: " + " ▸ ".join(printable(word) for word in words)
+    if step.background:
+        label += " &"
+    if step.maybe:
+        label += ", only if a condition holds"
+    inside = (one for one in findings if one.at and step.span.start <= one.at.start < step.span.end)
+    wrong = tuple(Branch("wrong", f"{one.code} {printable(one.says)}") for one in inside)
+    unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
+    groups = tuple(_world(group) for group in step.groups)
+    return Branch("step", label, groups + wrong + unread)
+
+
+def _world(group: Group) -> Branch:
+    label = f"world of {_number(group.world_size)}"
+    if group.declared is not None and group.declared != group.world_size:
+        label += f", declared as {group.declared}"
+    if group.master is not None:
+        label += f", master {_address(group.master, group.port)}"
+    below = tuple(_nodes(group.processes))
+    if not group.complete:
+        below += (Branch("unread", f"these are samples; {_count(group.nodes, 'node')} in all"),)
+    return Branch("world", label, below)
+
+
+def _nodes(processes: Sequence[Process]) -> Iterator[Branch]:
+    """Yield the first node in full, and runs of further nodes that do the same as one line each."""
+    by_node = [(node, tuple(ranks)) for node, ranks in groupby(sorted(processes, key=_by_node), lambda one: one.node)]
+    for node, ranks in by_node[:1]:
+        yield Branch("node", f"node {_number(node)}: {_ranks(ranks)}", tuple(_each(ranks)))
+    for shape, run in groupby(by_node[1:], lambda one: _shape(one[1])):
+        alike = list(run)
+        whole = tuple(process for _, ranks in alike for process in ranks)
+        same = bool(by_node) and shape == _shape(by_node[0][1])
+        numbers = _ranges(node for node, _ in alike)
+        label = f"node{'s' if len(alike) > 1 else ''} {numbers}: {_ranks(whole)}" + (
+            ", alike" if len(alike) > 1 else ""
+        )
+        yield Branch("node", label, () if same and len(by_node) > 2 else tuple(_each(alike[0][1])))
+
+
+def _by_node(process: Process) -> Tuple[int, int]:
+    return (-1 if process.node is None else process.node, process.task or 0)
+
+
+def _shape(ranks: Sequence[Process]) -> Tuple[object, ...]:
+    """Return what two nodes have in common when they do the same: all but the node, and where its ranks begin."""
+    known = [one.rank for one in ranks if one.rank is not None]
+    base, first = min(known, default=0), min((one.task for one in ranks if one.task is not None), default=0)
+    return tuple(
+        one._replace(
+            node=None,
+            task=None if one.task is None else one.task - first,
+            rank=None if one.rank is None else one.rank - base,
+        )
+        for one in ranks
+    )
+
+
+def _ranks(processes: Sequence[Process]) -> str:
+    known = [one.rank for one in processes if one.rank is not None]
+    said = _count(len(processes), "process", "processes")
+    if len(known) < len(processes):
+        meets = any(one.world_size is not None for one in processes)
+        return f"{said}, ranks settled at the rendezvous" if meets and not known else f"{said}, ranks not known"
+    repeated = ", some more than once" if len(set(known)) < len(known) else ""
+    return f"{said}, rank{'s' if len(set(known)) > 1 else ''} {_ranges(known)}{repeated}"
+
+
+def _each(ranks: Sequence[Process]) -> Iterator[Branch]:
+    """Yield the ranks of a node one by one; where several tasks start several each, the tasks."""
+    tasks = [tuple(run) for _, run in groupby(ranks, lambda one: one.task)]
+    if 1 < len(tasks) <= MOST_RANKS and len(ranks) > len(tasks):
+        yield from (Branch("node", f"task {_number(run[0].task)}: {_ranks(run)}{_devices(run)}") for run in tasks)
+    elif len(ranks) <= MOST_RANKS:
+        yield from (_rank(one) for one in ranks)
+
+
+def _devices(ranks: Sequence[Process]) -> str:
+    """Return the devices that the ranks of one task take, as far as each takes one."""
+    taken = [device for one in ranks if one.gpus is not None for device, kind in (_device(one),) if kind == "rank"]
+    if len(taken) < len(ranks) or not all(one.startswith("GPU ") for one in taken):
+        return ""
+    return ", GPUs " + ", ".join(one[len("GPU ") :] for one in taken)
+
+
+def _rank(one: Process) -> Branch:
+    words = [f"local {_number(one.local_rank)}"]
+    if one.rank is not None or one.local_rank is None:
+        words.insert(0, f"rank {_number(one.rank)}")
+    kind = "rank"
+    if one.gpus is not None:
+        device, kind = _device(one)
+        words.append(device)
+    if one.cpus is not None:
+        words.append(_count(one.cpus, "CPU"))
+    return Branch(kind, ", ".join(words))
+
+
+def _device(one: Process) -> Tuple[str, str]:
+    """Return the device that a process takes, or those it sees, and "wrong" where it finds none."""
+    gpus = [printable(show(gpu)) for gpu in one.gpus or ()]
+    if one.binds_gpu and one.local_rank is not None:
+        if one.local_rank < len(gpus):
+            return f"GPU {gpus[one.local_rank]}", "rank"
+        return f"no GPU left (sees {', '.join(gpus) or 'none'})", "wrong"
+    return ("sees GPU " if len(gpus) == 1 else "sees GPUs ") + ", ".join(gpus) if gpus else "sees no GPU", "rank"
+
+
+def _address(master: bytes, port: Optional[bytes]) -> str:
+    return printable(show(master) + (":" + show(port) if port is not None else ""))
+
+
+def _number(value: Optional[int]) -> str:
+    return "?" if value is None else str(value)
+
+
+def _count(value: Optional[int], one: str, many: str = "") -> str:
+    return f"{_number(value)} {one if value == 1 else many or one + 's'}"
+
+
+def _ranges(values: Iterable[Optional[int]]) -> str:
+    """Return whole numbers as "0-3, 8": sorted, each once."""
+    numbers = sorted({-1 if value is None else value for value in values})
+    runs = (list(run) for _, run in groupby(enumerate(numbers), lambda pair: pair[1] - pair[0]))
+    ends = ((run[0][1], run[-1][1]) for run in runs)
+    return ", ".join("?" if low < 0 else str(low) if low == high else f"{low}-{high}" for low, high in ends)

@@ -99,7 +99,7 @@ def _of_pbs(told: Ended, job: str, status: str) -> Ended | None:
     """Return it of a job of PBS: limits have exit statuses of their own, and who deleted a job its comment tells."""
     from ..ask.memory.failed_jobs import STATES
     from ..ask.schedulers.pbs.jobs import ending
-    from ..ask.schedulers.states import OF_REASON
+    from ..ask.schedulers.protocol import OF_REASON
     from .gather.sources.from_pbs import made_up
 
     how = ending({"Exit_status": status, "comment": told.reason})

@@ -15,7 +15,7 @@ from maple_submit_filter.types.job_records import Record, Version
 
 from ..base import own_files
 from ..base.secrets.masking import masked
-from .fix.kinds.trailer import without_footer
+from .fix.kinds.insertion import without_footer
 from .read.templates import template
 from .values import Case, Cause, Cure, Diagnosis, Evidence
 

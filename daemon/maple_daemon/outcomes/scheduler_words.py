@@ -18,9 +18,8 @@ from typing import Protocol
 
 from maple_agents.ask.schedulers import SchedulerError, choose
 from maple_agents.ask.schedulers.pbs import jobs as pbs_jobs
-from maple_agents.ask.schedulers.protocol import Ending, EndReason, Job, JobState
+from maple_agents.ask.schedulers.protocol import GOING_ON, OF_REASON, OF_STATE, Ending, EndReason, Job, JobState
 from maple_agents.ask.schedulers.slurm import jobs as slurm_jobs
-from maple_agents.ask.schedulers.states import GOING_ON, OF_REASON, OF_STATE
 from maple_submit_filter.types.job_records import Outcome, Record
 
 from ..base.log import log

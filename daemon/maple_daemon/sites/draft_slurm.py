@@ -11,7 +11,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from maple_agents.ask.schedulers.slurm import tables as slurm_tables
-from maple_agents.ask.schedulers.slurm.places import server_of
+from maple_agents.ask.schedulers.slurm.tables import server_of
 from maple_agents.base.quantities import of_clock
 
 from .draft_values import Asking, Place, Seen, System, count, is_name, names, shown, version

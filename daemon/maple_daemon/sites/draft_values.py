@@ -15,7 +15,7 @@ from itertools import takewhile
 from typing import NamedTuple
 
 from maple_agents.ask.schedulers.commands import quiet_environment, run
-from maple_agents.ask.schedulers.errors import SchedulerError, one_line
+from maple_agents.ask.schedulers.protocol import SchedulerError, one_line
 from maple_submit_filter.answer.report import printable
 
 SECONDS = 20.0  # for one command

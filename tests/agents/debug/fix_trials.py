@@ -20,7 +20,7 @@ from typing import Any
 
 from maple_agents.ask import sites
 from maple_agents.diagnose.fix import MADE, treatment
-from maple_agents.diagnose.fix.kinds.words import plain_words
+from maple_agents.diagnose.fix.kinds.insertion import plain_words
 from maple_agents.diagnose.fix.treatment import USUAL
 from maple_agents.diagnose.recognise.log_facts import facts
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Digest, Ended, Event, Evidence, Place, Severity

@@ -17,7 +17,6 @@ import pytest
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import news
 from maple_agents.cli.fix import application as fix_applied
-from maple_agents.cli.fix import interruption as fix_stopped
 from maple_agents.cli.fix import last_failed as fix_last
 from maple_agents.cli.fix.application import Applied, applied
 from maple_agents.cli.fix.command import fix as command
@@ -164,7 +163,7 @@ def test_a_reader_that_leaves_does_not_stop_the_fix(
     explained: Diagnosis, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """`maple-fix 7 --apply | head -1` writes the copy all the same."""
-    monkeypatch.setattr(fix_stopped, "_silence", lambda: None)
+    monkeypatch.setattr(fix_applied, "_silence", lambda: None)
 
     def gone(*_: object) -> None:
         raise OSError(errno.EPIPE, "Broken pipe")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from maple_agents.diagnose.fix import MADE, cures
-from maple_agents.diagnose.fix.kinds.trailer import without_footer
+from maple_agents.diagnose.fix.kinds.insertion import without_footer
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Digest, Ended
 from maple_agents.templates.knowledge.entries import Entry, Remedy
 from maple_submit_filter.answer.decision import decide

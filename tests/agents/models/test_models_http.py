@@ -202,7 +202,7 @@ def test_plain_http_to_another_host_is_for_those_who_allow_it():
 
 def test_a_name_that_leads_to_another_host_is_not_asked_by_plain_http(monkeypatch):
     """The name says loopback, the connection does not."""
-    monkeypatch.setattr("maple_agents.ask.models.exchange.is_here", lambda host: host == "localhost")
+    monkeypatch.setattr("maple_agents.ask.models.http.is_here", lambda host: host == "localhost")
     with served(saying(SAID)) as server, pytest.raises(ModelError, match="leads to another host"):
         model(server.url.replace("127.0.0.1", "localhost")).answer(ASKED, SCHEMA, Limit(20))
     assert server.asked == []

@@ -13,8 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from maple_agents.ask.schedulers import MisuseError, SchedulerError
 from maple_agents.ask.schedulers.pbs.ifl import Connection, Pool
-from maple_agents.ask.schedulers.pbs.library import Library, find
-from maple_agents.ask.schedulers.pbs.structures import Attribute
+from maple_agents.ask.schedulers.pbs.library import Attribute, Library, find
 
 from tests.doubles.libpbs import Scenario, build
 

@@ -8,7 +8,7 @@ import pytest
 from maple_agents.ask.schedulers import JobState, MisuseError, SchedulerError
 from maple_agents.ask.schedulers.pbs.ifl import Connection
 from maple_agents.ask.schedulers.pbs.libpbs import Pbs
-from maple_agents.ask.schedulers.pbs.structures import Attribute
+from maple_agents.ask.schedulers.pbs.library import Attribute
 
 NO_JOB = "999999999"
 

@@ -18,7 +18,7 @@ sys.path[:0] = [sys.argv[1] + "/agents", sys.argv[1] + "/submit_filter"]
 from maple_agents.ask.schedulers import SchedulerError
 from maple_agents.ask.schedulers.pbs.ifl import Connection
 from maple_agents.ask.schedulers.pbs.library import Library
-from maple_agents.ask.schedulers.pbs.structures import Attribute
+from maple_agents.ask.schedulers.pbs.library import Attribute
 
 library = Library(sys.argv[2])
 free = library.functions.pbs_statfree

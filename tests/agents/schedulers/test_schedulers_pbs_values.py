@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from maple_agents.ask.schedulers import Ending, EndReason, JobState
 from maple_agents.ask.schedulers.pbs.changes import attributes, signal_name, words
 from maple_agents.ask.schedulers.pbs.ids import answered, array_of, is_id
-from maple_agents.ask.schedulers.pbs.jobs import ending, hosts, job_of, moment, submit_arguments
-from maple_agents.ask.schedulers.pbs.places import node_of
-from maple_agents.ask.schedulers.pbs.structures import Attribute
+from maple_agents.ask.schedulers.pbs.jobs import ending, hosts, job_of, moment, node_of, submit_arguments
+from maple_agents.ask.schedulers.pbs.library import Attribute
 from maple_agents.ask.schedulers.protocol import Job
 from maple_agents.base.quantities import asked, mebibytes
 

@@ -12,7 +12,7 @@ import pytest
 from maple_agents.ask.schedulers import JobState, SchedulerError
 from maple_agents.ask.schedulers.slurm import json as slurm_json
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
-from maple_agents.ask.schedulers.slurm.ids import meant
+from maple_agents.ask.schedulers.slurm.jobs import job_meant
 from maple_agents.ask.schedulers.slurm.json import waiting_tasks
 
 from tests.agents.schedulers.conftest import Recorded
@@ -176,8 +176,8 @@ def test_a_task_among_too_many_is_there_all_the_same() -> None:
         "state_reason": "Priority",
     }
     found = slurm_json.jobs(json.dumps({"jobs": [row]}))
-    assert (meant("7_2", found).state, meant("7_2", found).array_index) == (JobState.QUEUED, 2)
-    assert meant("7", found).state is JobState.QUEUED and meant("8_2", found).state is JobState.VANISHED
+    assert (job_meant("7_2", found).state, job_meant("7_2", found).array_index) == (JobState.QUEUED, 2)
+    assert job_meant("7", found).state is JobState.QUEUED and job_meant("8_2", found).state is JobState.VANISHED
 
 
 def test_output_that_slurm_filled_in_itself_is_believed(tmp_path: Path) -> None:

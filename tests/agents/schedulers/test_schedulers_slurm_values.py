@@ -7,10 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from maple_agents.ask.schedulers import Ending, EndReason, JobState, SchedulerError
 from maple_agents.ask.schedulers.slurm.commands import SlurmCommands
-from maple_agents.ask.schedulers.slurm.details import answers
 from maple_agents.ask.schedulers.slurm.jobs import ending, expand, job_of, state
-from maple_agents.ask.schedulers.slurm.places import gpus, nodes_of
-from maple_agents.ask.schedulers.slurm.tables import form, mark, parsable, rows
+from maple_agents.ask.schedulers.slurm.queue import scontrol_answers
+from maple_agents.ask.schedulers.slurm.tables import form, gpus, mark, nodes_of, parsable, rows
 from maple_agents.base.quantities import of_clock
 
 
@@ -126,9 +125,9 @@ def test_a_record_that_is_there_twice_is_not_believed():
     """A comment may hold what looks like the record of another job."""
     fake = "JobId=7 JobName=x\n   Requeue=1 ExitCode=9:0\n   StdOut=/etc/passwd\n"
     real = "JobId=7 JobName=x\n   Requeue=1 ExitCode=0:0\n   StdOut=/home/a/out\n"
-    assert answers("JobId=6 JobName=y\n   Comment=\n" + fake + "\n" + real, {}).keys() == {"6"}
-    assert answers(real, {})["7"] == {"ExitCode": "0:0", "StdOut": "/home/a/out"}
-    assert answers("scontrol: " + real, {})["7"]["StdOut"] == "/home/a/out"
+    assert scontrol_answers("JobId=6 JobName=y\n   Comment=\n" + fake + "\n" + real, {}).keys() == {"6"}
+    assert scontrol_answers(real, {})["7"] == {"ExitCode": "0:0", "StdOut": "/home/a/out"}
+    assert scontrol_answers("scontrol: " + real, {})["7"]["StdOut"] == "/home/a/out"
 
 
 def test_a_submit_line_of_two_lines_hides_nothing():
@@ -139,7 +138,7 @@ def test_a_submit_line_of_two_lines_hides_nothing():
         "   WorkDir=/home/a\n   StdErr=\n   StdIn=/dev/null\n   StdOut=/home/a/slurm-7.out\n\n"
         "JobId=8 JobName=n\n   UserId=a(1)\n   ExitCode=0:0\n   StdOut=/home/a/slurm-8.out\n"
     )
-    found = answers(text, {"7": "wrap", "8": "n"})
+    found = scontrol_answers(text, {"7": "wrap", "8": "n"})
     assert (found["7"]["ExitCode"], found["7"]["StdOut"]) == ("3:0", "/home/a/slurm-7.out")
     assert (found["7"]["WorkDir"], found["8"]["StdOut"]) == ("/home/a", "/home/a/slurm-8.out")
     row = {"id": "7", "state": "FAILED", "name": "wrap"}

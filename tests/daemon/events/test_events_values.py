@@ -9,8 +9,7 @@ import shutil
 import subprocess
 
 import pytest
-from maple_agents.ask.schedulers.protocol import Ending, EndReason, Job, JobState
-from maple_agents.ask.schedulers.states import OF_REASON
+from maple_agents.ask.schedulers.protocol import OF_REASON, Ending, EndReason, Job, JobState
 from maple_daemon.outcomes import join
 from maple_daemon.outcomes import scheduler_words as outcomes
 from maple_daemon.outcomes.events import BadEvent, Ended, Submitted, ended, submitted

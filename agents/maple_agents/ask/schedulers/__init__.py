@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from .choose import choose
-from .errors import MisuseError, SchedulerError
 from .job_wait import Pace, changes, wait
-from .protocol import Ending, EndReason, Job, JobState, Node, Queue, Scheduler, Server
+from .protocol import Ending, EndReason, Job, JobState, MisuseError, Node, Queue, Scheduler, SchedulerError, Server
 
 __all__ = [
     "EndReason",

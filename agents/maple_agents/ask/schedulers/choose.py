@@ -7,11 +7,10 @@ import shutil
 from collections.abc import Mapping
 
 from ..sites.this_site import installed
-from .errors import SchedulerError
 from .pbs.commands import PbsCommands
 from .pbs.libpbs import Pbs
 from .pbs.library import Library, configuration, find
-from .protocol import Scheduler
+from .protocol import Scheduler, SchedulerError
 from .slurm.commands import SlurmCommands
 from .slurm.pyslurm_api import PySlurm, is_installed
 

@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping, Sequence
 from typing import IO, NamedTuple
 
-from .errors import SchedulerError
+from .protocol import SchedulerError
 
 LIMIT = 64 * 1024 * 1024  # bytes of stdout and of stderr; 50,000 jobs of `qstat -f` are about that
 _LINGER = 1.0  # seconds for what is left in the pipes when the command has ended: a child of it may hold them open

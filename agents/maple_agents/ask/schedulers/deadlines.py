@@ -14,7 +14,7 @@ from concurrent.futures import Future
 from queue import SimpleQueue
 from typing import Any, Generic, TypeVar
 
-from .errors import SchedulerError
+from .protocol import SchedulerError
 
 Answer = TypeVar("Answer")
 _GIVEN_UP_AT_MOST = 4  # threads that hang in the library; a fifth would hang as well

@@ -6,8 +6,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
-from .errors import SchedulerError
-from .protocol import Job, JobState, Scheduler
+from .protocol import Job, JobState, Scheduler, SchedulerError
 
 
 class Pace(NamedTuple):

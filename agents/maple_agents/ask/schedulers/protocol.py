@@ -1,4 +1,9 @@
-"""What a scheduler says about jobs, nodes and queues, as values, and the `Scheduler` that says it."""
+"""What a scheduler says about jobs, nodes and queues, as values, and the `Scheduler` that says it.
+
+What Maple calls the state of a job, of all schedulers: the words of `job_records.STATES`.
+
+What a scheduler refuses, or why it cannot be asked: one exception.
+"""
 
 from __future__ import annotations
 
@@ -6,6 +11,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Protocol
+
+from maple_submit_filter.answer.report import printable
 
 
 class JobState(StrEnum):
@@ -184,3 +191,70 @@ class Scheduler(Protocol):
 
         PBS: attributes (`Resource_List.walltime`, `Job_Name`); Slurm: fields of `scontrol update` (`TimeLimit`).
         """
+
+
+OF_REASON = {
+    EndReason.COMPLETED: "completed",
+    EndReason.EXITED: "failed",
+    EndReason.SIGNALLED: "failed",
+    EndReason.CANCELLED: "cancelled",
+    EndReason.WALLTIME: "timeout",
+    EndReason.MEMORY: "out-of-memory",
+    EndReason.LIMIT: "timeout",  # processor time, or Slurm's --deadline
+    EndReason.NODE: "node-failed",
+    EndReason.PREEMPTED: "preempted",
+    EndReason.NOT_STARTED: "failed",
+    EndReason.UNKNOWN: "unknown",
+}
+OF_STATE = {  # of a job that is not over
+    JobState.QUEUED: "pending",
+    JobState.HELD: "pending",
+    JobState.RUNNING: "running",
+    JobState.EXITING: "running",
+}
+GOING_ON = frozenset(("pending", "running", "requeued"))
+
+
+# How a job ended, in the words of `maple_submit_filter.types.job_records.STATES`.
+
+_OF_STATE = {**OF_STATE, JobState.VANISHED: "unknown", JobState.UNKNOWN: "unknown"}
+
+
+def state_of(job: Job, restarts: int = 0) -> str:
+    """Return the state; one that waits again after it ran is requeued."""
+    if job.state is JobState.FINISHED:
+        return of_ending(job.ending or Ending(EndReason.UNKNOWN))
+    word = _OF_STATE[job.state]
+    return "requeued" if word == "pending" and restarts else word
+
+
+def of_ending(ending: Ending) -> str:
+    """Return the state of a job that is over."""
+    return OF_REASON[ending.reason]
+
+
+class SchedulerError(Exception):
+    """One line: what was asked, what the scheduler said, what to do.
+
+    *code* is the PBS error number or a command's exit code, None where nobody answered. *transient*: the same question
+    may well be answered later, so who waits goes on waiting.
+    """
+
+    def __init__(self, asked: str, text: str, remedy: str, code: int | None = None, *, transient: bool = False) -> None:
+        self.asked = asked
+        self.code = code
+        self.text = text
+        self.remedy = remedy
+        self.transient = transient
+        number = "" if code is None else " (%d)" % code
+        super().__init__(printable("%s: %s%s; %s" % (asked, one_line(text) or "no reason given", number, remedy)))
+
+
+class MisuseError(RuntimeError):
+    """A mistake in our own code: a connection used by another thread, after a fork, or after it was closed."""
+
+
+def one_line(text: str) -> str:
+    """Return *text* on one line, cut after 300 characters."""
+    joined = " / ".join(line.strip() for line in text.splitlines() if line.strip())
+    return joined if len(joined) <= 300 else joined[:299] + "…"

@@ -120,8 +120,8 @@ def fix(
     Exit code: 0 the cause is known, or the job succeeded; 1 it is not known; 2 usage, or nothing can be read; 130
     interrupted.
     """
+    from .application import interruptible, printing, spoken
     from .argument import named
-    from .interruption import interruptible, printing, spoken
 
     with interruptible():
         spoken()
@@ -152,7 +152,7 @@ def _schema() -> int:
     from importlib import resources
 
     from ...diagnose import tell
-    from .interruption import printing
+    from .application import printing
 
     with printing():
         click.echo(resources.files(tell).joinpath("fix.schema.json").read_text("utf-8"), nl=False)
@@ -204,7 +204,7 @@ def _explained(
 def _shown(told: "Diagnosis", acts: bool, hint: bool) -> None:
     """Print the page. *acts*: there is more to do, also where its reader has gone."""
     from ...diagnose.tell.page import show
-    from .interruption import printing
+    from .application import printing
 
     with printing(goes_on=acts):
         show(told, hint)
@@ -229,7 +229,7 @@ def _object(told: "Diagnosis") -> Dict[str, object]:
 
 
 def _as_json(answer: Dict[str, object]) -> None:
-    from .interruption import printing
+    from .application import printing
 
     with printing():
         click.echo(json.dumps(answer, indent=2))

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING
 
 from ...base.complaint import Complaint
 from ...base.terminal import on_screen
-from . import accepted
+from . import request
 from .request import slot
 
 if TYPE_CHECKING:
@@ -221,7 +221,7 @@ def _ask(one: "Missing", trial: "Callable[[Slot], str]") -> "Slot":
 
 def _judged(one: "Missing", given: "Slot", name: str, trial: "Callable[[Slot], str]") -> "Slot":
     """Return the answer. Raises `Complaint` with what would be accepted."""
-    complaint = accepted.wrong(one.slot, str(given.value), one.choices) or trial(given)
+    complaint = request.why_refused(one.slot, str(given.value), one.choices) or trial(given)
     if complaint:
         raise Complaint("%s: %s" % (name, complaint))
     return given

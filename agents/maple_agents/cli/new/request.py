@@ -1,21 +1,32 @@
-"""What `maple new` was asked: the request's slots, those of the options, and the cluster they are for."""
+"""What `maple new` was asked: the request's slots, those of the options, and the cluster they are for.
+
+What an answer may be: judged where it is given, so that nobody learns of it after the last question.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Optional
 
 from maple_agents.base.slots import INTEGERS, NAMES, By, Name, Origin, Slot, Slots
 
 from ...base.complaint import Complaint
 from ...base.near_names import meant
-from . import accepted
 
 if TYPE_CHECKING:
     from maple_agents.ask.sites.this_site import Here
     from maple_agents.request.unread import Unread
     from maple_agents.request.words import Asked
     from maple_agents.templates.cluster import Cluster
+
+ONE_WORD = ("account", "partition", "queue", "qos", "filesystems")  # each is one word of a directive
+_PLAIN = re.compile(r"""[^\s#;'"`$\\-][^\s#;'"`$\\]*\Z""")  # what no directive and no shell takes for an end
+FORMS = {
+    "account": "one word, as your site writes it: abc123",
+    "filesystems": "names with colons between them: home:scratch",
+}
+SEPARATED = re.compile(r"[:, ]+")
 
 MOST = 20_000  # characters of a value
 _CLOCK = re.compile(r"(?:(\d+)-)?(\d{1,3}):(\d\d)(?::(\d\d))?\Z")
@@ -62,8 +73,8 @@ def _normal(name: Name, text: str, where: str) -> int | str:
         return _walltime(text, where)
     if name == "paradigm":
         return _of_grammar(name, text) or text
-    value = accepted.joined(name, text)
-    complaint = accepted.wrong(name, value)
+    value = joined_answer(name, text)
+    complaint = why_refused(name, value)
     if complaint:
         raise Complaint("%s: %s" % (where, complaint))
     return value
@@ -202,3 +213,30 @@ def _resolved(asked: "Asked", cluster: "Cluster") -> "Asked":
     if found.contradictions:
         raise Complaint("; ".join(found.contradictions))
     return found
+
+
+def why_refused(name: Name, value: str, choices: Sequence[str] = ()) -> str:
+    """Return what is wrong with a value, and what is accepted; "" where nothing is.
+
+    *choices*: the file systems that the site lists, () where it lists none, or where the user insists (--set). Which
+    partition can be had is told by trying.
+    """
+    if name not in ONE_WORD:
+        return ""
+    if not _PLAIN.match(value):
+        return "%s cannot stand in a directive; write %s" % (value, FORMS.get(name, "one name, without blanks"))
+    return _no_such_file_system(value, choices) if name == "filesystems" and choices else ""
+
+
+def joined_answer(name: Name, value: str) -> str:
+    """Return file systems as the directive has them, whichever way they were separated."""
+    return ":".join(filter(None, SEPARATED.split(value))) if name == "filesystems" else value
+
+
+def _no_such_file_system(value: str, choices: Sequence[str]) -> str:
+    unknown = [one for one in value.split(":") if one not in choices]
+    if not unknown:
+        return ""
+    return "%s is no file system here; write %s, or several: %s" % (
+        unknown[0], " or ".join(choices), ":".join(choices[:2]),
+    )  # fmt: skip

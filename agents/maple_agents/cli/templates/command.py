@@ -60,13 +60,13 @@ def list_(site_id: Optional[str], as_json: bool) -> None:
       maple templates list
       maple templates list --site alcf-aurora --json
     """
-    from . import lists as template_lists
+    from . import pages as template_lists
 
-    made = template_lists.of_site(site_id) if site_id else template_lists.of_all()
+    made = template_lists.list_of_site(site_id) if site_id else template_lists.list_of_all()
     if as_json:
         click.echo(json.dumps(made, indent=2))
     else:
-        template_lists.show(made)
+        template_lists.show_list(made)
 
 
 @templates.command()

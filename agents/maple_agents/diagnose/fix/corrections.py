@@ -11,7 +11,7 @@ from itertools import islice
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 from .kinds.directives import said
-from .kinds.words import PlainWord, plain_words
+from .kinds.insertion import PlainWord, plain_words
 from .registry import Given, fix
 
 _SHELLS = ("bash", "sh")

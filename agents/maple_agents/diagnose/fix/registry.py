@@ -1,4 +1,9 @@
-"""What a typed fix is made from, and the register by which a remedy finds it."""
+"""What a typed fix is made from, and the register by which a remedy finds it.
+
+Which steps the evidence is of: a fix of launch lines leaves alone those that ran another program.
+
+What only the site's whole file tells, beyond the facts that the submit path knows.
+"""
 
 from __future__ import annotations
 
@@ -6,15 +11,22 @@ import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import lru_cache
 
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.edits import Fix
 from maple_submit_filter.types.job import Job
-from maple_submit_filter.types.launch_plan import LaunchPlan
+from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 
+from ...ask.sites import path
+from ...ask.sites.files import parse
+from ...ask.sites.model import SiteFile
 from ...templates.knowledge.conditions import Fact
 from ..diagnosis import said
 from ..values import Case, Cause, Digest, Event
+
+# Files by whose names a step is known in a log: its program, and where its output goes.
+_FILE = re.compile(r"[\w.+-]+\.(?:py|sh|jl|R|out|log|err|txt)(?![\w.-])")
 
 # What a log named may stand in a script only where it is one plain word: no expansion, no quote, no blank.
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]{1,300}\Z")
@@ -99,3 +111,41 @@ def fix(name: str) -> Callable[[Maker], Maker]:
         return maker
 
     return registered
+
+
+def concerned(given: Given) -> tuple[Step, ...]:
+    """Return the steps that the evidence can be of: those whose files it names, or all where it names none's."""
+    told = _told(given)
+    named = tuple(step for step in given.plan.steps if told & _names(given, step))
+    return named or given.plan.steps
+
+
+def _told(given: Given) -> set[str]:
+    """Return the files that the evidence speaks of, and the one that it stands in, without their folders."""
+    event = given.event()
+    lines = [*(event.unit if event is not None else ()), *(one.text for one in given.cause.evidence)]
+    files = {os.path.basename(one.file) for one in given.cause.evidence}
+    return files | {name for line in lines for name in _FILE.findall(line)}
+
+
+def _names(given: Given, step: Step) -> set[str]:
+    """Return the files that a step's lines name, what they redirect to as well."""
+    source = given.job.source
+    end = source.find(b"\n", step.span.end)
+    text = source[step.span.start : len(source) if end < 0 else end] + b" " + b" ".join(step.program)
+    return set(_FILE.findall(text.decode("utf-8", "replace")))
+
+
+def whole(site: Site) -> SiteFile | None:
+    """Return the site's file, None where it has none that can be read: then nothing more is known."""
+    return _read(site.id)
+
+
+@lru_cache(maxsize=4)
+def _read(site_id: str) -> SiteFile | None:
+    try:
+        filename = path(site_id)
+        with open(filename, "rb") as file:
+            return parse(file.read(), filename)
+    except (OSError, ValueError):
+        return None

@@ -22,7 +22,7 @@ from ..diagnosis import said
 from ..recognise.log_facts import facts
 from ..scheduler_words import all_spoken, foreign, spoken
 from ..values import Cause, Cure, Diagnosis, Digest
-from .kinds.trailer import without_footer
+from .kinds.insertion import without_footer
 from .registry import MADE, Given
 
 AS_CHECKED = "as-checked"

@@ -16,7 +16,7 @@ from maple_submit_filter.types.job import Read
 from maple_submit_filter.types.submission import Submission
 
 from ...ask.schedulers.deadlines import Worker
-from ...ask.schedulers.errors import SchedulerError
+from ...ask.schedulers.protocol import SchedulerError
 from ...base.secrets.masking import masked
 from ..values import Case, LogFile
 from . import outputs, places

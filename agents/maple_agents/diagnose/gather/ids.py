@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Optional
 
-from ...ask.schedulers.errors import SchedulerError
 from ...ask.schedulers.pbs import ids as pbs_ids
-from ...ask.schedulers.protocol import Scheduler
-from ...ask.schedulers.slurm import ids as slurm_ids
+from ...ask.schedulers.protocol import Scheduler, SchedulerError
+from ...ask.schedulers.slurm import jobs as slurm_ids
 from ...base.complaint import Complaint
 
 _ANY = re.compile(r"\d[\w.\[\]+-]{0,200}", re.ASCII)
@@ -39,7 +38,7 @@ def named(text: str, scheduler: Optional[Scheduler]) -> Named:
     step = _STEP.fullmatch(job)
     if step:
         return Named(step[1], step[2])
-    wrong = scheduler is not None and not slurm_ids.ID.fullmatch(job)
+    wrong = scheduler is not None and not slurm_ids.JOB_ID.fullmatch(job)
     return Named(job, wrong="Slurm has no such ids: they look like 4711, 4711_3, 4711+1" if wrong else "")
 
 

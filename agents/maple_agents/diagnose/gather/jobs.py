@@ -10,8 +10,7 @@ from dataclasses import replace
 from typing import Optional
 
 from ...ask.schedulers import choose
-from ...ask.schedulers.errors import SchedulerError
-from ...ask.schedulers.protocol import Job, JobState, Scheduler
+from ...ask.schedulers.protocol import Job, JobState, Scheduler, SchedulerError
 from ...ask.submission import source_of
 from ...base.complaint import Complaint
 from ..values import Case

@@ -10,11 +10,9 @@ from typing import NamedTuple, Optional
 from ...ask.memory.failed_jobs import STATES, failure_of, whole
 from ...ask.schedulers import choose
 from ...ask.schedulers.deadlines import Worker
-from ...ask.schedulers.errors import SchedulerError
-from ...ask.schedulers.protocol import Job, Scheduler
+from ...ask.schedulers.protocol import Job, Scheduler, SchedulerError, of_ending, state_of
 from ...ask.schedulers.slurm import tables as slurm_tables
 from ...ask.schedulers.slurm.jobs import ending
-from ...ask.schedulers.states import of_ending, state_of
 from ...base import quantities
 from . import ownership
 from .sources.commands import Commands

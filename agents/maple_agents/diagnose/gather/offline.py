@@ -14,7 +14,7 @@ from maple_submit_filter.types.job_records import STATES
 from maple_submit_filter.types.submission import Submission
 
 from ...ask.schedulers.deadlines import Worker
-from ...ask.schedulers.errors import SchedulerError
+from ...ask.schedulers.protocol import SchedulerError
 from ...ask.submission import source_of, submission
 from ...base.complaint import Complaint
 from ...base.secrets.masking import masked

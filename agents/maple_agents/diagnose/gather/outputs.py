@@ -9,7 +9,7 @@ from typing import Optional
 
 from maple_submit_filter.types.job import Job as Asked
 
-from ...ask.schedulers.pbs.paths import output_paths
+from ...ask.schedulers.pbs.jobs import output_paths
 from . import name_patterns, ownership
 from .evidence_files import Gathered
 from .sources.job_facts import Told

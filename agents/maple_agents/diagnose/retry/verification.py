@@ -14,7 +14,7 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.submission import Submission
 
 from ...ask.schedulers import Scheduler
-from ...ask.schedulers.states import state_of
+from ...ask.schedulers.protocol import state_of
 from ...base.secrets.masking import masked
 from ...templates.knowledge import anchors, entries
 from ...verify.judge.verdicts import Kind, Reason

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from ...ask.schedulers.pbs import jobs as pbs_jobs
-from ...ask.schedulers.states import OF_REASON
+from ...ask.schedulers.protocol import OF_REASON
 from ..values import Case
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...ask.submission import GENERIC
 from ...base.difference import unified
-from ..fix.site_files import whole
+from ..fix.registry import whole
 from ..values import Case, Cause, Cure, Diagnosis, Evidence
 from .page_rows import short
 from .safe import safe_lines, safe_object, safe_script, safe_words

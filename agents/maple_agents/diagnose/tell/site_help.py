@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 
 from ...ask.sites.model import PartitionTable, SiteFile
 from ...base.quantities import of_clock
-from ..fix.site_files import whole
+from ..fix.registry import whole
 from ..values import Cause, Diagnosis
 
 Says = Callable[[SiteFile], Iterator[str]]

@@ -8,15 +8,12 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from ..commands import Said, quiet_environment, run
-from ..errors import SchedulerError
-from ..protocol import Job, JobState, Node, Queue, Server
+from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import changes as pbs_changes
-from . import submit as pbs_submit
 from .answers import Entry, entries_of
 from .errors import NO_SUCH_JOB, from_exit
 from .ids import answered, is_id
-from .jobs import job_of
-from .places import node_of, queue_of, server_of
+from .jobs import job_of, node_of, queue_of, server_of
 
 # Exit codes of the commands are the lowest eight bits of the error number: 153 and 35.
 _UNKNOWN = {number & 255 for number in NO_SUCH_JOB}
@@ -90,7 +87,7 @@ class PbsCommands:
         env: Mapping[str, str] | None = None,
     ) -> str:
         """Submit through qsub and return the job's id."""
-        return pbs_submit.submit(self._qsub, script_path, argv, cwd, env, self._submit_timeout)
+        return pbs_changes.submit(self._qsub, script_path, argv, cwd, env, self._submit_timeout)
 
     def cancel(self, job_id: str) -> bool:
         """Delete a job; False when there is none, or it is over."""

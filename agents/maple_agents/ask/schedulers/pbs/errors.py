@@ -5,7 +5,7 @@ A command exits with the number's lowest eight bits, which other failures share:
 
 from __future__ import annotations
 
-from ..errors import SchedulerError
+from ..protocol import SchedulerError
 
 UNKNOWN_JOB = 15001
 BAD_HOST = 15008

@@ -16,10 +16,9 @@ import threading
 from collections.abc import Iterable
 from typing import Any
 
-from ..errors import MisuseError, SchedulerError
+from ..protocol import MisuseError, SchedulerError
 from .errors import BAD_VALUE, NOT_AUTHENTICATED, SYSTEM, pbs_error
-from .library import Library
-from .structures import EQ, SET, Attribute, Status, attribute_list, bytes_of, copied, text_of
+from .library import EQ, SET, Attribute, Library, Status, attribute_list, bytes_of, copied, text_of
 
 _this = threading.local()
 

@@ -1,16 +1,28 @@
-"""From the attributes of a PBS job to a `Job`; the same for libpbs and for qstat."""
+"""From the attributes of PBS jobs, nodes, queues and servers to values; the same for libpbs and for its commands.
+
+Where a PBS job's output is, or will be.
+
+`Output_Path` is what was asked for: `host:/path`, a folder, or a pattern; other attributes say what becomes of it.
+"""
 
 from __future__ import annotations
 
 import calendar
 import html
+import os
 import re
 import time
 from collections.abc import Mapping
 
-from ..protocol import Ending, EndReason, Job, JobState
+from ....base.quantities import asked, mebibytes
+from ..protocol import Ending, EndReason, Job, JobState, Node, Queue, Server
 from .ids import array_of
-from .paths import output_paths, variable
+
+_HOST = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]*:(?=.)")
+_INDEX = "^array_index^"
+
+# A node in one of these states takes no new job, whatever else it is.
+_UNUSABLE = {"down", "offline", "stale", "unknown", "state-unknown", "provisioning", "wait-provisioning"}
 
 # The letters of `job_state`; M is a job that another server has taken over, and nothing is known of it here.
 _STATES = {
@@ -147,3 +159,102 @@ def _ended(attributes: Mapping[str, str]) -> int | None:
         if at is not None:
             return at
     return None
+
+
+def node_of(name: str, attributes: Mapping[str, str]) -> Node:
+    """Return the node that *attributes* describe."""
+    states = tuple(word.strip().lower() for word in attributes.get("state", "").split(",") if word.strip())
+    queue = attributes.get("queue", "")
+    return Node(
+        name=name,
+        states=states,
+        usable=bool(states) and not _UNUSABLE & set(states),
+        cpus=number(attributes.get("resources_available.ncpus")),
+        gpus=number(attributes.get("resources_available.ngpus")),
+        memory_mib=mebibytes(attributes.get("resources_available.mem")),
+        queues=(queue,) if queue else (),
+        comment=attributes.get("comment", ""),
+        attributes=dict(attributes),
+    )
+
+
+def queue_of(name: str, attributes: Mapping[str, str], default: str = "") -> Queue:
+    """Return the queue that *attributes* describe. *default*: the server's `default_queue`."""
+    return Queue(
+        name=name,
+        accepts=_true(attributes.get("enabled")),
+        starts=_true(attributes.get("started")),
+        default=name == default,
+        max_walltime=asked(attributes.get("resources_max.walltime", ""), "pbs"),
+        max_nodes=number(attributes.get("resources_max.nodect")),
+        attributes=dict(attributes),
+    )
+
+
+def server_of(name: str, attributes: Mapping[str, str]) -> Server:
+    """Return the server that *attributes* describe."""
+    return Server(attributes.get("server_host", name), attributes.get("pbs_version", ""), dict(attributes))
+
+
+def number(text: str | None) -> int | None:
+    """Return a whole number, None where *text* is none."""
+    return int(text) if text is not None and re.fullmatch(r"\d{1,18}", text, re.ASCII) else None
+
+
+def _true(text: str | None) -> bool:
+    return (text or "").lower() in ("true", "t", "1", "y")
+
+
+def output_paths(job_id: str, attributes: Mapping[str, str]) -> tuple[str | None, str | None]:
+    """Return where stdout and stderr lie once they are delivered; None where nothing will.
+
+    `$PBS_JOBID` in a path stays: PBS does not expand it. With `-k o` (without d) the file lies in the owner's home on
+    the first node, which is taken to be the home at submission.
+    """
+    out = _kept(job_id, attributes, "o") or _path(job_id, attributes, "Output_Path", "OU")
+    err = _kept(job_id, attributes, "e") or _path(job_id, attributes, "Error_Path", "ER")
+    join = attributes.get("Join_Path", "n")
+    if join.startswith("oe"):
+        err = out  # Error_Path is shown, but never written
+    elif join.startswith("eo"):
+        out = err
+    removed = attributes.get("Remove_Files", "")
+    return None if "o" in removed else out, None if "e" in removed else err
+
+
+def variable(attributes: Mapping[str, str], name: str) -> str | None:
+    """Return a variable of `Variable_List`: qstat gives each on its own, libpbs all in one text.
+
+    In the text a comma that belongs to a value has a backslash in front.
+    """
+    if "Variable_List.%s" % name in attributes:
+        return attributes["Variable_List.%s" % name]
+    found = re.search(
+        r"(?:^|(?<!\\),)%s=((?:\\.|[^\\,])*)" % re.escape(name), attributes.get("Variable_List", ""), re.S
+    )
+    return re.sub(r"\\(.)", r"\1", found[1], flags=re.S) if found else None
+
+
+def _path(job_id: str, attributes: Mapping[str, str], name: str, suffix: str) -> str | None:
+    asked = attributes.get(name, "")
+    path = _HOST.sub("", asked, count=1) if "/" not in asked.partition(":")[0] else asked
+    if not path:
+        return None
+    array = array_of(job_id)
+    if array and array[1] is not None:
+        path = path.replace(_INDEX, str(array[1]))
+    if not path.startswith("/"):
+        path = os.path.join(variable(attributes, "PBS_O_WORKDIR") or "", path)
+    return "%s%s.%s" % (path, job_id, suffix) if path.endswith("/") else path
+
+
+def _kept(job_id: str, attributes: Mapping[str, str], stream: str) -> str | None:
+    """Return the file in the owner's home where `-k` without `d` leaves a stream; else None."""
+    keep = attributes.get("Keep_Files", "n")
+    home = variable(attributes, "PBS_O_HOME")
+    if stream not in keep or "d" in keep or home is None:
+        return None
+    array = array_of(job_id)
+    sequence = re.match(r"\d*", job_id)
+    index = ".%s" % (_INDEX if array[1] is None else array[1]) if array else ""
+    return "%s/%s.%s%s%s" % (home, attributes.get("Job_Name", ""), stream, sequence[0] if sequence else "", index)

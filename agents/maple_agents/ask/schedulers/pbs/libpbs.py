@@ -6,17 +6,13 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
 from ..deadlines import Worker
-from ..errors import SchedulerError
-from ..protocol import Job, Node, Queue, Server
+from ..protocol import Job, Node, Queue, SchedulerError, Server
 from . import changes as pbs_changes
-from . import submit as pbs_submit
 from .errors import LOST, NO_SUCH_JOB
 from .ids import answered, is_id
 from .ifl import Connection, Pool
-from .jobs import job_of
-from .library import Library
-from .places import node_of, queue_of, server_of
-from .structures import Attribute, Status
+from .jobs import job_of, node_of, queue_of, server_of
+from .library import Attribute, Library, Status
 
 Answer = TypeVar("Answer")
 
@@ -82,7 +78,7 @@ class Pbs:
         env: Mapping[str, str] | None = None,
     ) -> str:
         """Submit through qsub, never through libpbs, and return the job's id."""
-        return pbs_submit.submit(self._qsub, script_path, argv, cwd, env, self._submit_timeout)
+        return pbs_changes.submit(self._qsub, script_path, argv, cwd, env, self._submit_timeout)
 
     def cancel(self, job_id: str) -> bool:
         """Delete a job; False when there is none, or it is over."""

@@ -7,14 +7,11 @@ import re
 from collections.abc import Callable, Mapping, Sequence
 
 from ..commands import Said, quiet_environment, run
-from ..errors import SchedulerError
-from ..protocol import Job, JobState, Node, Queue, Server
+from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import tables as slurm_tables
-from .ids import is_id, meant
-from .jobs import job_of
-from .places import nodes_of, queue_of, server_of
+from .jobs import is_id, job_meant, job_of
 from .queue import SlurmQueue
-from .tables import is_gone, slurm_refusal
+from .tables import is_gone, nodes_of, queue_of, server_of, slurm_refusal
 
 _NODE = {
     "%N": "name",
@@ -63,7 +60,7 @@ class SlurmCommands:
         found: list[Job] = []
         for at in range(0, len(asked), _AT_ONCE):
             found += self._known(asked[at : at + _AT_ONCE])
-        return {one: meant(one, found) for one in ids}
+        return {one: job_meant(one, found) for one in ids}
 
     def jobs_of(self, user: str, ended: bool = False) -> list[Job]:
         """Return the jobs and tasks of *user*; with *ended* those over that the controller still has in memory."""
@@ -138,7 +135,7 @@ class SlurmCommands:
     def _known(self, asked: list[str]) -> list[Job]:
         """Return the jobs among *asked* that the controller has in memory, then those that accounting remembers."""
         found = self._jobs_now(["-j", ",".join(asked)], all_states=True)
-        missing = [one for one in asked if meant(one, found).state is JobState.VANISHED]
+        missing = [one for one in asked if job_meant(one, found).state is JobState.VANISHED]
         return found + self._accounting.besides(found, missing)
 
     def _jobs_now(self, which: Sequence[str], all_states: bool) -> list[Job]:

@@ -14,8 +14,7 @@ import sys
 from collections.abc import Mapping, Sequence
 
 from ..commands import run
-from ..errors import SchedulerError, one_line
-from ..protocol import Job
+from ..protocol import Job, SchedulerError, one_line
 from . import json as slurm_json
 from .commands import SlurmCommands
 from .pyslurm_child import REFUSED

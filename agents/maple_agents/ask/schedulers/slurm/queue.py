@@ -1,20 +1,30 @@
-"""Jobs that Slurm's controller has in memory: squeue for all at once, and what only scontrol tells, asked for once."""
+"""Jobs that Slurm's controller has in memory: squeue for all at once, and what only scontrol tells, asked for once.
+
+What `scontrol show job` tells (22.05 and later): all of a job, its output with the signs of its name filled in.
+
+scontrol shows one job, or all; given commands on stdin it shows several in one process. Its prompt stands on a line of
+its own, or in front of the answer where it was built without readline.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
-from typing import Protocol
+from collections.abc import Iterable, Mapping, Sequence
+from typing import NamedTuple, Protocol
 
 from ..commands import Said
-from ..errors import SchedulerError
-from ..protocol import Job
-from . import details as slurm_details
+from ..protocol import Job, SchedulerError
 from . import json as slurm_json
 from . import tables as slurm_tables
-from .ids import ID
-from .jobs import job_of
+from .jobs import JOB_ID, job_of
 from .tables import is_gone, slurm_refusal
+
+_HEAD = re.compile(r"^(?:scontrol: )*JobId=(\d+) ((?:\w+=\S+ )*?)JobName=", re.MULTILINE | re.ASCII)
+_FIELD = re.compile(r"(\S+?)=(.*?)(?=\s+[\w/:]+=|\s*$)")
+_PATHS = ("StdErr", "StdIn", "StdOut")
+_COMMENTS = ("Comment", "AdminComment", "SystemComment")
+_WHOLE = (*_PATHS, *_COMMENTS, "Command", "WorkDir", "SubmitLine")  # fields whose value is the rest of their line
+_DETAILS = ("ExitCode", "BatchFlag", "Command", "WorkDir", *_PATHS)
 
 _JOB = {
     "%i": "id",
@@ -72,7 +82,7 @@ class SlurmQueue:
         """Return the jobs of *rows* with their details, which are asked for once while a job's state stays."""
         jobs = {row["id"]: job_of(row, {}) for row in rows}
         newest = sorted(jobs.values(), key=lambda job: (job.over, job.submitted or 0), reverse=True)
-        unknown = [job for job in newest if ID.fullmatch(job.id) and _as_it_is(job) not in self._shown]
+        unknown = [job for job in newest if JOB_ID.fullmatch(job.id) and _as_it_is(job) not in self._shown]
         if unknown:
             self._show(unknown[:_DETAILS_AT_MOST], {job.id: job.name for job in newest})
         return [job_of(row, self._shown.get(_as_it_is(jobs[row["id"]]), {})) for row in rows]
@@ -106,8 +116,8 @@ class SlurmQueue:
 
     def _show(self, jobs: Sequence[Job], names: Mapping[str, str]) -> None:
         """Ask scontrol; for one that has gone meanwhile it exits with 1, and the others are there."""
-        said = self._run("scontrol", [], slurm_details.questions(job.id for job in jobs))
-        found = slurm_details.answers(said.out, names)
+        said = self._run("scontrol", [], scontrol_questions(job.id for job in jobs))
+        found = scontrol_answers(said.out, names)
         if len(self._shown) > _KEPT_AT_MOST:
             self._shown = {}
         self._shown.update((_as_it_is(job), found[job.id]) for job in jobs if job.id in found)
@@ -126,3 +136,69 @@ def _release(text: str) -> tuple[int, ...]:
 def _as_it_is(job: Job) -> tuple[str, str, int | None]:
     """Return what changes when anything that scontrol tells of a job may have changed."""
     return job.id, job.raw_state, job.started
+
+
+class Record(NamedTuple):
+    """A job as scontrol shows it. *id*: `5_2` for a task of an array, of which *number* is what %j stands for."""
+
+    id: str
+    number: str
+    fields: dict[str, str]
+
+
+def scontrol_questions(ids: Iterable[str]) -> bytes:
+    """Return what to give to scontrol's stdin to be shown *ids*, each of digits, `_` and `+`."""
+    return "".join("show job %s\n" % one for one in ids).encode("ascii")
+
+
+def scontrol_answers(text: str, names: Mapping[str, str]) -> dict[str, dict[str, str]]:
+    """Return exit code, batch flag and paths of each job in *text* by its id.
+
+    *names*: the job names that squeue gave. A job that is there twice is not believed.
+    """
+    found = scontrol_records(text, names.values())
+    seen = [one.id for one in found]
+    kept = [one for one in found if seen.count(one.id) == 1]
+    return {one.id: {name: one.fields[name] for name in _DETAILS if name in one.fields} for one in kept}
+
+
+def scontrol_records(text: str, names: Iterable[str]) -> list[Record]:
+    """Return the jobs in *text*, with all their fields.
+
+    A name and a comment are any text, line ends included, and may look like another job: the *names* of jobs are taken
+    out as a whole.
+    """
+    for name in names:
+        if "\n" in name:
+            text = text.replace("JobName=%s\n   UserId=" % name, "JobName=\n   UserId=")
+    heads = list(_HEAD.finditer(text))
+    ends = [one.start() for one in heads[1:]] + [len(text)]  # one more than heads where there is none
+    return [Record(_id(head), head[1], _fields(text[head.end() : end])) for head, end in zip(heads, ends)]
+
+
+def _id(head: re.Match[str]) -> str:
+    fields = dict(word.split("=", 1) for word in head[2].split())
+    if "ArrayJobId" in fields:
+        return "%s_%s" % (fields["ArrayJobId"], fields.get("ArrayTaskId", ""))
+    if "HetJobId" in fields:
+        return "%s+%s" % (fields["HetJobId"], fields.get("HetJobOffset", ""))
+    return head[1]
+
+
+def _fields(record: str) -> dict[str, str]:
+    """Return the fields of one record. Comments stand behind what is believed here, of which the first counts, and
+    before the paths, of which the last does.
+    """
+    fields: dict[str, str] = {}
+    for line in record.split("\n")[1:]:
+        name, sign, value = line.lstrip(" ").partition("=")
+        if not line.startswith("   ") or not sign:
+            continue
+        if name in _PATHS:
+            fields[name] = value
+        elif name in _WHOLE:
+            fields.setdefault(name, value)
+        else:
+            for found in _FIELD.finditer(line.strip()):
+                fields.setdefault(found[1], found[2])
+    return fields

@@ -10,8 +10,7 @@ from maple_submit_filter.types.edits import Edit, Fix, Safety
 from maple_submit_filter.types.launch_plan import Step
 
 from ....request.script.walk import context, texts
-from ..affected_steps import concerned
-from ..registry import Given, fix
+from ..registry import Given, concerned, fix
 
 _SSH = re.compile(r"\b(?:ssh|pdsh)\b")
 _IN_TASK = b' bash -c \'exec deepspeed --no_ssh --node_rank="$SLURM_NODEID" "$@"\' bash'

@@ -9,10 +9,8 @@ from collections.abc import Iterable
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 
 from ..corrections import listed, nearest
-from ..registry import Given, fix
-from ..site_files import whole
-from .insertion import line, newline
-from .words import plain_words
+from ..registry import Given, fix, whole
+from .insertion import line, newline, plain_words
 
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.+/-]*\Z")
 _LOADING = re.compile(r"module (?:load|use) [A-Za-z0-9_./+ -]+\Z|conda activate [A-Za-z0-9_.-]+\Z")

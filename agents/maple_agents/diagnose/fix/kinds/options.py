@@ -9,9 +9,8 @@ from maple_submit_filter.cures import launch_edits
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.launch_plan import Link, Option
 
-from ..affected_steps import concerned
-from ..registry import Given, fix
-from .words import PlainWord, plain_words
+from ..registry import Given, concerned, fix
+from .insertion import PlainWord, plain_words
 
 _OPTION = re.compile(r"[a-z][a-z-]*\Z")
 _VALUE = re.compile(r"[A-Za-z0-9_.,:/=-]*\Z")

@@ -9,7 +9,7 @@ from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 from ..corrections import listed, near_path, nearest
 from ..registry import Given, fix
-from .words import plain_words
+from .insertion import plain_words
 
 _WRITES = frozenset((
     "rm", "rmdir", "mv", "mkdir", "touch", "tee", "dd", "install", "truncate", "tar", "unzip", "unlink", "shred",

@@ -9,9 +9,8 @@ import re
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 
 from ..registry import Given, fix
-from .insertion import line
+from .insertion import line, plain_words
 from .paths import environments
-from .words import plain_words
 
 _MODULE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,80}\Z")
 _FOLDER = re.compile(r"/[A-Za-z0-9_.,+@=/-]+\Z")

@@ -8,8 +8,7 @@ from maple_submit_filter.types.edits import Edit, Fix, Safety
 from maple_submit_filter.types.launch_plan import Step
 
 from ....request.script.walk import context, texts
-from ..affected_steps import concerned
-from ..registry import Given, fix
+from ..registry import Given, concerned, fix
 from .insertion import line
 from .masters import MEETING, words
 

@@ -11,8 +11,7 @@ from maple_submit_filter.cures import launch_edits
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 from maple_submit_filter.types.launch_plan import LaunchPlan, Link, Step
 
-from ..affected_steps import concerned
-from ..registry import Given
+from ..registry import Given, concerned
 
 _STEP = re.compile(r"\b(?:StepId=|STEP )\d+\.(?:\d|x)")
 _JOB = re.compile(r"\bJOB \d+ ON \S+ CANCELLED\b|StepId=\d+\.(?:batch|extern)\b")

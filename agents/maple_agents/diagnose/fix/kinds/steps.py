@@ -6,8 +6,7 @@ from maple_submit_filter.cures import launch_edits
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 from maple_submit_filter.types.launch_plan import Allocation, Step
 
-from ..affected_steps import concerned
-from ..registry import Given, fix
+from ..registry import Given, concerned, fix
 
 
 @fix("step-of-whole-allocation")

@@ -12,8 +12,7 @@ from maple_submit_filter.types.launch_plan import Step
 
 from ....request.script.walk import found
 from ....request.script.walk import given as assignments
-from ..registry import Given, fix
-from ..site_files import whole
+from ..registry import Given, fix, whole
 from .insertion import is_name, line, place
 
 PLAIN = re.compile(r"[A-Za-z0-9_.,:/=+@%^-]*\Z")

@@ -7,7 +7,7 @@ import shutil
 from collections.abc import Mapping, Sequence
 
 from ....ask.schedulers.commands import Said, quiet_environment, run
-from ....ask.schedulers.errors import SchedulerError
+from ....ask.schedulers.protocol import SchedulerError
 
 SECONDS = 15.0  # for each command; a busy controller answers late, and a user waits for all of them
 

@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 
 from maple_submit_filter.request.slurm import command_line as sbatch_words
 
-from ....ask.schedulers.protocol import JobState
+from ....ask.schedulers.protocol import JobState, of_ending
 from ....ask.schedulers.slurm import tables as slurm_tables
 from ....ask.schedulers.slurm.jobs import ending, expand, state
-from ....ask.schedulers.states import of_ending
 from ....base import quantities
 from .commands import Commands
 from .from_slurm import LAUNCH_FAILED, submit_line

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from ....ask.schedulers.protocol import Ending, EndReason, Job
-from ....ask.schedulers.states import state_of
+from ....ask.schedulers.protocol import Ending, EndReason, Job, state_of
 from .job_facts import Told
 
 

@@ -10,7 +10,7 @@ from dataclasses import replace
 
 from maple_submit_filter.request.pbs.command_line import read_letters
 
-from ....ask.schedulers.pbs.paths import variable
+from ....ask.schedulers.pbs.jobs import variable
 from ....ask.schedulers.protocol import Job, JobState
 from ....base import quantities
 from .from_job import of_job

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from ....ask.schedulers.protocol import EndReason, Job, JobState
-from ....ask.schedulers.slurm import details as slurm_details
+from ....ask.schedulers.slurm import queue as slurm_details
 from ....base import quantities
 from . import partition_defaults
 from .commands import Commands
@@ -59,7 +59,7 @@ def told(job: Job, commands: Commands) -> Told:
 
 def shown(text: str, job_id: str, name: str) -> dict[str, str]:
     """Return the fields of that job in what `scontrol show job` says; *name*: its own, as squeue told it."""
-    own = [one for one in slurm_details.records(text, (name,)) if job_id in (one.id, one.number)]
+    own = [one for one in slurm_details.scontrol_records(text, (name,)) if job_id in (one.id, one.number)]
     return {"JobId": own[0].number, **own[0].fields} if own else {}
 
 
