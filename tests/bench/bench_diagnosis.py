@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from maple_agents.diagnose.rank.confidence import STEPS  # noqa: E402
+from maple_agents.diagnose.rank.ranking import STEPS  # noqa: E402
 from maple_agents.diagnose.values import Diagnosis  # noqa: E402
 from maple_agents.templates.knowledge import entries  # noqa: E402
 

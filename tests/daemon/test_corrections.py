@@ -52,7 +52,7 @@ def settings(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> str:
 
 def snapshot_of(site_id: str) -> bytes:
     """The site's facts as the submit path reads them."""
-    from maple_agents.templates.site_description import described
+    from maple_agents.templates.environments import described
     from maple_submit_filter.site import snapshot as site_snapshot
 
     return json.dumps(site_snapshot.write(described(site_id).site)).encode()
@@ -100,7 +100,7 @@ def test_what_three_users_have_in_common_is_listed(settings: str, store: Store) 
 
 def test_an_approved_template_is_the_sites_own_next_revision(settings: str, store: Store, tmp_path: Any) -> None:
     """With the reason and the day; the repository's check finds nothing wrong, and the site takes it unasked."""
-    from maple_agents.templates.site_description import described
+    from maple_agents.templates.environments import described
 
     before = in_force()
     (old,) = [one for one in described("ncsa-delta").site.launch_templates if one.name == NAME]

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 import tomllib
 from maple_agents.base.slots import Lacking, Name, Origin, Slot, Slots
 from maple_agents.templates import environments, paradigms
-from maple_agents.templates.revisions import composition_revision
+from maple_agents.templates.proofs import composition_revision
 from maple_agents.write.clusters import cluster
 from maple_agents.write.composition import compose
 from maple_agents.write.decide.decision import decide_plan

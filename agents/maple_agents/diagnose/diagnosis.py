@@ -14,9 +14,8 @@ from maple_submit_filter.types.submission import Submission
 
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
-from .rank.confidence import confidence
 from .rank.doubts import unread
-from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived
+from .rank.ranking import Ranked, confidence, of_earlier_run, ranked, said_to_have_ended, survived
 from .read import cleaned
 from .read.templates import template
 from .recognise.log_facts import facts, with_signs

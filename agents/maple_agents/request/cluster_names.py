@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from maple_submit_filter.site.facts import NodeKind, Partition, Site, kinds_with
 
 from ..base.slots import Origin, Slot, Slots
-from . import arithmetic
+from . import counts
 from .language.vocabulary import listed, texts
 
 if TYPE_CHECKING:
@@ -152,5 +152,5 @@ def _gpus_of_nodes(asked: Asked, site: Site) -> Asked:
         return asked
     rest = Slots(one for name, one in asked.slots.items() if name != "gpus_total")
     more = asked._replace(slots=rest.with_more([slot._replace(name="gpus_per_node")]))
-    ranks = arithmetic.Counts(nodes, number, None, asked.slots.number("ranks_per_node"), asked.ranks)
-    return more._replace(contradictions=(*more.contradictions, *arithmetic.contradictions(ranks)))
+    ranks = counts.Counts(nodes, number, None, asked.slots.number("ranks_per_node"), asked.ranks)
+    return more._replace(contradictions=(*more.contradictions, *counts.contradictions(ranks)))

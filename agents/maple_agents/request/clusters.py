@@ -6,9 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from functools import cache
 
-from . import everyday_names
-from .language.lexemes import Line
-from .language.reading import FROM, NAMED, OPEN, SAID, WEAK, Reading
+from . import site_names
+from .language.lexemes import FROM, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import Token
 from .site_names import SiteNames, centers
@@ -106,10 +105,10 @@ def _inside(first: Token, last: Token, text: str) -> bool:
 def _stands(words: Sequence[Token], at: int, taken: int, joined: str, text: str, hit: str) -> bool:
     """Tell whether the words that could be a cluster's name are meant as one."""
     if hit.startswith("?"):
-        return everyday_names.stands_elsewhere(words, at, taken)
-    if joined not in everyday_names.COMMON:
+        return site_names.stands_elsewhere(words, at, taken)
+    if joined not in site_names.COMMON_WORDS:
         return True
-    return everyday_names.stands(words, at, taken, joined, text[words[at].start].isupper())
+    return site_names.stands_as_name(words, at, taken, joined, text[words[at].start].isupper())
 
 
 def read(line: Line, clusters: tuple[SiteNames, ...]) -> Iterator[Reading]:

@@ -6,8 +6,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from ..base.quantities import clock, of_clock
-from .language.lexemes import Line
-from .language.reading import FAINT, NAMED, OPEN, SAID, WEAK, Reading
+from .language.lexemes import FAINT, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import CLOCK, NAME, NUMBER, Token
 

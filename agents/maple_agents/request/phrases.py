@@ -11,7 +11,7 @@ from typing import NamedTuple
 import tomllib
 from maple_submit_filter.host import places
 
-from .language.reading import SAID, WEAK, WISH, Reading
+from .language.lexemes import SAID, WEAK, WISH, Reading
 from .language.vocabulary import listed, table, texts
 from .language.words import NAME, NUMBER, SIGN, WORD, Token
 

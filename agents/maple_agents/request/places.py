@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .language.lexemes import Line
-from .language.reading import NAMED, OPEN, SAID, WEAK, Reading
+from .language.lexemes import NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import NAME, WORD, Token
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from maple_submit_filter.launchers.agents import AGENTS
 
-from .language.reading import NAMED, OPEN, RANKS, SAID, WEAK, Reading
+from .language.lexemes import NAMED, OPEN, RANKS, SAID, WEAK, Reading
 from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")

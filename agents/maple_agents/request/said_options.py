@@ -10,7 +10,7 @@ from typing import NamedTuple
 from maple_submit_filter.request.slurm import values
 
 from ..base.quantities import clock, of_clock
-from .language.reading import GPUS, NAMED, OPEN, RANKS, Reading
+from .language.lexemes import GPUS, NAMED, OPEN, RANKS, Reading
 from .language.vocabulary import table, texts
 from .language.words import spelt
 from .phrases import known, squeezed

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from .language.lexemes import Line
-from .language.reading import NAMED, SAID, Reading
+from .language.lexemes import NAMED, SAID, Line, Reading
 from .language.vocabulary import listed, texts
 
 # Patterns that are compiled when they are first needed: a request needs few of them.

@@ -9,8 +9,7 @@ from typing import NamedTuple
 from ..base.quantities import clock
 from ..base.slots import INTEGERS
 from .clauses import asides, denied
-from .language.lexemes import Line
-from .language.reading import GPUS, OPEN, RANKS, SAID, WISH, Reading
+from .language.lexemes import GPUS, OPEN, RANKS, SAID, WISH, Line, Reading
 
 _CORRECTS = re.compile(
     r" (?:no ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "

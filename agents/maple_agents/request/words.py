@@ -6,10 +6,9 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.slots import NAMES, Name, Origin, Slot, Slots
-from . import arithmetic, clusters, counts, durations, phrases, places, programs, said_options, site_names, surroundings
+from . import clusters, counts, durations, phrases, places, programs, said_options, site_names, surroundings
 from .language import languages, slash_lists
-from .language.lexemes import Line, counted, flowing
-from .language.reading import FROM, GPUS, RANKS, WISH, Reading
+from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
 from .unread import Left, left
@@ -17,7 +16,7 @@ from .weights import Weighed, weigh
 
 if TYPE_CHECKING:
     from ..templates.cluster import Cluster
-from .language.reading import WEAK
+from .language.lexemes import WEAK
 from .language.vocabulary import listed, texts
 from .language.words import NAME, NUMBER
 
@@ -136,18 +135,18 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, int]]) -> Asked:
     readings = dict(weighed.readings)
-    said = arithmetic.counts(readings)
+    said = counts.counts_said(readings)
     bare = readings.pop(GPUS, None)
     wrong = list(weighed.contradictions)
     if bare is not None:
-        name = arithmetic.meant(said)
+        name = counts.meaning_of_gpus(said)
         if name in readings and readings[name].value != bare.value and not _agrees(said):
             wrong.append(
                 "two values for %s: %s and %s; say one" % (name.replace("_", " "), readings[name].value, bare.value)
             )
         readings.setdefault(name, bare._replace(name=name))
-        said = arithmetic.counts(readings)
-    wrong += arithmetic.contradictions(said)
+        said = counts.counts_said(readings)
+    wrong += counts.contradictions(said)
     _rank_slot(readings, said)
     _gpu_slot(readings)
     slots = Slots(_slot(one, text) for one in readings.values() if one.name in NAMES)
@@ -165,12 +164,12 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
     )
 
 
-def _agrees(said: arithmetic.Counts) -> bool:
+def _agrees(said: counts.Counts) -> bool:
     """Tell whether a bare number of GPUs only repeats what the others say."""
     return said.gpus in (said.gpus_per_node, said.gpus_total, (said.gpus_per_node or 0) * (said.nodes or 1))
 
 
-def _rank_slot(readings: dict[str, Reading], said: arithmetic.Counts) -> None:
+def _rank_slot(readings: dict[str, Reading], said: counts.Counts) -> None:
     """Ranks of the whole job and a number of nodes say how many a node has."""
     if said.ranks and said.nodes and "ranks_per_node" not in readings and said.ranks % said.nodes == 0:
         readings["ranks_per_node"] = readings[RANKS]._replace(name="ranks_per_node", value=said.ranks // said.nodes)

@@ -1,11 +1,34 @@
 """What a batch script does before its launch line on one site: `templates/environment/`.
 
 It says which of the site file's facts a training job uses, by key path, so that a fact stands in one place.
+
+A site with its checked file and its environment part, read from the disk.
+
+A first environment part of a site that has none: what its file says of modules, variables and demands.
 """
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.site.facts import Site
+
+from ..ask import sites
+from ..ask.sites import files
+from ..ask.sites.model import Fact, SiteFile
 from ..base.tables import Part, Table, paths, read
+
+_WHY = "Drafted from the site file: look at every line, and say here why it is so."
+_PAGES = {
+    "slurm": "https://slurm.schedmd.com/sbatch.html",
+    "pbs": "https://github.com/openpbs/openpbs/blob/master/doc/man1/qsub.1B",
+}
+_BEGINS_AT_HOME = "a PBS job begins in the home directory"
+_UNKNOWN = (
+    "# The site file names no module that brings PyTorch ([[modules.pytorch]]): users load their own environment."
+)
 
 KIND = "environment"
 
@@ -76,3 +99,70 @@ def load(site_id: str) -> Environment | None:
     """Return a site's environment part, None where it has none. Raises `ValueError` where the file is wrong."""
     found = paths(KIND)
     return read(Environment, found[site_id]) if site_id in found else None
+
+
+class Described(NamedTuple):
+    """All that is written of a cluster. *environment* None: it has no such part yet."""
+
+    site: Site
+    file: SiteFile
+    environment: Environment | None
+
+
+def described(site_id: str) -> Described:
+    """Return what is written of a site. Raises `ValueError` with a line for each mistake, `OSError`."""
+    path = sites.path(site_id)
+    with open(path, "rb") as file:
+        checked = files.parse(file.read(), path)
+    return Described(sites.load(site_id), checked, load(site_id))
+
+
+def draft(one: Described) -> str:
+    """Return the text of `environment/<site>.toml`: it passes `lint`, and names facts by their place in the site file.
+
+    The first way to PyTorch is taken, every variable that the centre recommends, and a demand with one fixed value.
+    """
+    file = one.file
+    modules = ["modules.pytorch.0"] if file.modules and file.modules.pytorch else []
+    variables = [
+        "network.variables.%d" % at
+        for at, variable in enumerate(file.network.variables if file.network else ())
+        if variable.status == "recommended"
+    ]
+    lines = [
+        "# The environment part of %s: what a training job does there before its launch line." % file.id,
+        "revision = 1",
+        "why = %s" % _text(_WHY),
+        "sources = [%s]" % ", ".join(map(_text, _sources(file))),
+    ]
+    if one.site.scheduler == "pbs":
+        lines.append("first = [{ line = %s, why = %s }]" % (_text('cd "$PBS_O_WORKDIR"'), _text(_BEGINS_AT_HOME)))
+    lines += ["modules = [%s]" % ", ".join(map(_text, modules)), *([] if modules else [_UNKNOWN])]
+    if variables:
+        lines.append("variables = [%s]" % ", ".join(map(_text, variables)))
+    if file.proxy and file.proxy.https:
+        lines.append('internet = "proxy"')
+    return "\n".join([*lines, *_demands(file)]) + "\n"
+
+
+def _demands(file: SiteFile) -> Iterator[str]:
+    """A demand that nothing else of a script answers is shown, for an administrator to give it a value."""
+    for name, demand in file.demand.items():
+        if not demand.slot and demand.effect != "refused":
+            yield from ("", "# The site wants %s: %s" % (", ".join(demand.options), _one_line(demand.says)))
+            yield from ("# [[directives]]", "# option = %s" % _text(demand.options[0].lstrip("-")))
+            yield from ('# value = ""', "# fact = %s" % _text("demand.%s" % name), '# why = ""')
+
+
+def _sources(file: SiteFile) -> Sequence[str]:
+    told: list[Fact] = [*(file.modules.pytorch[:1] if file.modules else ()), *([file.network] if file.network else ())]
+    known = [source for fact in [*told, file.scheduler] for source in fact.source if source in file.sources]
+    return list(dict.fromkeys(known)) or list(file.sources)[:1] or [_PAGES[file.scheduler.type]]
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())
+
+
+def _text(words: str) -> str:
+    return json.dumps(words, ensure_ascii=False)

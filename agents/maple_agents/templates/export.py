@@ -12,8 +12,8 @@ from ..ask.sites import launch_templates as templates
 from ..ask.sites.launch_templates import LaunchFile
 from ..base.tables import paths, read
 from . import catalogue, environments, model_facts, paradigms
-from .revisions import composition_revision
-from .site_description import described
+from .environments import described
+from .proofs import composition_revision
 
 
 def exported() -> dict[str, Any]:

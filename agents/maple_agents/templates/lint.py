@@ -16,11 +16,10 @@ from ..ask.sites.mistakes import nearest
 from ..ask.sites.model import Load, SiteFile, TransportVariable
 from ..base.tables import Part, paths, read
 from . import catalogue, environments, model_facts, paradigms, proofs
-from .environments import Environment
+from .environments import Described, Environment, described
 from .facts import fact
 from .paradigms import Paradigm
-from .revisions import composition_revision
-from .site_description import Described, described
+from .proofs import composition_revision
 
 MISSING = "environment/%s.toml: is missing; for a first one: maple templates draft %s > %s"
 INTERNET = ("", "direct", "proxy", "none")

@@ -21,22 +21,19 @@ from ..ask.schedulers import Job as Submitted
 from ..ask.schedulers import Scheduler, SchedulerError
 from ..ask.verified.records import CannotVerify
 from .exchange.apps import fit
-from .exchange.command_line import job_name
+from .exchange.command_line import at_least, job_name
 from .exchange.command_line import limits as words_for
 from .exchange.exchange import exchanged
 from .exchange.launch_lines import Line
-from .exchange.least_time import at_least
 from .judge.comparison import Names
 from .judge.outcome import judged
 from .judge.scenes import Scene
 from .judge.verdicts import Kind, Reason, Verdict, verdict_of
 from .run.facts import Fact, Inbox, from_output, merged
-from .run.file_systems import shared_first
 from .run.interrupts import Interrupts
-from .run.leftovers import Opened, clear
 from .run.runs import Run, Stage, complete, runs_of
 from .run.watch import Limits, Until, Watched, watch
-from .run.workplace import Workplace
+from .run.workplace import Opened, Workplace, clear_leftovers, shared_first
 
 OUTPUT_AT_MOST = 1 << 20  # bytes of each of the job's outputs that are read, from the end
 AFTERWARDS = 20.0  # seconds that a script has to tidy up behind its last launch line, before its job is cancelled
@@ -86,7 +83,7 @@ def verify(wanted: Wanted, scheduler: Scheduler, tell: Callable[[str, Watched], 
     state = _read(wanted)
     interrupts = Interrupts()
     with interrupts.caught(), contextlib.ExitStack() as leaving:
-        clear(scheduler, wanted.environ)
+        clear_leftovers(scheduler, wanted.environ)
         with interrupts.held():
             place = Workplace(_candidates(wanted), wanted.keep)
             opened = Opened(place.token, place.path, scheduler.name, wanted.environ)

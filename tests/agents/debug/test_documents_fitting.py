@@ -12,7 +12,7 @@ from maple_agents.diagnose.documents.folders import read
 from maple_agents.diagnose.documents.passages import Piece
 from maple_agents.diagnose.documents.search import ALIKE, Library, cited, near
 from maple_agents.templates.retrieval import minilm
-from maple_agents.templates.retrieval.embedder import Unavailable
+from maple_agents.templates.retrieval.passages import Unavailable
 
 from tests.agents.debug.test_documents import explained
 

@@ -17,7 +17,7 @@ from maple_agents.base import quantities
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.gather import by_files, by_job, cases, offline, places
 from maple_agents.diagnose.gather.cases import with_script
-from maple_agents.diagnose.gather.folder_walk import Walk
+from maple_agents.diagnose.gather.name_patterns import Walk
 from maple_agents.diagnose.gather.sources import from_slurm
 from maple_agents.diagnose.gather.sources.job_facts import Told, together
 from maple_agents.diagnose.gather.sources.submission import asked

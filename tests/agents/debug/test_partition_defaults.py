@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from maple_agents.diagnose.gather.sources import partition_defaults
+from maple_agents.diagnose.gather.sources import from_slurm
 from maple_agents.diagnose.gather.sources.commands import Commands
 from maple_agents.diagnose.gather.sources.from_slurm import shape
 
@@ -18,7 +18,7 @@ def shaped(folder: Path, fields: dict[str, str], default: str = "01:00:00", code
     scontrol = folder / "scontrol"
     scontrol.write_text("#!/bin/sh\necho '%s'\nexit %d\n" % (PARTITION % default, code))
     scontrol.chmod(0o755)
-    return dict(shape(partition_defaults.asked(fields, Commands({"PATH": f"{folder}:/usr/bin:/bin"}))))
+    return dict(shape(from_slurm.asked_by_partition(fields, Commands({"PATH": f"{folder}:/usr/bin:/bin"}))))
 
 
 def test_a_partition_s_default_makes_no_option(tmp_path: Path) -> None:

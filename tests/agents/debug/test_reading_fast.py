@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.diagnose.read import Limits, digest, literals, progress, read, severity, templates
 from maple_agents.diagnose.read.templates import Screened, needed
-from maple_agents.diagnose.read.units.rank_labels import Speaker, bracketed, last_rows, numbered, speaker
+from maple_agents.diagnose.read.units.prefixes import Speaker, bracketed, last_rows, numbered, speaker
 from maple_agents.diagnose.values import LogFile
 
 SCREENED = {

@@ -12,7 +12,7 @@ from maple_agents.ask.schedulers import Job, JobState
 from maple_agents.ask.verified.records import CannotVerify
 from maple_agents.base.complaint import Complaint
 from maple_agents.diagnose.retry import jobs as rounds_jobs
-from maple_agents.diagnose.retry import report as rounds_shown
+from maple_agents.diagnose.retry import loop as rounds_shown
 from maple_agents.diagnose.retry import rounds
 from maple_agents.diagnose.retry import rounds as rounds_copies
 from maple_agents.diagnose.retry.loop import Attempt, End, NotTried, Story, story, symptom
@@ -266,8 +266,8 @@ def test_the_table_and_the_json_agree(capsys: pytest.CaptureFixture[str]) -> Non
     """People and programs are told the same rounds, and nothing that a terminal would obey."""
     hostile = cure(says="fix \x1b[31m with token hf_abcdefghijklmnopqrstuvwxyz0123456789")
     made = story(diagnosis(cures=(hostile,)), 5, after(diagnosis(RAN)))
-    rounds_shown.show(made, diagnosis())
-    printed, told = capsys.readouterr().out, rounds_shown.as_object(made)
+    rounds_shown.show_story(made, diagnosis())
+    printed, told = capsys.readouterr().out, rounds_shown.story_json(made)
     assert "it ran after 1 round" in printed
     assert told["ended"] == {"how": "ran", "why": None, "first_try": True, "rounds": 1}
     assert [one["job"] for one in told["rounds"]] == ["101"]  # type: ignore[attr-defined, index]

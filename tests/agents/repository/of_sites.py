@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from maple_agents.ask.sites.launch_templates import LaunchFile
-from maple_agents.templates.site_description import Described
+from maple_agents.templates.environments import Described
 from maple_agents.verify.exchange import from_template
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.types.submission import Submission

@@ -10,9 +10,8 @@ from maple_agents.ask import sites
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.base import tables
 from maple_agents.templates import environments, lint, model_facts, paradigms, proofs
-from maple_agents.templates.environment_draft import draft
-from maple_agents.templates.revisions import composition_revision
-from maple_agents.templates.site_description import described
+from maple_agents.templates.environments import described, draft
+from maple_agents.templates.proofs import composition_revision
 from maple_submit_filter.host import places
 
 

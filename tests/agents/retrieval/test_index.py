@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from maple_agents.templates.retrieval import index as index_module
-from maple_agents.templates.retrieval.embedder import Unavailable
 from maple_agents.templates.retrieval.index import CONSTANT, Curve, FusedIndex, fused, installed
-from maple_agents.templates.retrieval.passages import Hit, Passage, Rank
+from maple_agents.templates.retrieval.passages import Hit, Passage, Rank, Unavailable
 
 PASSAGES = [
     Passage(

@@ -7,8 +7,8 @@ import types
 
 import pytest
 from maple_agents.templates.retrieval import minilm
-from maple_agents.templates.retrieval.embedder import Unavailable
 from maple_agents.templates.retrieval.minilm import Weights, check, named
+from maple_agents.templates.retrieval.passages import Unavailable
 
 
 @pytest.fixture

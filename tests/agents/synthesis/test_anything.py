@@ -7,8 +7,7 @@ import random
 import pytest
 from maple_agents.base.slots import LAUNCHERS, PARADIGMS, Lacking, Refused
 from maple_agents.write.clusters import cluster
-from maple_agents.write.composition import Made, make
-from maple_agents.write.rule_check import checked
+from maple_agents.write.composition import Made, checked, make
 
 from tests.agents.synthesis.plans import SITES, slots
 

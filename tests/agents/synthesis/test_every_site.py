@@ -6,8 +6,7 @@ import subprocess
 
 import pytest
 from maple_agents.base.slots import PARADIGMS
-from maple_agents.write.composition import compose
-from maple_agents.write.rule_check import checked
+from maple_agents.write.composition import checked, compose
 
 from tests.agents.synthesis.plans import SITES, complete
 

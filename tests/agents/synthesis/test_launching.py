@@ -8,8 +8,7 @@ import subprocess
 import pytest
 from maple_agents.base.slots import Refused
 from maple_agents.write.compose.launch_line import launch
-from maple_agents.write.composition import compose
-from maple_agents.write.rule_check import Mistaken, checked
+from maple_agents.write.composition import Mistaken, checked, compose
 
 from tests.agents.synthesis.plans import complete
 

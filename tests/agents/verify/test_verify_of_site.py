@@ -14,8 +14,8 @@ from maple_agents.base.slots import Slots
 from maple_agents.cli.verify import site_templates as verify_of_site
 from maple_agents.cli.verify.site_templates import Case, Layout, cases
 from maple_agents.templates import paradigms
-from maple_agents.verify.exchange.from_paradigm import composed
-from maple_agents.verify.exchange.least_time import at_least, least
+from maple_agents.verify.exchange.command_line import at_least, least
+from maple_agents.verify.exchange.from_template import composed
 from maple_submit_filter.types.settings import Settings
 
 from tests.agents.verify.test_verify_command import MAPLE

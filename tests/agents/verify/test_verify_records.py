@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.verified import records, state
-from maple_agents.verify.run import leftovers
+from maple_agents.verify.run import workplace
 from maple_agents.verify.run.workplace import PREFIX, Workplace, remove
 
 INPUTS = records.Inputs("hash", ("--nodes=2",), "ncsa-delta", "r1", "apps", {"/etc/hosts": "h"}, "", 0)
@@ -143,9 +143,9 @@ def test_what_a_killed_verification_left_is_cleared_by_the_next(environ, tmp_pat
     child.wait()
     opened(environ, folder, child.pid)
     scheduler = Scheduler()
-    assert leftovers.clear(scheduler, environ) == [str(folder)]  # type: ignore[arg-type]
+    assert workplace.clear_leftovers(scheduler, environ) == [str(folder)]  # type: ignore[arg-type]
     assert scheduler.cancelled == ["7"] and not folder.exists()
-    assert leftovers.clear(scheduler, environ) == []  # type: ignore[arg-type]
+    assert workplace.clear_leftovers(scheduler, environ) == []  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("more", [{"host": "elsewhere"}, {"scheduler": "pbs"}])
@@ -153,15 +153,15 @@ def test_what_may_still_live_is_left_alone(environ, tmp_path, more):
     folder = tmp_path / (PREFIX + "other")
     folder.mkdir()
     opened(environ, folder, 1, **more)
-    assert leftovers.clear(Scheduler(), environ) == [] and folder.exists()  # type: ignore[arg-type]
+    assert workplace.clear_leftovers(Scheduler(), environ) == [] and folder.exists()  # type: ignore[arg-type]
 
 
 def test_a_living_verification_is_left_alone(environ, tmp_path):
     folder = tmp_path / (PREFIX + "mine")
     folder.mkdir()
-    note = leftovers.Opened("token", str(folder), "slurm", environ)
+    note = workplace.Opened("token", str(folder), "slurm", environ)
     note.submitted("8")
-    assert leftovers.clear(Scheduler(), environ) == [] and folder.exists()  # type: ignore[arg-type]
+    assert workplace.clear_leftovers(Scheduler(), environ) == [] and folder.exists()  # type: ignore[arg-type]
     note.close()
     assert state.names(os.path.join(state.own(environ) or "", "open")) == []
 

@@ -123,7 +123,7 @@ def new(
 def _complaint(error: ValueError) -> Exception:
     """Return what cannot be had in one line, and a mistake of ours as the mistake that it is."""
     from maple_agents.base.slots import Refused
-    from maple_agents.write.rule_check import Mistaken
+    from maple_agents.write.composition import Mistaken
 
     return Complaint(str(error)) if isinstance(error, (Refused, Mistaken)) else error
 

@@ -109,8 +109,8 @@ def draft(site_id: str) -> None:
       maple templates draft ncsa-delta > \\
         /etc/maple/templates/environment/ncsa-delta.toml
     """
-    from maple_agents.templates.environment_draft import draft as drafted
-    from maple_agents.templates.site_description import described
+    from maple_agents.templates.environments import described
+    from maple_agents.templates.environments import draft as drafted
 
     click.echo(drafted(described(site_id)), nl=False)
 

@@ -85,7 +85,7 @@ def _launch(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case
 
 def _paradigm(name: str, site: Site, words: Sequence[str], layout: Layout) -> Case:
     from maple_agents.ask.verified import records
-    from maple_agents.verify.exchange.from_paradigm import composed
+    from maple_agents.verify.exchange.from_template import composed
 
     made = composed(name, site.id, _said(name, site, words, layout))
     why = records.outdated(site, name, made.revision, made.composition)
@@ -99,8 +99,7 @@ def _said(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots
 
     from maple_agents.base.quantities import clock
     from maple_agents.base.slots import Origin, Slot, Slots
-    from maple_agents.verify.exchange.command_line import minutes
-    from maple_agents.verify.exchange.least_time import at_least
+    from maple_agents.verify.exchange.command_line import at_least, minutes
 
     from .said_words import slots_of_words
 

@@ -17,9 +17,8 @@ from typing import NamedTuple
 from maple_submit_filter.host import own_folders
 
 from ...templates.knowledge.entries import Entry
-from ...templates.retrieval.embedder import Unavailable
 from ...templates.retrieval.fts import Words, words
-from ...templates.retrieval.passages import Passage, digest
+from ...templates.retrieval.passages import Passage, Unavailable, digest
 from ...templates.retrieval.vectors import Kept, path_of
 from ..values import Cited, Diagnosis
 from .folders import Document, every, passages

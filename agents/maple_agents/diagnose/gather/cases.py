@@ -21,8 +21,8 @@ from ...base.secrets.masking import masked
 from ..values import Case, LogFile
 from . import outputs, places
 from .evidence_files import Gathered
-from .folder_walk import Window, regular
 from .launch_files import launched
+from .name_patterns import Window, regular
 from .redirect_targets import Facts, redirected
 from .script_outputs import Played, play
 from .sources import submission

@@ -10,7 +10,7 @@ from typing import Optional
 
 from ..values import LogFile
 from . import name_patterns
-from .folder_walk import Found, Walk, Window, regular
+from .name_patterns import Found, Walk, Window, regular
 from .redirect_targets import Role, Sought
 
 MOST = 200  # files that are read for one job

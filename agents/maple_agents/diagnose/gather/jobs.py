@@ -1,4 +1,7 @@
-"""A case by a job's id: every source is asked, and what they tell is put together."""
+"""A case by a job's id: every source is asked, and what they tell is put together.
+
+What a user types for a job, and the id that its scheduler knows.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +10,26 @@ import re
 import stat
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Optional
+from typing import NamedTuple, Optional
 
 from ...ask.schedulers import choose
+from ...ask.schedulers.pbs import ids as pbs_ids
 from ...ask.schedulers.protocol import Job, JobState, Scheduler, SchedulerError
+from ...ask.schedulers.slurm import jobs as slurm_ids
 from ...ask.submission import source_of
 from ...base.complaint import Complaint
 from ..values import Case
-from . import ids, ownership
+from . import ownership
 from .cases import case_of
 from .offline import by_files, log_files
 from .sources import from_accounting, from_memory, from_pbs, from_slurm
 from .sources.commands import Commands
-from .sources.from_job import of_job
-from .sources.job_facts import Told, together
+from .sources.job_facts import Told, of_job, together
+
+_ANY = re.compile(r"\d[\w.\[\]+-]{0,200}", re.ASCII)
+_WAITING = re.compile(r"(\d+)_\[[^\]]*\]", re.ASCII)  # tasks that wait, as squeue prints them together
+_STEP = re.compile(r"(\d+(?:[_+]\d+)?)\.(\d+|batch|extern|interactive)", re.ASCII)
+_CLUSTER = re.compile(r"(.*);([\w.-]+)", re.ASCII)  # sbatch --parsable
 
 MOST_TASKS = 8  # tasks of an array whose output is read
 MOST_ASKED = 5000  # tasks that are asked for, to find those that failed
@@ -46,7 +55,7 @@ def by_job(
     """
     environ = os.environ if environ is None else environ
     found, why = _scheduler(scheduler, environ)
-    asked, step, wrong_id = ids.named(job_id, found)
+    asked, step, wrong_id = named_job(job_id, found)
     remembered = from_memory.told(asked)
     told, others = None, []  # type: Optional[Told], list[Told]
     if wrong_id:
@@ -273,3 +282,41 @@ def _own(wanted: re.Pattern[str]) -> list[tuple[float, str]]:
     except OSError:
         return out
     return out
+
+
+class Named(NamedTuple):
+    """A job by its id. *step*: the one that was named, "" for none. *wrong*: why the scheduler cannot know it."""
+
+    job: str
+    step: str = ""
+    wrong: str = ""
+
+
+def named_job(text: str, scheduler: Optional[Scheduler]) -> Named:
+    """Return which job is meant. Raises `Complaint` for what is no id at all, and for a job of another cluster."""
+    asked = text.strip()
+    found = _CLUSTER.fullmatch(asked)
+    job = _WAITING.sub(r"\1", found[1] if found else asked)
+    if not _ANY.fullmatch(job):
+        raise Complaint("%s: is no job id" % asked[:200], "it looks like 4711, 4711_3, 4711+1, or 123.server")
+    if found:
+        _of_this(found[2], asked, scheduler)
+    if scheduler is not None and scheduler.name == "pbs":
+        return Named(job, wrong="" if pbs_ids.is_id(job) else "PBS has no such ids: they look like 123.server, 123[4]")
+    step = _STEP.fullmatch(job)
+    if step:
+        return Named(step[1], step[2])
+    wrong = scheduler is not None and not slurm_ids.JOB_ID.fullmatch(job)
+    return Named(job, wrong="Slurm has no such ids: they look like 4711, 4711_3, 4711+1" if wrong else "")
+
+
+def _of_this(cluster: str, asked: str, scheduler: Optional[Scheduler]) -> None:
+    """Raises `Complaint` where a job is of another cluster than the one whose scheduler is asked."""
+    if scheduler is None:
+        return
+    try:
+        here = scheduler.server().name
+    except SchedulerError as error:
+        raise Complaint("job %s: cluster not known: %s" % (asked, error.text), "name the job without it") from None
+    if here != cluster:
+        raise Complaint("job %s is of cluster %s, and this is %s" % (asked, cluster, here), "ask there")

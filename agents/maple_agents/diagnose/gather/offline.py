@@ -20,8 +20,8 @@ from ...base.complaint import Complaint
 from ...base.secrets.masking import masked
 from ..values import Case, Ended, LogFile
 from .evidence_files import Gathered
-from .folder_walk import Window, regular
 from .launch_files import launched
+from .name_patterns import Window, regular
 from .places import known_site
 from .redirect_targets import Facts, redirected
 from .script_outputs import play

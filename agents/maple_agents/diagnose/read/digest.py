@@ -13,7 +13,7 @@ from ..values import Digest, Event, LogFile, Place, Severity
 from .clean_lines import shown_lines
 from .limits import USUAL, Limits
 from .literals import Search
-from .runs import run_of
+from .progress import run_of
 from .streams import Story, read_stream
 from .templates import shape, template
 from .units.tracebacks import own

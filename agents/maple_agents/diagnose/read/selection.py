@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from .limits import Limits
 from .literals import Found, Search, Sort
 from .progress import drawn
-from .units.rank_labels import Speaker, last_rows, numbered, ranks, speaker
-from .units.rows import Kept, More, Rows, fingerprint, rows
+from .units.prefixes import Speaker, last_rows, numbered, ranks, speaker
+from .units.voices import Kept, More, Rows, fingerprint, rows
 
 THICK = 200  # hits in a block
 SAMPLES = 4  # lines of a block by which the unseen ones are judged

@@ -18,15 +18,13 @@ from .languages import english
 from .limits import Limits
 from .literals import Search
 from .log_blocks import opened
-from .progress import bar, ended_well, is_progress
-from .runs import starts
+from .progress import bar, ended_well, is_progress, starts
 from .selection import Chosen
 from .severity import by_words
 from .units.assembly import Assembler
 from .units.clocks import Clock, Moment
 from .units.prefixes import Labels, Prefix, labels, node_said, prefix
-from .units.rows import Kept, More, gaps
-from .units.voices import ASIDE, Line, Unit
+from .units.voices import ASIDE, Kept, Line, More, Unit, gaps
 from .unknown_prefixes import without_learned
 
 HEAD, TAIL = 20, 40

@@ -28,8 +28,7 @@ from .. import explanation
 from ..diagnosis import UNKNOWN
 from ..values import Case, Cure, Diagnosis, Ended
 from . import jobs as rounds_jobs
-from .loop import Attempt, NotTried, Story, story, submitted, untried
-from .report import as_object, complained, show
+from .loop import Attempt, NotTried, Story, complained, show_story, story, story_json, submitted, untried
 from .verification import PROVEN, explain_verified, run_miniapps
 
 QUESTION = (
@@ -57,9 +56,9 @@ def run(
     else:
         made = story(diagnosis, 0 if first == "none" else 1, _never)
     if tell is not None:
-        tell(as_object(made))
+        tell(story_json(made))
     else:
-        show(made, diagnosis)
+        show_story(made, diagnosis)
     return 0 if first == "none" or made.attempts and made.attempts[-1].ran else 1
 
 

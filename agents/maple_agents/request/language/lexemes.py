@@ -1,4 +1,7 @@
-"""The words of a request as one line of lexemes, for patterns that are written in the words people use."""
+"""The words of a request as one line of lexemes, for patterns that are written in the words people use.
+
+What every part of the grammar hands on: a value, where it stands, and how surely it was said.
+"""
 
 from __future__ import annotations
 
@@ -8,8 +11,14 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from .numerals import number
-from .words import NUMBER, SIGN, WORD, Token
+from .words import NUMBER, SIGN, WORD, Token, number
+
+FAINT, WEAK, SAID, NAMED = 0, 1, 2, 3  # perhaps; by its shape alone; by its words; by its key ("nodes: 4", --nodes=4)
+OPEN = "open"  # the name of a reading whose value is a complaint: what stands there cannot be one value
+WISH = "wish"
+RANKS = "ranks"  # of the whole job: no slot, but it has to agree with the others
+GPUS = "gpus"  # a number of GPUs of which nobody said whether it is a node's or the job's
+FROM = "from"  # the cluster that something comes from
 
 
 class Found(NamedTuple):
@@ -157,3 +166,13 @@ def _wrapped(text: str, end: int) -> bool:
 
 def _short(line: str) -> bool:
     return bool(re.search(r"\b(?:on|with|for|the|a|of|in|using|and|to|at|\d+)$", line))
+
+
+class Reading(NamedTuple):
+    """A value read from the characters *start* to *end*. *name*: a slot, or one of the names above."""
+
+    name: str
+    value: int | str
+    start: int
+    end: int
+    strength: int = SAID

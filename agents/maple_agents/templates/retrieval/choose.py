@@ -10,10 +10,9 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...base.slots import Slots
 from . import fts
-from .embedder import Unavailable
 from .index import by_words_alone
 from .minilm import configured
-from .passages import Passage
+from .passages import Passage, Unavailable
 
 if TYPE_CHECKING:
     from ..cluster import Cluster
@@ -22,8 +21,8 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...ask.sites import launch_templates as templates
 from .. import paradigms
 from ..paradigms import Paradigm
-from .embedder import Embedder
 from .index import Curve, Curves, FusedIndex
+from .passages import Embedder
 from .vectors import Recent
 
 By = Literal["slots", "words", "words and meaning"]

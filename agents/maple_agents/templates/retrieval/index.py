@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Protocol
 
-from .embedder import Embedder, Unavailable
 from .fts import Words
-from .passages import Hit, Passage, Rank
+from .passages import Embedder, Hit, Passage, Rank, Unavailable
 from .vectors import Kept, nearest, path_of
 
 if TYPE_CHECKING:
-    from .embedder import Floats
+    from .passages import Floats
 import math
 from typing import NamedTuple
 

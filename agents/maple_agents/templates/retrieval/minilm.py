@@ -9,10 +9,10 @@ import os
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
-from .embedder import Unavailable
+from .passages import Unavailable
 
 if TYPE_CHECKING:
-    from .embedder import Floats
+    from .passages import Floats
 import hashlib
 from collections.abc import Mapping
 from typing import NamedTuple

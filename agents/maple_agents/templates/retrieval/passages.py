@@ -1,9 +1,19 @@
-"""The piece of text that can be found, and what was found."""
+"""The piece of text that can be found, and what was found.
+
+What turns texts into vectors: one Protocol, and the error of one that cannot.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, NamedTuple, Protocol
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Floats = NDArray[np.float32]
 
 
 class Passage(NamedTuple):
@@ -52,3 +62,18 @@ class Hit(NamedTuple):
 def digest(text: str) -> bytes:
     """Return the hash that names a text, 32 bytes. Lone surrogates, as in undecodable file names, are no error."""
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()
+
+
+class Unavailable(RuntimeError):
+    """There is no embedder: a library or its weights are missing or wrong. One line that says which, and what to do."""
+
+
+class Embedder(Protocol):
+    """Texts to vectors whose scalar product is how alike the texts are."""
+
+    @property
+    def name(self) -> str:
+        """What made the vectors: embedders of one name give the same vector for the same text. Loads nothing."""
+
+    def vectors(self, texts: Sequence[str]) -> Floats:
+        """Return a row of unit length for each text: float32, (len(texts), 384) for MiniLM. Raises `Unavailable`."""

@@ -19,7 +19,7 @@ from maple_submit_filter.host import own_folders
 from .passages import digest
 
 if TYPE_CHECKING:
-    from .embedder import Embedder, Floats
+    from .passages import Embedder, Floats
 
 PATIENCE = 2.0  # seconds to wait for another process that writes
 MOST = 200_000  # rows kept, about 300 MB; the oldest go first

@@ -1,6 +1,8 @@
 """What is put on the submit command's line, where it beats every directive of the script and leaves them as they are.
 
 Sources: sbatch(1) of Slurm 22.05 and later, qsub(1B) of OpenPBS 23.06.
+
+The shortest job that a site takes: some queues refuse one of a few minutes.
 """
 
 from __future__ import annotations
@@ -9,10 +11,14 @@ import re
 from collections.abc import Sequence
 
 from maple_submit_filter.types.job import Job
+from maple_submit_filter.types.settings import Settings
 
 from ...ask.verified.records import CannotVerify
-from ...base.quantities import clock
+from ...base.quantities import clock, of_clock
+from ...write.clusters import cluster
 from ..run.workplace import Workplace
+
+SELECTORS = ("partition", "qos", "queue")
 
 SPARE = 30  # seconds that a job may take to start and end
 
@@ -73,3 +79,26 @@ def first_index(array: bytes) -> str:
     """Return the first index of a job array such as `3-9:2%4`; 0 where it says none."""
     found = re.match(rb"\s*(\d+)", array)
     return found[1].decode() if found else "0"
+
+
+def least(site_id: str, settings: Settings) -> int:
+    """Return the shortest walltime in seconds that the job's queue takes, 0 where nothing is known of one.
+
+    Where the job names none, it is what every queue of the site takes.
+    """
+    try:
+        file = cluster(site_id).file
+    except ValueError:
+        return 0
+    times: dict[tuple[str, str], int] = {}
+    for selector in SELECTORS if file is not None else ():
+        for name, table in getattr(file, selector).items():
+            times[selector, name] = of_clock(str(table.min_walltime or "")) or 0
+    named = [(one, (settings.value(one) or b"").decode("utf-8", "replace")) for one in SELECTORS]
+    known = [times[one] for one in named if one in times]
+    return max(known or times.values(), default=0)
+
+
+def at_least(seconds_wanted: float, site_id: str, settings: Settings) -> float:
+    """Return the seconds to ask a walltime for: those that are wanted, or as many as the queue demands."""
+    return max(seconds_wanted, least(site_id, settings) - SPARE)

@@ -2,21 +2,55 @@
 
 It is a hidden folder beside the script, or in the folder that the job starts in: the nodes read the user's program
 there and write its output there, so they see it; the home folder is not on the nodes of every site.
+
+Which folders the nodes see: those on a network file system come first, where there are any.
+
+A folder on a disk of this host may be seen elsewhere as well, exported under the same name; so it is not ruled out.
+Types are those of /proc/self/mounts (Linux).
+
+What a verification has open, written down, so that the next one can clear up after one that was killed.
 """
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import secrets
 import shutil
+import socket
 import stat
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from ...ask.verified import records
+from ...ask.schedulers import Scheduler, SchedulerError
+from ...ask.verified import records, state
 from ...ask.verified.records import CannotVerify
 from ..exchange.exchange import SAFE
+
+NETWORK = frozenset(
+    [
+        "afs",
+        "beegfs",
+        "ceph",
+        "cifs",
+        "fuse.ceph",
+        "fuse.glusterfs",
+        "fuse.sshfs",
+        "glusterfs",
+        "gpfs",
+        "lustre",
+        "nfs",
+        "nfs4",
+        "orangefs",
+        "panfs",
+        "pvfs2",
+        "smb3",
+        "vastnfs",
+        "wekafs",
+        "dvs",
+    ]
+)
 
 PREFIX = ".maple-verify-"
 ENTRY = os.path.join(os.path.dirname(os.path.abspath(__file__)), "on_node.py")
@@ -109,3 +143,98 @@ def _is_folder(path: str) -> bool:
 def _written(path: str, content: bytes) -> None:
     with open(path, "xb") as file:
         file.write(content)
+
+
+def shared_first(folders: Sequence[str], mounts: Iterable[str] | None = None) -> list[str]:
+    """Return *folders*, those on a network file system first, else in their order. *mounts*: lines of the table."""
+    table = _table(_lines() if mounts is None else mounts)
+    return sorted(dict.fromkeys(folders), key=lambda folder: kind(folder, table) not in NETWORK)
+
+
+def kind(folder: str, table: dict[str, str]) -> str:
+    """Return the type of the file system that a folder is on, "" where the table does not have it."""
+    path = os.path.realpath(folder)
+    while path not in table and path != "/":
+        path = os.path.dirname(path)
+    return table.get(path, "")
+
+
+def _table(mounts: Iterable[str]) -> dict[str, str]:
+    """Return mount point -> type; the last one mounted at a place counts."""
+    rows = [line.split(" ") for line in mounts]
+    return {row[1].replace("\\040", " "): row[2] for row in rows if len(row) > 2}
+
+
+def _lines() -> list[str]:
+    try:
+        with open("/proc/self/mounts", encoding="utf-8", errors="surrogateescape") as file:
+            return file.read().split("\n")
+    except OSError:
+        return []
+
+
+class Opened:
+    """The note of one verification: its folder, its job, and the process that answers for both."""
+
+    def __init__(self, token: str, folder: str, scheduler: str, environ: Mapping[str, str] = os.environ) -> None:
+        own = state.own(environ)
+        self._folder = os.path.join(own, "open") if own else None
+        self._name = f"{token}.json"
+        self._told: dict[str, Any] = {
+            "folder": folder, "scheduler": scheduler, "host": socket.gethostname(), "pid": os.getpid(),
+            "started": _started(os.getpid()), "job": None,
+        }  # fmt: skip
+        self._put()
+
+    def submitted(self, job_id: str) -> None:
+        """Note the job."""
+        self._told["job"] = job_id
+        self._put()
+
+    def close(self) -> None:
+        """Forget all of it: nothing is open any more."""
+        if self._folder:
+            with contextlib.suppress(OSError):
+                os.unlink(os.path.join(self._folder, self._name))
+
+    def _put(self) -> None:
+        if self._folder:
+            with contextlib.suppress(OSError):  # a full disk is no reason not to verify
+                state.put(self._folder, self._name, self._told)
+
+
+def clear_leftovers(scheduler: Scheduler, environ: Mapping[str, str] = os.environ) -> list[str]:
+    """End what dead verifications of this host have left, and return their folders."""
+    own = state.own(environ)
+    folder = os.path.join(own, "open") if own else ""
+    found = []
+    for name in state.names(folder):
+        path = os.path.join(folder, name)
+        told = state.get(path)
+        if told is None or not _is_dead(told) or told.get("scheduler") != scheduler.name:
+            continue
+        job, left = told.get("job"), told.get("folder")
+        if isinstance(job, str):
+            with contextlib.suppress(SchedulerError):
+                scheduler.cancel(job)
+        if isinstance(left, str):
+            remove(left)
+            found.append(left)
+        with contextlib.suppress(OSError):
+            os.unlink(path)
+    return found
+
+
+def _is_dead(told: Mapping[str, Any], started: Callable[[int], str] | None = None) -> bool:
+    if told.get("host") != socket.gethostname() or not isinstance(told.get("pid"), int):
+        return False
+    return (started or _started)(told["pid"]) != told.get("started")
+
+
+def _started(pid: int) -> str:
+    """Return when a process started, in ticks since boot; "" where there is none. A pid alone is given out again."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return file.read().rpartition(b")")[2].split()[19].decode()
+    except (OSError, IndexError):
+        return ""

@@ -13,7 +13,7 @@ from ...request.script.parts import Foreign, Launch, Region
 from ...request.script.walk import DECLARING, Found, bare, found, given
 from ..compose import environment, launch_line
 from ..values import Layout, Plan
-from . import directives, launch_lines, layouts, rendezvous, variables
+from . import directives, launch_lines, rendezvous, variables
 
 _GOES = re.compile(rb'^cd "?\$\{?PBS_O_WORKDIR\}?"?', re.MULTILINE)
 
@@ -35,7 +35,7 @@ def made(foreign: Foreign, plan: Plan, home: bool, way: Way) -> tuple[bytes, lis
     lines: dict[bytes, None] = {}
     at = len(foreign.source)
     for launch in foreign.launches:
-        layout = layouts.of_launch(launch, foreign, plan)
+        layout = launch_lines.layout_of(launch, foreign, plan)
         stays = launch.outer is None and launch.agent is None and launch.small
         wanted.append(None if stays else layout)
         if stays:

@@ -16,11 +16,11 @@ from ...request.script.slots import main
 from ...request.script.walk import found
 from ...templates.cluster import Cluster
 from ..compose import launch_line
-from ..decide import cores
+from ..decide import layouts
 from ..decide.decision import decide_plan
 from ..values import Plan
 from . import advice as notes
-from . import judgement, launch_lines, layouts, requests, same_cluster, variables
+from . import directives, judgement, launch_lines, same_cluster, variables
 from .assembly import Way, made, template
 from .misused_launcher import OUTER, meant, surely_wrong
 from .values import Carried
@@ -57,7 +57,7 @@ def carry(
     *wishes*, *earlier*, *ranks*, *gpu_kinds*: of the words beside the script, as `deciding.decide_plan` takes them.
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
-    home = requests.is_home(foreign, cluster.site)
+    home = directives.is_home(foreign, cluster.site)
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
     words = Words(said, wishes, earlier, ranks, gpu_kinds)
@@ -112,7 +112,7 @@ def _with_outer(foreign: Foreign, plan: Plan) -> Foreign:
         start, end = launch.steps[0].span
         if launch.outer is None and not launch.small and OF_TASK.search(foreign.source, start, end):
             at = launch_lines.command_word(launch, foreign.source, commands)
-            layout = layouts.of_launch(launch, foreign, plan)
+            layout = launch_lines.layout_of(launch, foreign, plan)
             words = launch_line.filled(template(launch, plan).launch[0], plan._replace(layout=layout))
             edits.append(Edit(Span(at, at), words.encode() + b" ", "launcher"))
     if not edits or foreign.site != plan.cluster.site.id:
@@ -152,13 +152,13 @@ def _as_launched(foreign: Foreign, plan: Plan) -> Plan:
     launch = template(training, plan)
     layout = plan.layout
     tasks = 1 if launch.when.launcher in AGENTS else layout.ranks_per_node
-    cpus = cores.per_task(plan.kinds, layout.gpus_per_node, tasks, launch.when.over, plan.cluster)
+    cpus = layouts.cores_per_task(plan.kinds, layout.gpus_per_node, tasks, launch.when.over, plan.cluster)
     return plan._replace(launch=launch, layout=layout._replace(tasks_per_node=tasks, cpus_per_task=cpus))
 
 
 def _decided(foreign: Foreign, cluster: Cluster, words: Words, home: bool) -> Plan | Lacking:
     """Return the plan for what the script asks; numbers that contradict each other in a wrong script do not count."""
-    slots = requests.slots(foreign, cluster, words.said, home)
+    slots = directives.requested_slots(foreign, cluster, words.said, home)
     kinds: tuple[str, ...] = ()
     if words.gpu_kinds and "gpu" not in words.said:
         slots, kinds = Slots(slot for name, slot in slots.items() if name != "gpu"), words.gpu_kinds
@@ -206,7 +206,7 @@ def _carriable(foreign: Foreign, plan: Plan) -> None:
         beside = any(step.background for step in launch.steps) and launch.outer is not None
         if (
             beside
-            and layouts.of_launch(launch, foreign, plan).nodes < plan.layout.nodes
+            and launch_lines.layout_of(launch, foreign, plan).nodes < plan.layout.nodes
             and plan.launch.when.over != "srun"
         ):
             says = "line %d: several steps run beside each other, each on nodes of its own; %s cannot place them so"

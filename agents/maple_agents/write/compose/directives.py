@@ -9,9 +9,9 @@ from typing import NamedTuple
 from maple_submit_filter.site.facts import Demand
 
 from ...base.slots import Refused
-from ..decide import kinds, places
+from ..decide import places
 from ..values import Plan
-from . import containers, programs
+from . import launch_line, programs
 
 
 class Directive(NamedTuple):
@@ -142,7 +142,7 @@ def _with_feature(plan: Plan, found: list[Directive]) -> list[Directive]:
     """Add the feature of the one kind that is wanted, where the place has others too."""
     behind = plan.place.node_kinds if plan.place is not None else ()
     among = tuple(one for one in plan.cluster.site.kinds if one.name in behind)
-    wanted = kinds.feature(plan.kind, among)
+    wanted = places.feature_of(plan.kind, among)
     if not wanted:
         return found
     at = next((index for index, one in enumerate(found) if one.option == "constraint"), None)
@@ -181,7 +181,9 @@ def _memory(plan: Plan, share: float) -> str:
 
 def _image(plan: Plan) -> list[Directive]:
     image = plan.said.text("container")
-    return [Directive("image", image, "container")] if image and containers.runtime(plan) == "shifter" else []
+    return (
+        [Directive("image", image, "container")] if image and launch_line.container_runtime(plan) == "shifter" else []
+    )
 
 
 def _chunks(plan: Plan) -> str:

@@ -7,7 +7,7 @@ import textwrap
 from typing import TYPE_CHECKING
 
 from ..values import Plan
-from . import containers
+from . import launch_line
 
 if TYPE_CHECKING:
     from ...ask.sites.model import Load, Proxy, TransportVariable
@@ -27,7 +27,7 @@ def lines(plan: Plan) -> list[bytes]:
     found = [
         *_of(plan, "first"),
         *_modules(plan),
-        *(one.decode() for one in containers.load(plan)),
+        *(one.decode() for one in launch_line.load_container(plan)),
         *own_lines(plan),
         *_of(plan, "lines"),
         *_variables(plan),

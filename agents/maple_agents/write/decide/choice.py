@@ -1,25 +1,25 @@
-"""Which paradigm and which launch template: as was said, or by what the GPUs can hold."""
+"""Which paradigm and which launch template: as was said, or by what the GPUs can hold.
+
+Which launch template it is, among those that start the paradigm here.
+"""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Set
 from typing import TYPE_CHECKING, NamedTuple
 
-from ...base.slots import Assumed, Missing, Refused, Slots
-from ...templates.cluster import Cluster
-from ..compose import launchers
-
-if TYPE_CHECKING:
-    from ...templates.model_facts import Family, Member
-    from ...templates.paradigms import Paradigm
-import re
-from typing import TYPE_CHECKING
-
 from maple_submit_filter.site.facts import NodeKind
 
+from ...base.slots import Assumed, Missing, Refused, Slots
+from ...templates.cluster import Cluster
+
 if TYPE_CHECKING:
+    from ...ask.sites.launch_templates import LaunchFile
     from ...templates.model_facts import Family, Member
     from ...templates.paradigms import Paradigm
+
+_OUTER = {"srun": ("srun",), "ibrun": ("ibrun",), "mpiexec": ("mpiexec", "mpirun")}
 
 _OF_LAUNCHER = {"accelerate": "accelerate-ddp", "deepspeed": "zero3"}
 _SHARDED = ("fsdp", "zero3", "3d")  # what shares a model over its ranks, the simplest first
@@ -109,7 +109,7 @@ def _unsaid(said: Slots, load: Load, cluster: Cluster, nodes_said: bool, hints: 
 
 def _startable(name: str, said: Slots, cluster: Cluster) -> bool:
     try:
-        launchers.choose(said, name, cluster, 2)
+        choose_launcher(said, name, cluster, 2)
     except Refused:
         return False
     return True
@@ -235,3 +235,42 @@ def _of_kind(cluster: Cluster, kind: NodeKind) -> float | None:
         return None
     shares = node.devices / node.gpus if node.devices and node.gpus else 1
     return node.gpu_memory_gib / shares * 2**30 / 1e9
+
+
+def choose_launcher(said: Slots, paradigm: str, cluster: Cluster, ranks: int) -> LaunchFile:
+    """Return the best template that starts *paradigm* on *ranks* ranks by the launcher that was said, or by any.
+
+    Raises `Refused` where there is none.
+    """
+    launcher = said.text("launcher")
+    found = tuple(one for one in cluster.launches.get(paradigm, ()) if ranks > 1 or one.when.ranks != ">1")
+    fitting = [one for one in found if not launcher or _is(one, launcher)]
+    if not fitting:
+        raise Refused(_none(launcher, paradigm, found, cluster))
+    if launcher in _OUTER:  # it starts the ranks itself, where the paradigm lets it
+        return next((one for one in fitting if one.when.launcher == "python"), fitting[0])
+    return fitting[0]
+
+
+def _is(one: LaunchFile, launcher: str) -> bool:
+    return one.when.launcher == launcher or one.when.over in _OUTER.get(launcher, ())
+
+
+def _none(launcher: str, paradigm: str, found: tuple[LaunchFile, ...], cluster: Cluster) -> str:
+    facts = {one.name: one for one in cluster.site.launchers}
+    if launcher in facts and facts[launcher].state == "absent":
+        says = facts[launcher].says or "it is not there"
+        return "%s is no launcher of %s: %s" % (launcher, cluster.site.id, says)
+    names = ", ".join(
+        dict.fromkeys(one.when.launcher if one.when.launcher != "python" else one.when.over for one in found)
+    )
+    by = " by %s" % launcher if launcher else ""
+    return "no launch template starts %s%s on %s; there are %s" % (paradigm, by, cluster.site.id, names or "none")
+
+
+def launcher_advice(launch: LaunchFile, paradigm: Paradigm, cluster: Cluster) -> tuple[str, ...]:
+    """Return what to know of the launch: what the site says against it, and what the program needs besides."""
+    facts = {one.name: one for one in cluster.site.launchers}
+    against = [facts[name] for name in (launch.when.launcher, launch.when.over) if name in facts]
+    said = tuple("%s: %s" % (one.name, one.says) for one in against if one.state == "discouraged")
+    return (*said, *paradigm.around)

@@ -11,9 +11,8 @@ from maple_submit_filter.site.facts import Demand
 from ...base.quantities import clock, of_clock
 from ...base.slots import NAMES, Assumed, Lacking, Missing, Name, Refused, Slots
 from ...templates.cluster import Cluster
-from ..compose import launchers
 from ..values import Layout, Plan
-from . import choice, cores, kinds, layouts, place_choice, places
+from . import choice, layouts, place_choice, places
 from .places import Job, Spot
 
 PROGRAM = "train.py"
@@ -47,7 +46,7 @@ def decide_plan(
     Raises `Refused` with one clear line where numbers contradict each other, or the cluster cannot do it.
     """
     asked = Asked(said, cluster, wishes, earlier, hints)
-    job = Job(layouts.said(said, ranks), _seconds(said), kinds.wanted(said, cluster, gpu_kinds))
+    job = Job(layouts.said(said, ranks), _seconds(said), places.kinds_wanted(said, cluster, gpu_kinds))
     spot, placed, missing = place_choice.settle(job, said, cluster, wishes, earlier)
     if spot is None:
         return _unplaced(asked, job, placed, missing)
@@ -69,7 +68,7 @@ def _unplaced(asked: Asked, job: Job, placed: tuple[Assumed, ...], missing: tupl
     known = {*asked.said, *(one.slot for one in placed), *follows}
     more = unsaid(asked.cluster, known, "", asked.earlier)
     able = tuple(one for one in asked.cluster.site.kinds if one.gpus and (not job.kinds or one.name in job.kinds))
-    kind = kinds.missing(able, asked.cluster)
+    kind = places.kinds_missing(able, asked.cluster)
     return Lacking(_in_order((*missing, *more, *([kind] if kind is not None else []))), placed)
 
 
@@ -78,7 +77,7 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
     assumed = [*placed, *_derived(said, spot), *_defaults(said, spot)]
     known = {*said, *(one.slot for one in assumed)}
     missing = list(unsaid(cluster, known, spot.row.name if spot.row else "", asked.earlier))
-    kind = kinds.missing(spot.kinds, cluster)
+    kind = places.kinds_missing(spot.kinds, cluster)
     missing += [kind] if kind is not None else []
     nodes = spot.fitted.nodes
     if nodes is None and not any(one.slot == "nodes" for one in missing):
@@ -97,14 +96,14 @@ def _placed(asked: Asked, spot: Spot, placed: tuple[Assumed, ...]) -> Plan | Lac
 def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: list[Assumed]) -> Plan:
     said, cluster = asked.said, asked.cluster
     name = next(name for name, one in cluster.paradigms.items() if one is chosen.paradigm)
-    launch = launchers.choose(said, name, cluster, nodes * spot.fitted.ranks_per_node)
+    launch = choice.choose_launcher(said, name, cluster, nodes * spot.fitted.ranks_per_node)
     if "launcher" not in said:
         shown = launch.when.launcher if launch.when.launcher != "python" else launch.when.over
         assumed.append(Assumed("launcher", shown, "launch template %s, revision %d" % (launch.name, launch.revision)))
     gpus, ranks = spot.fitted.gpus_per_node, spot.fitted.ranks_per_node
     tasks = 1 if launch.when.launcher in AGENTS else ranks
     shared = spot.row is not None and not places.whole_nodes(spot.row, cluster)
-    cpus = cores.per_task(spot.kinds, gpus, tasks, launch.when.over, cluster, shared)
+    cpus = layouts.cores_per_task(spot.kinds, gpus, tasks, launch.when.over, cluster, shared)
     plan = Plan(
         cluster,
         said,
@@ -163,7 +162,7 @@ def _in_order(missing: Iterable[Missing]) -> tuple[Missing, ...]:
 def advice(plan: Plan) -> tuple[str, ...]:
     """Return a sentence for each thing that the script cannot see to itself."""
     return (
-        *launchers.advice(plan.launch, plan.paradigm, plan.cluster),
+        *choice.launcher_advice(plan.launch, plan.paradigm, plan.cluster),
         *(plan.model[0].around if plan.model is not None else ()),
         *_walltime(plan),
         *_caps(plan),

@@ -1,4 +1,7 @@
-"""Where a job goes: the partitions, queues or QOS that take it, and the kinds of node behind each."""
+"""Where a job goes: the partitions, queues or QOS that take it, and the kinds of node behind each.
+
+Which kinds of node were asked for, and how one of them is selected.
+"""
 
 from __future__ import annotations
 
@@ -9,7 +12,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from maple_submit_filter.site.facts import NodeKind, Partition
 
 from ...base.quantities import clock, of_clock
-from ...base.slots import Refused, Slots
+from ...base.slots import Missing, Refused, Slots
 from ...templates.cluster import Cluster
 from .layouts import Fitted, Misfit, Numbers, fit
 
@@ -191,3 +194,29 @@ def _tables(row: Partition, cluster: Cluster) -> Iterator[PartitionTable]:
         tables = {"partition": cluster.file.partition, "qos": cluster.file.qos, "queue": cluster.file.queue}
         if row.name in tables[row.selector]:
             yield tables[row.selector][row.name]
+
+
+def kinds_wanted(said: Slots, cluster: Cluster, gpu_kinds: tuple[str, ...]) -> tuple[str, ...]:
+    """Return the names of the kinds that will do, () any. Raises `Refused` where the site has no such kind."""
+    name = said.text("gpu")
+    if not cluster.site.kinds or not name:
+        return gpu_kinds
+    if cluster.site.kind(name) is None:
+        known = ", ".join(kind.name for kind in cluster.site.kinds if kind.gpus)
+        raise Refused("%s has no kind of node %s; with GPUs there are %s" % (cluster.site.id, name, known or "none"))
+    return (name,)
+
+
+def kinds_missing(kinds: tuple[NodeKind, ...], cluster: Cluster) -> Missing | None:
+    """Return the question which kind it is, where the GPUs are asked for by their type and there are several."""
+    types = dict.fromkeys(kind.gpu_type for kind in kinds)
+    if "{type}" not in cluster.site.gpu_request.form or len(types) < 2:
+        return None
+    says = next((one.says for one in cluster.site.demands if "gpus" in one.options), "say the type of the GPUs")
+    return Missing("gpu", says, tuple(kind.name for kind in kinds))
+
+
+def feature_of(kind: NodeKind | None, among: tuple[NodeKind, ...]) -> str:
+    """Return the feature that tells *kind* from the others behind the same place, "" where none does or none has to."""
+    others = {one for each in among if kind is not None and each.name != kind.name for one in each.features}
+    return next((one for one in kind.features if one not in others), "") if kind is not None and others else ""

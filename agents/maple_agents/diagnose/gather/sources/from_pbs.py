@@ -13,8 +13,7 @@ from maple_submit_filter.request.pbs.command_line import read_letters
 from ....ask.schedulers.pbs.jobs import variable
 from ....ask.schedulers.protocol import Job, JobState
 from ....base import quantities
-from .from_job import of_job
-from .job_facts import Told
+from .job_facts import Told, of_job
 
 # Exit_status of a job that PBS itself ended (OpenPBS 23.06), in words.
 _NEGATIVE = {

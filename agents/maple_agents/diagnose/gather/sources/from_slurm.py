@@ -1,18 +1,28 @@
-"""What Slurm's controller knows of a job: `scontrol show job`, the stored script, which tasks of an array failed."""
+"""What Slurm's controller knows of a job: `scontrol show job`, the stored script, which tasks of an array failed.
+
+What a Slurm partition gives to jobs that ask for nothing: nobody typed it, so no option is made of it.
+"""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from ....ask.schedulers.protocol import EndReason, Job, JobState
 from ....ask.schedulers.slurm import queue as slurm_details
 from ....base import quantities
-from . import partition_defaults
 from .commands import Commands
-from .from_job import of_job
-from .job_facts import Told
+from .job_facts import Told, of_job
+
+_NAME = re.compile(r"\w[\w.-]{0,200}")
+_NONE = ("", "NONE", "UNLIMITED", "0")
+# A field of the job, and the fields of the partition that it comes from, the stronger first.
+_FROM = {
+    "TimeLimit": ("DefaultTime", "MaxTime"),
+    "MinMemoryNode": ("DefMemPerNode",),
+    "MinMemoryCPU": ("DefMemPerCPU",),
+}
 
 _NOTHING = ("", "(null)", "N/A", "None", "Unknown")
 LAUNCH_FAILED = "0:53"  # the batch script never began: mostly its output could not be opened
@@ -53,7 +63,7 @@ def told(job: Job, commands: Commands) -> Told:
         path=_said(command.partition(" ")[0]),
         arguments=tuple(command.split(" ")[1:]) if _said(command) else (),
         argv=submit_line(_said(fields.get("SubmitLine"))),
-        shape=shape(partition_defaults.asked(fields, commands)),
+        shape=shape(asked_by_partition(fields, commands)),
     )
 
 
@@ -153,3 +163,29 @@ def failed_first(tasks: list[Job]) -> list[Job]:
     failed = [one for one in tasks if one.ending is not None and one.ending.reason is not EndReason.COMPLETED]
     others = [one for one in tasks if one.state is JobState.RUNNING] or tasks
     return sorted(failed or others, key=lambda one: (one.ended or float("inf"), one.array_index or 0))
+
+
+def asked_by_partition(fields: Mapping[str, str], commands: Commands) -> dict[str, str]:
+    """Return the fields of a job without those that hold its partition's default.
+
+    Who typed the very default asked for nothing else, so the job is the same without the word.
+    """
+    name = fields.get("Partition", "")
+    said = commands.ask("scontrol", ["show", "partition", "-o", name]) if _NAME.fullmatch(name) else None
+    told = dict(re.findall(r"(\w+)=(\S+)", said.out)) if said is not None and not said.code else {}
+    defaults = set(_same(fields, told))
+    return {name: value for name, value in fields.items() if name not in defaults}
+
+
+def _same(fields: Mapping[str, str], told: Mapping[str, str]) -> Iterator[str]:
+    """Yield the names of the fields that hold a default."""
+    for name, given_by in _FROM.items():
+        default = next((told[one] for one in given_by if told.get(one, "") not in _NONE), "")
+        if default and name in fields and _amount(name, fields[name]) == _amount(name, default):
+            yield name
+
+
+def _amount(name: str, text: str) -> float | str:
+    """Return a time in seconds or a memory in bytes; the text where it is neither."""
+    found = quantities.printed(text) if name == "TimeLimit" else quantities.size(text, "m")
+    return text if found is None else found

@@ -1,4 +1,7 @@
-"""What one source tells of a job, and what several tell together."""
+"""What one source tells of a job, and what several tell together.
+
+What every scheduler tells of a job in the same words.
+"""
 
 from __future__ import annotations
 
@@ -7,6 +10,7 @@ from dataclasses import dataclass, fields, replace
 
 from maple_submit_filter.types.job_records import STATES
 
+from ....ask.schedulers.protocol import Ending, EndReason, Job, state_of
 from ...values import Ended
 
 
@@ -88,3 +92,28 @@ def how_it_ended(told: Told) -> Ended:
     """Return that part of what is told; a state that nobody said is unknown."""
     ended = Ended(**{one.name: getattr(told, one.name) for one in fields(Ended)})
     return ended if ended.state in STATES else replace(ended, state="unknown")
+
+
+def of_job(job: Job, by: str, restarts: int = 0) -> Told:
+    """Return that of *job*. *by*: who tells it, "Slurm" or "PBS". *restarts*: how often it was started anew."""
+    ending = job.ending or Ending(EndReason.UNKNOWN)
+    return Told(
+        by=by,
+        scheduler=by.lower(),
+        id=job.id,
+        name=job.name,
+        state=state_of(job, restarts),
+        exit_code=ending.exit_code,
+        signal=ending.signal,
+        submitted=job.submitted,
+        started=job.started,
+        ended=job.ended,
+        restarts=restarts,
+        nodes=job.nodes,
+        partition=job.queue.partition(",")[0],
+        array=job.array_id or "",
+        index=job.array_index,
+        work_dir=job.work_dir or "",
+        stdout=job.stdout,
+        stderr=job.stderr,
+    )
