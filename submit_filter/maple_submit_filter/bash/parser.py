@@ -13,9 +13,9 @@ from typing import Callable, Dict, FrozenSet, List, Optional, Tuple
 from ..types.edits import Span
 from .compound import ARM_END, RESERVED, CompoundReader
 from .cursor import Unreadable
-from .expansions import NOTHING
-from .heredocs import attach
 from .nodes import AndOr, Command, Item, Pipeline, Program, Unread
+from .parameters import NOTHING
+from .simple import attach
 from .words import CLOSE, OPEN
 
 

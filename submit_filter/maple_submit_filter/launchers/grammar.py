@@ -15,7 +15,6 @@ from typing import List, NamedTuple, Optional, Sequence, Tuple
 from ..types.edits import Span
 from ..types.launch_plan import Option
 from ..types.text import Text, join, plain
-from .argument_words import OPERAND, Hit, Kind, classify, say
 from .option_table import (
     ARGPARSE,
     DASHES,
@@ -25,10 +24,15 @@ from .option_table import (
     GLUED,
     GO,
     ONE,
+    OPERAND,
     PAIR,
+    Hit,
+    Kind,
     Row,
     Table,
+    classify,
     extended,
+    say,
     table,
 )
 

@@ -11,7 +11,7 @@ from ..types.text import Text
 from .grammar import read
 from .horovodrun_options import TABLE
 from .links import followed, link, option_number
-from .mpi.hosts import FILES, LISTS, Host, hosts
+from .mpi.layout import FILES, LISTS, Host, hosts
 from .mpiexec import run_in
 
 if TYPE_CHECKING:

@@ -17,8 +17,7 @@ from ..types.text import Text, show
 from . import srun_options
 from .grammar import Reading, read
 from .links import followed, link
-from .mpi.hosts import FILES, LISTS, hosts
-from .mpi.layout import Layout, layout, pals_total, per_node, total
+from .mpi.layout import FILES, LISTS, Layout, hosts, layout, pals_total, per_node, total
 from .mpi.options import TABLES, makers, readings
 from .mpi.ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
 from .steering_variables import anywhere, steered

@@ -3,12 +3,20 @@
 A table is text, a line per option: its spellings, then how many words its value takes; a comma begins another option
 of the same kind. Rows marked `only ...` belong to other releases than the one that the table was compared with; they
 are read like any other. A table is taken apart when it is first used: a script needs two or three of fifty.
+
+What one word is to a launcher: options, a value or operand, or something nobody can tell.
 """
 
 from __future__ import annotations
 
+import re
 from functools import cache
-from typing import Mapping, NamedTuple, Sequence, Tuple
+from typing import List, Mapping, NamedTuple, Sequence, Tuple
+
+from ..types.text import NUL, Text
+
+_NEGATIVE = re.compile(rb"-\d+$|-\d*\.\d+$")
+_FIXED_TOKENS = (b"host:", b"addr:", b"name:", b"nodelist", b"nodefile", b"job")  # known to be no option
 
 ARGPARSE = "argparse"
 GETOPT = "getopt"
@@ -87,3 +95,131 @@ def _row(words: Sequence[str], values: str, only: str, style: str) -> Row:
     longest = [one for one in spellings if one.startswith(b"--")] or spellings
     name = longest[0].lstrip(b"-").replace(b"_", b"-").decode()
     return Row(name, tuple(spellings), values, only)
+
+
+class Hit(NamedTuple):
+    """An option found in a word; its value begins at byte *at* of the word, 0 where none stands in it."""
+
+    row: Row
+    spelling: bytes
+    at: int
+
+
+class Kind(NamedTuple):
+    """What a word is: options, or none and then *problem*, *hidden* (it may be any option), or an operand."""
+
+    hits: Tuple[Hit, ...] = ()
+    problem: str = ""
+    hidden: bool = False
+    splits: bool = False
+    ends: bool = False
+    ambiguous: bool = False
+
+
+OPERAND = Kind()
+
+
+def classify(table: Table, text: Text) -> Kind:
+    """Return what one word is to the launcher."""
+    raw = text.raw
+    if not raw.startswith(b"-"):
+        return _operand(text, raw)
+    if raw == b"-":
+        return OPERAND
+    if raw == b"--" and table.ends:
+        return Kind(ends=True)
+    kind = _FINDERS[table.style](table, raw)
+    return kind._replace(splits=kind.splits or (text.open and bool(kind.hits)))
+
+
+def _operand(text: Text, raw: bytes) -> Kind:
+    """Return what a word is that does not begin with a dash, as far as that is known."""
+    if not raw.startswith(NUL):
+        return Kind(splits=text.open, hidden=text.open and not raw)
+    kind, _, rest = raw[1:].partition(NUL)
+    if kind.startswith(_FIXED_TOKENS) or b"/" in rest.split(NUL)[0]:  # a path, whatever directory it is in
+        return Kind(splits=text.open)
+    return Kind(hidden=True)
+
+
+def _hidden(name: bytes) -> bool:
+    return NUL in name
+
+
+def _unknown(name: bytes) -> Kind:
+    return Kind(hidden=True) if _hidden(name) else Kind(problem="unknown option %s" % say(name))
+
+
+def _ambiguous(name: bytes, matches: Sequence[bytes]) -> Kind:
+    return Kind(
+        problem="ambiguous option %s (%s)" % (say(name), ", ".join(say(one) for one in matches)), ambiguous=True
+    )
+
+
+def say(name: bytes) -> str:
+    """Return a spelling as people read it."""
+    return name.decode("utf-8", "backslashreplace")
+
+
+def _argparse(table: Table, raw: bytes) -> Kind:
+    """Return what argparse takes a word for (3.6 to 3.13 agree)."""
+    name, equals, _ = raw.partition(b"=")
+    if raw in table.rows:
+        return Kind((Hit(table.rows[raw], raw, 0),))
+    if equals and name in table.rows:
+        return Kind((Hit(table.rows[name], name, len(name) + 1),))
+    if raw.startswith(b"--"):
+        matches = [one for one in table.rows if one.startswith(name)] if table.abbreviates else []
+        if len(matches) > 1:  # two spellings of one option count as two here
+            return _ambiguous(name, matches)
+        if matches and not _hidden(name):
+            return Kind((Hit(table.rows[matches[0]], name, len(name) + 1 if equals else 0),))
+    elif raw[:2] in table.rows:
+        return _cluster(table, raw)
+    if _NEGATIVE.match(raw) or b" " in raw:
+        return OPERAND
+    return _unknown(name)
+
+
+def _getopt(table: Table, raw: bytes) -> Kind:
+    """Return what GNU getopt_long takes a word for."""
+    if not raw.startswith(b"--"):
+        return _cluster(table, raw)
+    name, equals, _ = raw.partition(b"=")
+    at = len(name) + 1 if equals else 0
+    if name in table.rows:
+        return Kind((Hit(table.rows[name], name, at),))
+    matches = [one for one in table.rows if one.startswith(name)] if table.abbreviates and not _hidden(name) else []
+    if len({table.rows[one].name for one in matches}) > 1:
+        return _ambiguous(name, matches)
+    return Kind((Hit(table.rows[matches[0]], name, at),)) if matches else _unknown(name)
+
+
+def _cluster(table: Table, raw: bytes) -> Kind:
+    """Return the short options in one word; the first that takes a value takes the rest."""
+    hits: List[Hit] = []
+    at = 1
+    while at < len(raw):
+        spelling = b"-" + raw[at : at + 1]
+        row = table.rows.get(spelling)
+        if row is None:
+            return _unknown(raw)
+        at += 1
+        if row.values != FLAG:
+            glued = at < len(raw)
+            skip = 1 if glued and table.style in (ARGPARSE, GO) and raw[at : at + 1] == b"=" else 0
+            hits.append(Hit(row, spelling, at + skip if glued else 0))
+            return Kind(tuple(hits), splits=glued and raw[at : at + 1] == NUL)
+        hits.append(Hit(row, spelling, 0))
+    return Kind(tuple(hits))
+
+
+def _dashes(table: Table, raw: bytes) -> Kind:
+    """Return what the mpiexec programs take a word for."""
+    name, equals, _ = raw.partition(b"=") if table.equals else (raw, b"", b"")
+    if name in table.rows:
+        return Kind((Hit(table.rows[name], name, len(name) + 1 if equals else 0),))
+    return _unknown(name)
+
+
+_FINDERS = {ARGPARSE: _argparse, GETOPT: _getopt, GO: _getopt, DASHES: _dashes}

@@ -11,8 +11,7 @@ from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
 from ..play.outputs import node_of
 from ..play.scene import MOST_TASKS, StepShape, Trail
-from ..play.shell_state import Place, Shell, joined
-from ..play.shell_variables import Variable
+from ..play.shell_state import Place, Shell, Variable, joined
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token
 from .grammar import place

@@ -12,8 +12,7 @@ from ..types.submission import Submission
 from ..types.text import Text, plain, unknown
 from . import image, working_folder
 from .program_owner import SUBMITTED_FROM
-from .shell_state import Place, Shell, open_value
-from .shell_variables import Variable
+from .shell_state import Place, Shell, Variable, open_value
 from .slurm_allocation import WHOLE_NODE, allocate, batch_environment
 
 

@@ -13,8 +13,7 @@ from .conditions import test
 from .expansion import matches, split, word
 from .program_owner import UNREAD, of_alias, of_source
 from .scene import Trail
-from .shell_state import Shell, bounded, joined, open_value
-from .shell_variables import Variable
+from .shell_state import Shell, Variable, bounded, joined, open_value
 
 if TYPE_CHECKING:
     from .interpreter import Interpreter

@@ -27,8 +27,7 @@ from . import working_folder
 from .conditions import negate, test
 from .expansion import arith, derive, matches, word
 from .scene import Trail
-from .shell_state import Shell
-from .shell_variables import Layer, Variable
+from .shell_state import Layer, Shell, Variable
 from .values import COUNTED, Values
 
 MOST_ROUNDS = 8

@@ -10,8 +10,7 @@ from ..bash.nodes import Arith, CommandSub, Literal, Param, Part, ProcessSub, Wo
 from ..types.submission import travels
 from ..types.text import EMPTY, NUL, Text, host, join, number, plain, token
 from . import arithmetic
-from .shell_state import Shell, joined, open_value
-from .shell_variables import Variable
+from .shell_state import Shell, Variable, joined, open_value
 
 Substitute = Callable[[Union[CommandSub, ProcessSub], Shell], Text]
 _BLANK = re.compile(rb"[^ \t\n]+")

@@ -7,8 +7,7 @@ from typing import Dict, Mapping, Optional, Sequence
 from ..types.launch_plan import Link
 from ..types.submission import Submission, is_watched
 from ..types.text import Text
-from .shell_state import Shell
-from .shell_variables import Variable
+from .shell_state import Shell, Variable
 
 # Apptainer sets NAME inside for each of these in front of it ("Environment and Metadata", Apptainer 1.3).
 FOR_IMAGES = (b"SINGULARITYENV_", b"APPTAINERENV_")

@@ -14,8 +14,7 @@ from ..types.launch_plan import Allocation
 from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Text, host, plain, token, unknown
-from .shell_state import open_value
-from .shell_variables import Variable
+from .shell_state import Variable, open_value
 
 WHOLE_NODE = "whole-node"
 HOST_LEVEL = (b"ncpus", b"mpiprocs", b"ngpus", b"mem")  # said without `select` they make one chunk

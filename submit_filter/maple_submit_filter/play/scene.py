@@ -9,8 +9,7 @@ from ..types.edits import Span
 from ..types.job import Read
 from ..types.launch_plan import Allocation, Around, Link
 from ..types.text import Text, plain
-from .shell_state import Place, Shell
-from .shell_variables import Variable
+from .shell_state import Place, Shell, Variable
 
 MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
 BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded

@@ -27,8 +27,7 @@ from . import arithmetic, outputs
 from .expansion import arith, separators, split, word, words
 from .image import started
 from .scene import BYTES_OF_A_COMMAND, MOST_COMMANDS, Scene
-from .shell_state import MOST_BYTES, Place, Shell, bounded, joined, open_value
-from .shell_variables import Variable
+from .shell_state import MOST_BYTES, Place, Shell, Variable, bounded, joined, open_value
 
 COUNTED = re.compile(
     rb"\s*([A-Za-z_]\w*)\s*=([^;]*);\s*([A-Za-z_]\w*)\s*(<=?)([^;]*);\s*(?:\+\+([A-Za-z_]\w*)|([A-Za-z_]\w*)\+\+)\s*"

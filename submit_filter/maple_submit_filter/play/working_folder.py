@@ -11,8 +11,7 @@ from typing import List, Optional, Sequence, Tuple
 
 from ..types.text import EMPTY, Text, plain
 from .expansion import derive
-from .shell_state import Shell
-from .shell_variables import Variable
+from .shell_state import Shell, Variable
 
 MOST_PATH = 4096  # bytes (PATH_MAX)
 MOST_STACKED = 64

@@ -2,13 +2,15 @@
 
 A second witness: the plan knows what each task is given, the program's own text what it reads. Only the text is read,
 and only what stands in this one file; a program that looks in several places is taken for one that finds what it needs.
+
+What the words of a user's own program say, as far as their names leave no doubt.
 """
 
 from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import FrozenSet, Iterator, List, NamedTuple, Tuple
+from typing import FrozenSet, Iterator, List, NamedTuple, Sequence, Tuple
 
 from ..launchers.agents import AGENTS
 from ..launchers.python_options import python_program
@@ -101,3 +103,24 @@ def _files(step: Step) -> Tuple[bytes, ...]:
 def _of_module(name: bytes) -> Tuple[bytes, ...]:
     path = name.replace(b".", b"/")
     return (path + b".py", path + b"/__main__.py")
+
+
+def value_of(program: Sequence[bytes], ending: str) -> Tuple[int, bytes]:
+    """Return (index of the word, value) of `--NAME=VALUE` or `--NAME VALUE` where NAME ends with *ending*.
+
+    (-1, b"") where there is none.
+    """
+    for index, word in enumerate(program):
+        name, equals, value = word.partition(b"=")
+        if not name.startswith(b"--") or not _named(name, ending):
+            continue
+        if equals:
+            return index, value
+        if index + 1 < len(program):
+            return index + 1, program[index + 1]
+    return -1, b""
+
+
+def _named(name: bytes, ending: str) -> bool:
+    words = name[2:].decode("utf-8", "replace").replace("-", "_").replace(".", "_")
+    return words == ending or words.endswith("_" + ending)

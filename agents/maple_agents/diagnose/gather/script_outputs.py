@@ -33,8 +33,7 @@ from maple_submit_filter.play.batch_shell import batch_shell, granted, login
 from maple_submit_filter.play.expansion import fields, word
 from maple_submit_filter.play.interpreter import Interpreter
 from maple_submit_filter.play.scene import Agent, Scene, Trail
-from maple_submit_filter.play.shell_state import Shell
-from maple_submit_filter.play.shell_variables import Variable
+from maple_submit_filter.play.shell_state import Shell, Variable
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job import Job, Read
 from maple_submit_filter.types.launch_plan import Link

@@ -8,8 +8,7 @@ from __future__ import annotations
 import re
 from typing import Dict, Mapping, NamedTuple, Optional, Sequence, Tuple
 
-from ...play.shell_state import Place, Shell
-from ...play.shell_variables import Variable
+from ...play.shell_state import Place, Shell, Variable
 from ...types.launch_plan import Link
 from ...types.text import Text, plain, token
 

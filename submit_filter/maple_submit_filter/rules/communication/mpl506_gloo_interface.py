@@ -9,7 +9,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..program_words import value_of
+from ..program_text import value_of
 
 _NAMES = (b"GLOO_SOCKET_IFNAME", b"TP_SOCKET_IFNAME")
 

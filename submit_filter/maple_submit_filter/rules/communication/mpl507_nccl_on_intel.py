@@ -11,7 +11,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
-from ..program_words import value_of
+from ..program_text import value_of
 
 
 @rule("MPL507", "nccl where there is no NVIDIA or AMD GPU")

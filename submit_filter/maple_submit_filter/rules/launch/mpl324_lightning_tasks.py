@@ -13,8 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asked, text
-from ..program_text import Program, programs
-from ..program_words import value_of
+from ..program_text import Program, programs, value_of
 
 _LIGHTNING = re.compile(rb"(?m)^\s*(?:import|from)\s+(?:pytorch_lightning|lightning)\b")
 _TOLD_OTHERWISE = (b"LightningEnvironment", b"SLURMEnvironment", b"TorchElasticEnvironment", b"plugins")

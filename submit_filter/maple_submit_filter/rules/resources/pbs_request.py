@@ -1,12 +1,21 @@
-"""How many nodes a PBS job asks for, as the limits of a queue count them."""
+"""How many nodes a PBS job asks for, as the limits of a queue count them.
+
+What of a chunk no node has. For MPL215.
+"""
 
 from __future__ import annotations
 
-from typing import Optional
+from typing import Iterator, NamedTuple, Optional, Sequence
 
 from ...play.pbs_allocation import WHOLE_NODE, chunks_of
-from ...site.facts import Site
+from ...request.pbs.resources import size
+from ...request.pbs.select import Chunk, Resource
+from ...site.facts import NodeKind, Site
+from ...types.findings import counted
 from ...types.job import Job
+from ..limits import most_of
+
+GIB = 1 << 30
 
 
 def chunk_count(job: Job, site: Site) -> Optional[int]:
@@ -23,3 +32,30 @@ def chunk_count(job: Job, site: Site) -> Optional[int]:
         return None
     apart = site.gpu_request.style == WHOLE_NODE or b"scatter" in words or "nodes" in job.settings
     return total if total == 1 or apart else None
+
+
+class Excess(NamedTuple):
+    """What of a chunk is too much, and the most that a node has of it, in a sentence and in a request."""
+
+    resource: Resource
+    shown: str
+    most: bytes
+
+
+def beyond(chunk: Chunk, kinds: Sequence[NodeKind]) -> Iterator[Excess]:
+    """Yield what is too much of each resource that all *kinds* are known to have, or not to have."""
+    gpus, cpus, memory = most_of(tuple(kinds), "gpus"), _threads(kinds), most_of(tuple(kinds), "memory_gib")
+    for one in chunk.resources:
+        count = int(one.value) if one.value.isdigit() and len(one.value) < 10 else None
+        if one.name == b"ngpus" and gpus is not None and count is not None and count > gpus:
+            yield Excess(one, counted(gpus, "GPU") if gpus else "no GPU", b"%d" % gpus)
+        elif one.name == b"ncpus" and cpus is not None and count is not None and count > cpus:
+            yield Excess(one, "%d CPUs" % cpus, b"%d" % cpus)
+        elif one.name == b"mem" and memory and (size(one.value) or 0) > memory * GIB:
+            yield Excess(one, "%d GiB" % memory, b"")
+
+
+def _threads(kinds: Sequence[NodeKind]) -> Optional[int]:
+    """Return the most CPUs of any of the nodes, every hardware thread counted; None where one is not known."""
+    counts = [kind.cores * kind.threads_per_core for kind in kinds if kind.cores and kind.threads_per_core]
+    return max(counts) if counts and len(counts) == len(kinds) else None
