@@ -85,6 +85,9 @@ bench-diagnosis: setup ## how often a diagnosis is right, class by class, on log
 bench-blind-logs: setup ## the same on logs that were labelled without sight of Maple, with their dates
 	@$(BIN)/python -m tests.agents.debug.blind_logs
 
+bench-blind-requests: setup ## what becomes of requests that were labelled without sight of Maple, with their dates
+	@$(BIN)/python -m tests.agents.extraction.blind_requests
+
 bench-lab-diagnosis: setup miniapps-venv ## failures provoked on a lab: what maple-fix says, and whether its fix runs
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' tests/bench/bench_lab_diagnosis.py
 

@@ -48,7 +48,7 @@ BARE = "train.py with DDP on 2 nodes of Perlmutter, 1 hour, account m1234_g"
 @pytest.mark.parametrize(
     ("words", "unread"),
     [
-        (", premium", {"text": "premium", "slot": "qos", "value": "premium", "stops": True}),
+        (", premium or so", {"text": "premium", "slot": "qos", "value": "premium", "stops": True}),
         (", --exclusive", {"text": "--exclusive", "slot": "", "value": "", "stops": True}),
         (", with /pscratch/x", {"text": "/pscratch/x", "slot": "", "value": "", "stops": True}),
         (" after job 4711 is done", {"text": "job 4711", "slot": "", "value": "", "stops": True}),
@@ -116,7 +116,7 @@ def test_what_an_option_says_needs_not_be_understood(maple):
 
 def test_a_terminal_is_asked_what_a_word_means(tmp_path):
     """Enter takes what the site calls so; what is nothing here is left out only by a yes."""
-    code, screen = terminal(["new", BARE + ", premium"], [""], tmp_path)
+    code, screen = terminal(["new", BARE + ", premium or so"], [""], tmp_path)
     assert code == 0 and '"premium" is a QOS of nersc-perlmutter: use it? [Y/n]' in screen
     assert "#SBATCH --qos=premium" in screen
     code, screen = terminal(["new", BARE + ", --exclusive"], [""], tmp_path)

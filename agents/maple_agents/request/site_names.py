@@ -19,12 +19,13 @@ from .language.words import CLOCK, NAME, NUMBER, NUMERALS, SIGN, WORD, Token
 
 
 class SiteNames(NamedTuple):
-    """The names of a cluster. *id*: of its site file."""
+    """The names of a cluster. *id*: of its site file. *account_shapes*: expressions that its accounts match."""
 
     id: str
     name: str
     center: str = ""
     aliases: tuple[str, ...] = ()
+    account_shapes: tuple[str, ...] = ()
 
 
 @cache
@@ -44,7 +45,8 @@ def _head(path: str) -> SiteNames | None:
     try:
         with open(path, encoding="utf-8") as file:
             table = tomllib.loads(re.split(r"(?m)^\[", file.read(20000), maxsplit=1)[0])
-        return SiteNames(table["id"], table["name"], table.get("center", ""), tuple(table.get("aliases", ())))
+        aliases, shapes = (tuple(table.get(name, ())) for name in ("aliases", "account_shapes"))
+        return SiteNames(table["id"], table["name"], table.get("center", ""), aliases, shapes)
     except (OSError, ValueError, KeyError):
         return None
 

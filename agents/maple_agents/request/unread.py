@@ -29,6 +29,8 @@ _DENIALS, _COUNTED, _THEM, _LEADS, _WAITS, _LENGTHS = (
 )
 _OPTION = re.compile(r"--?[A-Za-z][\w-]*")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
+_VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")  # of the environment
+_LOG_FILE = re.compile(r"%[jJxAaNn]\b")
 _OF_A_MODEL = re.compile(r"\d{1,4}(?:\.\d{1,2})?[bB]")
 DURATION = "DUR"
 _SLOT_OF = {"node": "nodes", "gpu": "gpus_per_node", "GPU": "gpus_per_node", "tile": "gpus_per_node",
@@ -137,7 +139,7 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
         yield Unread(one.text, "model", stops="model" not in said)
     elif any(sign.isdigit() for sign in one.text):
         yield Unread(one.near)
-    elif one.text.lower() in _WEIGHTY:
+    elif one.text.lower() in _WEIGHTY or _VARIABLE.match(one.text) or _LOG_FILE.search(one.text):
         yield Unread(one.text)
 
 

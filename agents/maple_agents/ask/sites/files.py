@@ -6,7 +6,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import tomllib
@@ -58,7 +58,16 @@ def _tables(source: bytes) -> dict[str, Any]:
 
 def contradictions(site: SiteFile) -> list[str]:
     """Return a line for each entry that names something the file does not have, or cannot be as it says."""
-    return [*_sources(site), *_partitions(site), *_scheduler(site), *_detection(site), *_demands(site)]
+    found = [*_sources(site), *_partitions(site), *_scheduler(site), *_detection(site), *_demands(site)]
+    return [*found, *_expressions("account_shapes", site.account_shapes)]
+
+
+def _expressions(key: str, patterns: Sequence[str]) -> Iterator[str]:
+    for index, pattern in enumerate(patterns):
+        try:
+            re.compile(pattern)
+        except re.error as error:
+            yield "%s[%d]: not a regular expression: %s" % (key, index, error)
 
 
 def places(site: SiteFile) -> Iterator[tuple[str, str, PartitionTable]]:
@@ -142,11 +151,7 @@ def _detection(site: SiteFile) -> Iterator[str]:
     if site.detection is None:
         return
     for key in ("host_patterns", "ambiguous_host_patterns"):
-        for index, pattern in enumerate(getattr(site.detection, key)):
-            try:
-                re.compile(pattern)
-            except re.error as error:
-                yield "detection.%s[%d]: not a regular expression: %s" % (key, index, error)
+        yield from _expressions("detection.%s" % key, getattr(site.detection, key))
     for index, variable in enumerate(site.detection.variables):
         if (variable.value is None) == (variable.matches is None):
             yield "detection.variables[%d]: needs either value or matches" % index

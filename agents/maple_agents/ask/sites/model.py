@@ -334,6 +334,7 @@ class SiteFile(Table):
     center: str = ""
     family: str = ""
     aliases: list[str] = []
+    account_shapes: list[str] = []
     cpu_arch: Literal["x86_64", "aarch64"] | None = None
     gpu_vendors: list[Vendor] = []
     checked: date

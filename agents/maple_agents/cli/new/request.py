@@ -111,11 +111,19 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     cluster = _cluster(where)
     resolved = _resolved(asked, cluster)
     said = options.with_more(resolved.slots.values())
+    said = said.with_more(_named(text, resolved, said, cluster))
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
         _unread(text, resolved, said, cluster),
     )  # fmt: skip
+
+
+def _named(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Slot, ...]":
+    """Return what the site's own words say, wherever they stand."""
+    from maple_agents.request.site_words import named
+
+    return named(text, asked.left, said, cluster.site) if asked.left else ()
 
 
 def _unread(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":

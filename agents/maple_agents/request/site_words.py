@@ -1,0 +1,78 @@
+"""The site's own words, wherever they stand in a request: partitions, queues, QOS, and what its accounts look like.
+
+They are looked up in what no reading used. A word that several of the site's rows, or several places of the request,
+would have is left to be asked about; so is an everyday word (gpu, debug) that does not stand apart, and one that stands
+beside "or" and "if".
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from maple_submit_filter.site.facts import Site
+
+from ..base.slots import Name, Origin, Slot, Slots
+from . import site_names
+from .language.vocabulary import listed, texts
+from .unread import Left
+
+_WORDS = texts("unread")
+_EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
+_WORD = re.compile(r"[^\s,;()\"'`|/]+")
+_APART = re.compile(r"(?:^|[,;:(|\n])\s*\Z")
+_ENDS = re.compile(r"\s*(?:[,;:)|\n]|\.(?:\s|$)|$)")
+_CHOICES = ("or", "either", "if", "otherwise")
+_MOST = 40  # letters of an account
+
+
+def named(text: str, left: Sequence[Left], said: Slots, site: Site) -> tuple[Slot, ...]:
+    """Return the slots that the site's own words fill, of those that *said* leaves open."""
+    free = [match for match in _WORD.finditer(text) if _is_free(match, text, left)]
+    found = [*_places(free, text, site), *_accounts(free, site)]
+    by_name: dict[Name, dict[str, Slot]] = {}
+    for one in found:
+        by_name.setdefault(one.name, {}).setdefault(str(one.value), one)
+    return tuple(
+        next(iter(values.values())) for name, values in by_name.items() if name not in said and len(values) == 1
+    )
+
+
+def _is_free(match: re.Match[str], text: str, left: Sequence[Left]) -> bool:
+    """Tell whether a word was used by no reading, and is not denied."""
+    before, behind = text[: match.start()].split()[-1:], text[match.end() :].split()[:1]
+    if any(one.lower().strip(",.;:") in _CHOICES for one in (*before, *behind)):
+        return False
+    inside = [one for one in left if match.start() <= one.start < match.end()]
+    denied = bool(before) and before[0].lower().strip(",.;:") in _DENIALS
+    return bool(inside) and not denied and not any(one.denied for one in inside)
+
+
+def _bare(match: re.Match[str]) -> str:
+    return match[0].rstrip(".:!?")
+
+
+def _places(free: Sequence[re.Match[str]], text: str, site: Site) -> Iterator[Slot]:
+    for match in free:
+        word = _bare(match)
+        rows = [row for row in site.partitions if row.name.lower() == word.lower() and not row.routed]
+        if len({row.selector for row in rows}) == 1 and (word.lower() not in _EVERYDAY or _is_apart(match, text)):
+            name: Name = rows[0].selector  # type: ignore[assignment]
+            yield Slot(name, rows[0].name, Origin("request", word, match.start(), match.start() + len(word)))
+
+
+def _is_apart(match: re.Match[str], text: str) -> bool:
+    """Tell whether a word stands between commas or ends, or beside a word of place."""
+    before, behind = text[: match.start()], text[match.end() :]
+    beside = {*(one.lower().strip(",.;:") for one in (*before.split()[-1:], *behind.split()[:1]))}
+    if beside & (_PLACE_WORDS & {"partition", "queue", "qos"}):
+        return True
+    return bool(_APART.search(before)) and (bool(_ENDS.match(behind)) or match[0][-1:] in ".:")
+
+
+def _accounts(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
+    shapes = next((one.account_shapes for one in site_names.of_files() if one.id == site.id), ())
+    for match in free:
+        word = _bare(match)
+        if len(word) <= _MOST and any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes):
+            yield Slot("account", word, Origin("request", word, match.start(), match.start() + len(word)))

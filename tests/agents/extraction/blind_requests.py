@@ -1,0 +1,122 @@
+"""Requests that were written and labelled without sight of Maple, judged: `make bench-blind-requests` prints the table.
+
+A set is one TOML file, `tests/cases/blind-requests/<date>.toml`; the date is that of its first run. `words` and `site`
+are what is asked and where; every other key is what a careful reader takes from the words, `must_ask` what is missing.
+What a request said is kept where it stands in the slots or the script, told where a note or a question names it, and
+lost where neither does.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomllib
+
+FOLDER = Path(__file__).parents[2] / "cases" / "blind-requests"
+MAPLE = Path(sys.executable).with_name("maple")
+SLOTS = {"nodes": "nodes", "gpus_per_node": "gpus_per_node", "ranks_per_node": "ranks_per_node", "time": "walltime",
+         "account": "account", "qos": "qos"}  # fmt: skip
+COUNTS = ("nodes", "gpus_per_node", "ranks_per_node")
+IN_SCRIPT = ("program", "name_of_job", "output", "container", "conda", "venv", "mail", "array")
+LISTS = ("arguments", "modules")
+
+
+class Judged(NamedTuple):
+    """A request, what `maple new --json` says, and of what was said: lost without a word, and told as not used."""
+
+    case: dict[str, Any]
+    answer: dict[str, Any]
+    lost: tuple[str, ...]
+    told: tuple[str, ...]
+
+    @property
+    def verdict(self) -> str:
+        """Return one word for what became of the request."""
+        must = bool(self.case.get("must_ask"))
+        if "error" in self.answer:
+            return "rightly refused" if must else "refused"
+        if not self.answer["script"]:
+            return "rightly asked" if must else "asked"
+        if must or self.lost:
+            return "silently wrong"
+        return "told" if self.told else "right"
+
+
+def asked(case: dict[str, Any]) -> Judged:
+    """Return one request judged; nothing is asked back, and no model is there."""
+    words = [str(MAPLE), "new", "--json", "--site", case["site"], case["words"]]
+    done = subprocess.run(words, capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=120, check=False,
+                          env={**os.environ, "MAPLE_EMBEDDER": "off"})  # fmt: skip
+    try:
+        answer = json.loads(done.stdout)
+    except ValueError:
+        return Judged(case, {"error": done.stderr.strip()}, (), ())
+    notes = " ".join([*(one["text"] for one in answer["unread"]), *answer["advice"]]).lower()
+    gone = [what for what, kept in _said(case, answer) if not kept]
+    told = tuple(what for what in gone if _is_told(what.partition("=")[2].lower(), notes))
+    return Judged(case, answer, tuple(what for what in gone if what not in told), told)
+
+
+def _said(case: dict[str, Any], answer: dict[str, Any]) -> Iterator[tuple[str, bool]]:
+    """Yield what the request says, and whether slots or script have it."""
+    slots, script, must = answer["slots"], answer["script"] or "", case.get("must_ask", [])
+    final = {**{one["slot"]: one["value"] for one in answer["assumed"]}, **slots}
+    everywhere = script + json.dumps(slots)
+    for key, slot in SLOTS.items():
+        if key in case and key not in must:
+            open_ = key in COUNTS and not script and slot not in slots
+            value = str(case[key]).lower()
+            kept = open_ and (key != "nodes" or "gpus_total" in slots) or str(final.get(slot, "")).lower() == value
+            yield "%s=%s" % (key, case[key]), kept
+    if "partition" in case and "partition" not in must:
+        yield "partition=%s" % case["partition"], case["partition"] in map(final.get, ("partition", "queue", "qos"))
+    if "filesystems" in case:
+        had = set(re.split("[:, ]", str(final.get("filesystems", ""))))
+        yield "filesystems=%s" % case["filesystems"], had == set(case["filesystems"].split(":"))
+    for key in IN_SCRIPT:
+        if key in case and key not in must:
+            yield "%s=%s" % (key, case[key]), str(case[key]) in everywhere
+    for key in LISTS:
+        yield from (("%s=%s" % (key, one), str(one) in everywhere) for one in case.get(key, ()))
+    for name, value in case.get("environment", {}).items():
+        yield "environment=%s=%s" % (name, value), name in everywhere
+    for key, option in (("memory", "mem"), ("cpus_per_task", "cpus-per-task")):
+        if key in case:
+            number = re.sub(r"\D", "", str(case[key]))
+            yield "%s=%s" % (key, case[key]), bool(re.search(r"%s\S*=%s" % (option, number), script))
+
+
+def _is_told(value: str, notes: str) -> bool:
+    """Tell whether a note or a question names the value, or its number."""
+    numbers = [one.lstrip("0") for one in re.findall(r"\d+", value) if one.strip("0")]
+    parts = [one for one in re.split(r"[:,=\s/]+", value) if len(one) > 3]
+    return value in notes or any(one in notes for one in parts) or any(
+        re.search(r"\b%s" % one, notes) for one in numbers
+    )  # fmt: skip
+
+
+def main() -> None:
+    """Print the verdicts of each set, and of what was said how much was read."""
+    for path in sorted(FOLDER.glob("*.toml")):
+        rows = [asked(case) for case in tomllib.loads(path.read_text("utf-8"))["case"]]
+        print(path.stem, dict(Counter(one.verdict for one in rows).most_common()))
+        read = [one for one in rows if "error" not in one.answer]
+        said = sum(len(list(_said(one.case, one.answer))) for one in read)
+        told, lost = (sum(len(one[at]) for one in read) for at in (3, 2))
+        kept = said - told - lost
+        print("of %d values that were said %d are kept, %d told as not used, %d lost" % (said, kept, told, lost))
+        for one in rows:
+            if one.verdict == "silently wrong":
+                print("  %-32s %s" % (one.case["name"], ", ".join(one.lost) or "not asked: %s" % one.case["must_ask"]))
+
+
+if __name__ == "__main__":
+    main()
