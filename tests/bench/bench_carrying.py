@@ -19,8 +19,8 @@ from maple_agents.request.script.parts import Foreign
 from maple_agents.templates.cluster import Cluster
 from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
-from maple_agents.write.carry.values import Carried
 from maple_agents.write.clusters import cluster
+from maple_agents.write.values import Carried
 
 from tests.agents.synthesis.carrying.test_carry import BESIDE, RIGHT
 from tests.reality.operators import MEANT_TO_BREAK

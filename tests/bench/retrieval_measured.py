@@ -17,8 +17,11 @@ from typing import Any, Callable, Dict, List, Mapping, Sequence  # noqa: E402
 from maple_agents.base.slots import Slots  # noqa: E402
 from maple_agents.templates.retrieval import choose  # noqa: E402
 from maple_agents.templates.retrieval.choose import RANKINGS, Judge  # noqa: E402
-from maple_agents.templates.retrieval.fts import Words  # noqa: E402
-from maple_agents.templates.retrieval.index import FusedIndex, fused  # noqa: E402
+from maple_agents.templates.retrieval.index import (  # noqa: E402
+    FusedIndex,
+    Words,
+    fused,
+)
 from maple_agents.templates.retrieval.minilm import configured  # noqa: E402
 from maple_agents.templates.retrieval.passages import Passage  # noqa: E402
 from maple_agents.templates.retrieval.vectors import Kept  # noqa: E402

@@ -7,8 +7,7 @@ import os
 from typing import Any
 
 import pytest
-from maple_daemon.learn.lineages import Learned
-from maple_daemon.learn.outcome_of_change import Standing
+from maple_daemon.learn.lineages import Learned, Standing
 from maple_daemon.store.protocol import Known
 from maple_submit_filter.host.frames import Request
 

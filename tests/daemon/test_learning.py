@@ -5,16 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_daemon.learn.outcome_of_change import (
-    AT_LAUNCH,
-    LONG,
-    Standing,
-    Trial,
-    after,
-    how_ended,
-    trial_of,
-    was_changed,
-)
+from maple_daemon.learn.lineages import AT_LAUNCH, LONG, Standing, Trial, after, how_ended, trial_of, was_changed
 from maple_submit_filter.types.job_records import Outcome
 
 from tests.daemon.store.jobs import outcome, record

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 import tomllib
-from maple_daemon.install import user_commands
+from maple_daemon.install import place as user_commands
 from maple_daemon.install.release import sources
 
 LACKING = """
@@ -61,14 +61,16 @@ def test_a_service_is_not_installed_where_it_could_not_start(cluster, monkeypatc
 @pytest.fixture
 def fit(monkeypatch):
     """The environment of these tests is one for all users."""
-    monkeypatch.setattr(user_commands, "unfit", lambda program: "" if os.access(program, os.X_OK) else "is not there")
+    monkeypatch.setattr(
+        user_commands, "unfit_program", lambda program: "" if os.access(program, os.X_OK) else "is not there"
+    )
 
 
 def test_maple_is_on_the_path_of_whoever_finds_the_front(cluster, fit):
     """Its pages and completions are where `man` and bash look beside a command: ../share."""
     assert cluster.install().exit_code == 0
     environment = {"PATH": f"{cluster.path}", "HOME": str(cluster.root)}
-    for name in user_commands.NAMES:
+    for name in user_commands.COMMANDS:
         done = subprocess.run([name, "--help"], env=environment, capture_output=True, text=True, timeout=60)
         assert done.returncode == 0 and "Usage:" in done.stdout
     share = cluster.bin.parent / "share"

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 from maple_daemon.install import installation, place, settings, wishes
-from maple_daemon.install.release import build, layout, receipt, releases, sources
+from maple_daemon.install.release import build, layout, releases, sources
 
 from tests.doubles import stand
 
@@ -102,7 +102,7 @@ def test_another_installation_is_not_overwritten(installed):
     assert installed.listing() == before
 
 
-STEPS = [(installation.releases, "switch"), (installation.place, "place"), (installation.receipt, "write"),
+STEPS = [(installation.releases, "switch"), (installation.place, "place"), (installation, "write_receipt"),
          (build.Build, "copy_package"), (build.Build, "make_front"), (build.releases, "listing"),
          (os, "rename")]  # fmt: skip
 
@@ -130,10 +130,10 @@ def test_an_update_that_fails_midway_leaves_the_former_release(cluster, fails_at
     assert cluster.listing() == before
 
 
-@pytest.mark.parametrize("step", ["switch", "place", "write"])
+@pytest.mark.parametrize("step", ["switch", "place", "write_receipt"])
 def test_a_killed_update_leaves_a_command_that_submits_and_can_be_mended(installed, monkeypatch, step):
     """Killed at any moment, sbatch works at once; the next run mends the rest, and uninstall still finds everything."""
-    module = {"switch": releases, "place": place, "write": receipt}[step]
+    module = {"switch": releases, "place": place, "write_receipt": installation}[step]
     child = os.fork()
     if child == 0:
         monkeypatch.setattr(module, step, lambda *_: os.kill(os.getpid(), signal.SIGKILL))

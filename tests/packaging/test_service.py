@@ -17,7 +17,8 @@ from pathlib import Path
 import pytest
 from maple_daemon.base import limits
 from maple_daemon.base.settings import load
-from maple_daemon.install.release import receipt, releases
+from maple_daemon.install import installation
+from maple_daemon.install.release import releases
 from maple_daemon.install.service import service_files, written
 from maple_daemon.serve import service
 from maple_daemon.store import sqlite
@@ -146,7 +147,9 @@ def test_a_unit_that_is_not_ours_is_never_overwritten(cluster, units):
     assert cluster.listing() == before
 
 
-@pytest.mark.parametrize("step", [(written, "write"), (receipt, "write"), (releases, "switch")], ids=lambda one: one[1])
+@pytest.mark.parametrize(
+    "step", [(written, "write"), (installation, "write_receipt"), (releases, "switch")], ids=lambda one: one[1]
+)
 def test_a_failure_midway_leaves_what_was_there(cluster, units, fails_at, step):
     """A full disk while the files are written: the former release, and none of them."""
     assert cluster.install().exit_code == 0

@@ -33,7 +33,7 @@ from maple_submit_filter.answer.report import safety
 from maple_submit_filter.site.facts import GENERIC_SLURM, Site
 from maple_submit_filter.types.edits import apply, apply_argv
 from maple_submit_filter.types.findings import Finding
-from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.submission import Submission
 
 FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "rules")

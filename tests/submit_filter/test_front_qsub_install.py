@@ -194,7 +194,7 @@ def test_without_a_qsub_on_path_the_installation_is_refused(cluster: Cluster, mo
 
 def test_every_part_of_the_front_is_built_by_an_installation(tmp_path: Path) -> None:
     """The parts are read from the front's own Makefile, those for qsub among them."""
-    from maple_daemon.install.release.compiler import compile_front, variable
+    from maple_daemon.install.release.interpreter import compile_front, variable
 
     assert {"words_sbatch.c", "words_qsub.c"} <= set(variable(Path(FRONT), "PARTS"))
     found = sources.sources("generic-pbs").compiler

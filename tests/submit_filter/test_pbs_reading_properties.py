@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from maple_submit_filter.request.pbs import submission as pbs
 from maple_submit_filter.request.pbs.refusals import refusals
 from maple_submit_filter.types.edits import Edit, Span, apply
-from maple_submit_filter.types.script import JobScript
+from maple_submit_filter.types.job import JobScript
 from maple_submit_filter.types.settings import Setting
 
 WORDS = [

@@ -9,7 +9,7 @@ import pytest
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.answer.report import safety
 from maple_submit_filter.bash.check import parses
-from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.job import line_of
 
 from tests.submit_filter import rule_cases
 

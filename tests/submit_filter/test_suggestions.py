@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_submit_filter.answer.decision import Decision, decide
-from maple_submit_filter.answer.suggestions import suggested
+from maple_submit_filter.answer.fate import suggested
 from maple_submit_filter.bash.check import parses
 from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission

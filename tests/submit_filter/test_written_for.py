@@ -9,7 +9,7 @@ from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import decide, understood
 from maple_submit_filter.answer.reply import answer
 from maple_submit_filter.host.frames import Reply, Request
-from maple_submit_filter.request.other_scheduler import command, other_scheduler
+from maple_submit_filter.request.unread_directives import command, other_scheduler
 from maple_submit_filter.site.modes import policy_of
 from maple_submit_filter.types.submission import Submission
 

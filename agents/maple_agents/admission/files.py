@@ -15,14 +15,12 @@ from maple_submit_filter.types.job_records import Part
 from maple_submit_filter.types.submission import Submission
 
 from . import names
-from .analysis import Analysis, Read, analysed, from_script, played
-from .extracts import CONFIG, PACKAGES, SOURCE
+from .analysis import FRAMEWORKS, Analysis, Read, analysed, common_arguments, from_script, line_at, played
+from .extracts import CONFIG, PACKAGES, SOURCE, SUFFIXES
 from .hydra import Composed, Setting, composed
-from .launch_facts import FRAMEWORKS, common_arguments, line_at
 from .names import Candidate, of_key, part_at
 from .programs import Argument, Started, main, one_program
 from .python.source import Declared, Source
-from .trees import SUFFIXES
 from .user_files import Files
 
 _CD = re.compile(r"^([ \t]*)(?:cd|pushd)(?:[ \t]+([^\n#;&|]*?))?[ \t]*(?=$|#|;|&|\|)", re.MULTILINE)

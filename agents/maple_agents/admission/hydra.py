@@ -7,8 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
-from .extracts import CONFIG
-from .trees import Leaf
+from .extracts import CONFIG, Leaf
 from .user_files import Files
 
 DEEPEST = 8  # configs that name configs

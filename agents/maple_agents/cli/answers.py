@@ -7,8 +7,8 @@ from typing import Optional
 from maple_submit_filter.answer.decision import Decision, Rewritten
 from maple_submit_filter.answer.report import safety
 from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.job import column_of, line_of
 from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Process, Step
-from maple_submit_filter.types.script import column_of, line_of
 from maple_submit_filter.types.text import show
 
 from ..ask.submission import Answer

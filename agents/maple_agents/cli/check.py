@@ -13,7 +13,7 @@ from maple_submit_filter.answer.decision import Decision, Rewritten, explained
 from maple_submit_filter.answer.reply import handed_over
 from maple_submit_filter.answer.report import printable, report, summary
 from maple_submit_filter.plan.program_groups import TOLD
-from maple_submit_filter.request.other_scheduler import CODE
+from maple_submit_filter.request.unread_directives import CODE
 from maple_submit_filter.site.modes import in_force, policy_of
 
 from ..ask.submission import Answer, answer
@@ -110,7 +110,7 @@ def _asked(script: str, words: Sequence[str], site_id: Optional[str]) -> Tuple[A
     asked = answer(script, words, site_id)
     if asked.decision.findings:
         asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
-        from maple_submit_filter.answer.suggestions import suggested
+        from maple_submit_filter.answer.fate import suggested
 
         asked = asked._replace(decision=suggested(asked.decision, asked.submission, asked.site))
         from .other_cluster import with_last_rung

@@ -49,7 +49,7 @@ def _looked_at(words: list[str]) -> Optional[str]:
 
 def _taken() -> Optional[str]:
     """Return the job that `maple-fix` took where none was named."""
-    from .fix.last_failed import taken
+    from .fix.argument import taken
 
     return taken()
 

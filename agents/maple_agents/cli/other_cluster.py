@@ -9,16 +9,15 @@ from typing import TYPE_CHECKING, Optional
 
 from maple_submit_filter.answer.decision import Decision, Rewritten, decide, understood
 from maple_submit_filter.answer.reply import heard
-from maple_submit_filter.request.other_scheduler import CODE, is_beyond_edits, other_scheduler
+from maple_submit_filter.request.unread_directives import CODE, is_beyond_edits, other_scheduler
 from maple_submit_filter.types.findings import Finding
-from maple_submit_filter.types.job import Job
-from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.job import Job, line_of
 
 from ..ask.submission import Answer
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Lacking
-    from maple_agents.write.carry.values import Carried
+    from maple_agents.write.values import Carried
 
 
 def with_last_rung(asked: Answer) -> Answer:
@@ -59,7 +58,7 @@ def _carried(job: Job, asked: Answer) -> "Carried | Lacking":
     from maple_agents.write import clusters
     from maple_agents.write.carry.carry import carry
 
-    from .verify.said_words import slots_of_words
+    from ..request.script.slots import slots_of_words
 
     foreign = script.read(job.source, other_scheduler(job), asked.submission.path)
     return carry(foreign, clusters.cluster(asked.site.id), slots_of_words(job, asked.site))

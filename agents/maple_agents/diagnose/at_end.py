@@ -158,7 +158,7 @@ def _shown(diagnosis: Diagnosis) -> str:
 
 def _names(folder: int, job: str) -> list[str]:
     """Return the file of a job, and of those that its id may mean as users type it, the newest first."""
-    from ..ask.memory.named_jobs import is_meant
+    from ..ask.memory.versions import is_meant
 
     if not _NAME.fullmatch(job):
         return []

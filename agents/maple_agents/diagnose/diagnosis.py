@@ -9,13 +9,12 @@ from dataclasses import replace
 
 from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.types.findings import Finding
-from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.submission import Submission
 
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
-from .rank.doubts import unread
-from .rank.ranking import Ranked, confidence, of_earlier_run, ranked, said_to_have_ended, survived
+from .rank.ranking import Ranked, confidence, of_earlier_run, ranked, said_to_have_ended, survived, unread
 from .read import cleaned
 from .read.templates import template
 from .recognise.log_facts import facts, with_signs

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.slots import NAMES, Name, Origin, Slot, Slots
 from . import clusters, counts, durations, phrases, places, programs, said_options, site_names, surroundings
-from .language import languages, slash_lists
+from .language import languages, lexemes
 from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
@@ -109,7 +109,7 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
     if "/" in masked:
-        masked = slash_lists.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
+        masked = lexemes.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
     flat = plain(masked)
     words, named = _named(flat, masked, those)
     words = counted(words)

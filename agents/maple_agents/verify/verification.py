@@ -13,26 +13,23 @@ from maple_submit_filter.answer.decision import at_home, examined, understood
 from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.repair.search import State
 from maple_submit_filter.site.facts import Site
-from maple_submit_filter.types.job import Job
-from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.job import Job, line_of
 from maple_submit_filter.types.submission import Submission
 
 from ..ask.schedulers import Job as Submitted
 from ..ask.schedulers import Scheduler, SchedulerError
 from ..ask.verified.records import CannotVerify
-from .exchange.apps import fit
 from .exchange.command_line import at_least, job_name
 from .exchange.command_line import limits as words_for
-from .exchange.exchange import exchanged
+from .exchange.exchange import exchanged, fit
 from .exchange.launch_lines import Line
 from .judge.comparison import Names
 from .judge.outcome import judged
 from .judge.scenes import Scene
 from .judge.verdicts import Kind, Reason, Verdict, verdict_of
 from .run.facts import Fact, Inbox, from_output, merged
-from .run.interrupts import Interrupts
 from .run.runs import Run, Stage, complete, runs_of
-from .run.watch import Limits, Until, Watched, watch
+from .run.watch import Interrupts, Limits, Until, Watched, watch
 from .run.workplace import Opened, Workplace, clear_leftovers, shared_first
 
 OUTPUT_AT_MOST = 1 << 20  # bytes of each of the job's outputs that are read, from the end

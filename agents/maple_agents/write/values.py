@@ -1,4 +1,7 @@
-"""What synthesis speaks in: the layout of the ranks, what was taken by default, what is missing."""
+"""What synthesis speaks in: the layout of the ranks, what was taken by default, what is missing.
+
+What carrying a script gives.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from maple_submit_filter.site.facts import NodeKind, Partition
 
 from ..base.slots import Assumed, Name, Slots
 
-if TYPE_CHECKING:  # they need pydantic, which costs a quarter of a second; `kept` stands in for them
+if TYPE_CHECKING:
     from ..ask.sites.launch_templates import LaunchFile
     from ..templates.cluster import Cluster
     from ..templates.model_facts import Family, Member
@@ -59,3 +62,17 @@ class Plan(NamedTuple):
         """Return the value of a slot as text, "" where it is neither said nor assumed."""
         value = self.value(name)
         return "" if value is None else str(value)
+
+
+class Carried(NamedTuple):
+    """*script*: for the new cluster; it passes `maple check`. *plan*: what its parts were made of; None where the
+    script stays, but for small repairs, and something that it does not say could not be decided.
+
+    *advice*: what was left out, and what to look at, a sentence each with the line of the old script. *unchanged*: the
+    script was right as it stood.
+    """
+
+    script: bytes
+    plan: Plan | None
+    advice: tuple[str, ...] = ()
+    unchanged: bool = False

@@ -17,13 +17,12 @@ from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 
 from ..install.refusals import Refused, absolute
-from .corrections import corrections
 from .documents import docs
-from .memory_admin import COMMANDS
+from .memory_admin import COMMANDS, corrections
 from .prefix import audited_prefix, daemon_toml, meant, named_prefix, plainly, prefix_option
 
 if TYPE_CHECKING:
-    from ..install.release.receipt import Placed
+    from ..install.release.layout import Placed
     from ..install.service.service_files import Service
 
 json_option = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
@@ -153,8 +152,8 @@ def install(folder: str, **options: Any) -> None:
     the lines for the scheduler's own configuration are printed: without them jobs stay "not known" to the service.
     """
     from ..install import command, installation
+    from ..install.place import commands_left_out
     from ..install.release.layout import layout
-    from ..install.user_commands import left_out
     from ..install.wishes import wish
 
     made = wish(folder=folder, path_variable=os.environ.get("PATH", ""), **options)
@@ -163,7 +162,7 @@ def install(folder: str, **options: Any) -> None:
     _tell(f"mode {done.mode}: {MODES[done.mode]}; maple admin mode changes it")
     for one in done.placed:
         _tell_of_command(one, made.real)
-    for why, names in left_out(made.folder, done.placed).items():
+    for why, names in commands_left_out(made.folder, done.placed).items():
         _tell(f"{' and '.join(names)} {'are' if len(names) > 1 else 'is'} not placed for all users: {why}", err=True)
     for real in made.real.values():
         if not command.comes_first(made.folder, real, os.environ.get("PATH", "")):
@@ -183,9 +182,9 @@ def _tell(text: str, err: bool = False) -> None:
 
 def _tell_of_command(one: Placed, real: Mapping[str, Path]) -> None:
     """Print what was put on PATH."""
-    from ..install.user_commands import KIND
+    from ..install.place import LINK
 
-    if one.kind == KIND:
+    if one.kind == LINK:
         _tell(f"{one.path} is a link to {one.what}")
         return
     form = "a link to" if one.kind == "link" else "a copy of"
@@ -222,9 +221,10 @@ def _tell_of_service(service: Service, new: bool, first: bool) -> None:
 @plainly
 def uninstall(prefix: str) -> None:
     """Take everything away that install put there; the real command is found again at once."""
-    from ..install.release import layout, receipt, retreat
+    from ..install.release import layout, retreat
+    from ..install.release.layout import read_receipt
 
-    told = receipt.read(layout.layout(absolute(prefix, "--prefix")))
+    told = read_receipt(layout.layout(absolute(prefix, "--prefix")))
     memory = _store(daemon_toml(prefix))  # as long as its settings are there
     if told is not None and any(one.kind == "unit" for one in told.written):
         click.echo("if the service is running: systemctl stop maple-daemon.socket maple-daemon.service")
@@ -261,12 +261,13 @@ def _store(path: str) -> str:
 @plainly
 def rollback(prefix: str, to: str, only_list: bool) -> None:
     """Go back to an earlier release, in the mode that holds now."""
-    from ..install.release import layout, receipt, releases, retreat
+    from ..install.release import layout, releases, retreat
+    from ..install.release.layout import installed
 
     where = layout.layout(absolute(prefix, "--prefix"))
     if only_list:
         now = releases.in_force(where)
-        for name in receipt.installed(where).history:
+        for name in installed(where).history:
             facts = releases.manifest(layout.Release(where.releases / name))
             click.echo(f"{'*' if name == now else ' '} {name}  {facts.get('site', '?')}  {facts.get('python', '?')}")
         return
@@ -297,12 +298,13 @@ def doctor(prefix: str, as_json: bool, job: bool, wait: float, words: tuple[str,
         --partition=debug
     """
     from ..install.doctor import examine, table
-    from ..install.release import layout, receipt
+    from ..install.release import layout
+    from ..install.release.layout import read_receipt
     from ..install.service import trial_job
 
     where = layout.layout(absolute(prefix, "--prefix"))
     checks = examine(where.prefix, os.environ.get("PATH", ""))
-    if job and (told := receipt.read(where)) is not None:
+    if job and (told := read_receipt(where)) is not None:
         click.echo(f"a job is submitted, and waited for: up to {wait:.0f} s", err=True)
         checks += trial_job.tried(where, told, words, wait)
     elif words:

@@ -21,8 +21,8 @@ from maple_submit_filter.site.snapshot import write
 
 from ..install import settings
 from ..install.refusals import Refused, absolute
-from ..install.release import receipt, releases, revisions
-from ..install.release.layout import Layout, Release, layout
+from ..install.release import releases, revisions
+from ..install.release.layout import Layout, Release, layout, read_receipt
 from ..install.service import state
 from ..sites import snapshot
 from ..sites.show import differences, page
@@ -187,7 +187,7 @@ def _installation(prefix: Path | None) -> Layout | None:
     """Return the installation at a prefix, or the one whose front is on PATH; None where there is none."""
     told = prefix or meant()
     where = layout(absolute(str(told), "--prefix")) if told else None
-    if where is not None and receipt.read(where) is None:
+    if where is not None and read_receipt(where) is None:
         raise Refused(f"no Maple is installed below {where.prefix}", "name the prefix that install was given, or --to")
     return where
 

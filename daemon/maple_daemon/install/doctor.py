@@ -11,11 +11,10 @@ from maple_agents.base import drawing
 from maple_submit_filter.answer.report import folded
 from maple_submit_filter.host import configuration
 
-from . import command, place, settings, user_commands
+from . import command, place, settings
 from .refusals import Check, Refused, ancestors, who_else_writes
-from .release import atomic, interpreter, receipt, releases, selftest
-from .release.layout import Layout, Release, layout
-from .release.receipt import Placed, Receipt
+from .release import atomic, interpreter, releases, selftest
+from .release.layout import Layout, Placed, Receipt, Release, layout, read_receipt
 from .service import state as service
 
 
@@ -23,7 +22,7 @@ def examine(prefix: Path, path_variable: str) -> list[Check]:
     """Return every check of the installation below *prefix*, for a shell with this PATH; changes nothing."""
     where = layout(prefix)
     try:
-        told = receipt.read(where)
+        told = read_receipt(where)
     except Refused as refused:
         return [Check("receipt", "wrong", refused.says, refused.help)]
     if told is None:
@@ -208,7 +207,7 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
     """Do the commands stand where they were put, and does a shell find them first?"""
     for one in told.placed:
         path = Path(one.path)
-        if one.kind == user_commands.KIND:
+        if one.kind == place.LINK:
             yield from tool(one)
             continue
         if not place.is_ours(path, where, one):
@@ -230,8 +229,8 @@ def commands(where: Layout, told: Receipt, path_variable: str) -> Iterator[Check
 
 def tool(one: Placed) -> Iterator[Check]:
     """Does a command for people still lead to a program that is fit for all?"""
-    why = user_commands.unfit(Path(one.what)) if user_commands.is_ours(one) else "is not what Maple installed"
-    says = f"{one.path}, {one.what} {why}" if why and user_commands.is_ours(one) else f"{one.path} {why}"
+    why = place.unfit_program(Path(one.what)) if place.link_is_ours(one) else "is not what Maple installed"
+    says = f"{one.path}, {one.what} {why}" if why and place.link_is_ours(one) else f"{one.path} {why}"
     name = os.path.basename(one.path)
     yield Check(name, "wrong", says, "install again") if why else Check(name, "ok", f"{one.path}, a link to {one.what}")
 

@@ -12,13 +12,23 @@ from typing import NamedTuple
 
 from maple_submit_filter.site.modes import weaker
 
-from . import command, place, settings, user_commands
+from . import command, place, settings
 from .refusals import Refused
-from .release import atomic, receipt, releases, revisions
+from .release import atomic, releases, revisions
 from .release.build import Build
 from .release.interpreter import Interpreter
-from .release.layout import Layout, Release, layout
-from .release.receipt import Placed, Receipt
+from .release.layout import (
+    Layout,
+    Placed,
+    Receipt,
+    Release,
+    add_folder,
+    layout,
+    read_receipt,
+    remove_empty,
+    restore,
+    write_receipt,
+)
 from .release.sources import Sources
 from .service import reading_child, written
 from .service.service_files import Service
@@ -81,7 +91,7 @@ class Steps:
         made += [*self.audit(), *self.spool()]
         made += [one for file in self.wish.service.files for one in self.folder(file.path.parent)]
         with atomic.alone(self.wish.prefix):
-            former = receipt.read(self.where) or Receipt()
+            former = read_receipt(self.where) or Receipt()
             self.refuse_foreign(former)
             releases.sweep(self.where)
             before = releases.in_force(self.where)
@@ -107,8 +117,8 @@ class Steps:
 
     def folder(self, path: Path) -> list[str]:
         """Make a folder that is not there; return those that were made."""
-        made = receipt.add_folder(path)
-        self.undo.extend(lambda one=one: receipt.remove_empty(Path(one)) for one in made)  # type: ignore[misc]
+        made = add_folder(path)
+        self.undo.extend(lambda one=one: remove_empty(Path(one)) for one in made)  # type: ignore[misc]
         return [one for one in made if Path(one) not in self.where.own()]
 
     def audit(self) -> list[str]:
@@ -211,13 +221,13 @@ class Steps:
         old = release.config.read_bytes() if release.config.exists() else None
         fresh = settings.text(self.config(release, before))
         if old != fresh or release.config.stat().st_mode & 0o777 != 0o644:
-            self.undo.append(lambda: receipt.restore(release.config, old))
+            self.undo.append(lambda: restore(release.config, old))
             atomic.write(release.config, fresh)
 
     def note(self, former: Receipt, name: str, made: list[str]) -> None:
         """Write down where things will be put before they are, so that uninstall finds them even after a crash."""
         old = self.where.receipt.read_bytes() if self.where.receipt.exists() else None
-        self.undo.append(lambda: receipt.restore(self.where.receipt, old))
+        self.undo.append(lambda: restore(self.where.receipt, old))
         planned = tuple(self.planned(command) for command in self.wish.real)
         others = tuple(one for one in former.placed if one.path not in {now.path for now in planned})
         known = tuple(one for one in former.placed if one.path in {now.path for now in planned})
@@ -225,7 +235,7 @@ class Steps:
         old_files = {one.path for one in former.written}
         files = tuple(one for one in map(written.placed, self.wish.service.files) if one.path not in old_files)
         folders = tuple(dict.fromkeys((*former.made, *made)))
-        receipt.write(self.where, Receipt(former.history, others + (known or planned), folders, former.written + files))
+        write_receipt(self.where, Receipt(former.history, others + (known or planned), folders, former.written + files))
 
     def planned(self, command: str) -> Placed:
         """Return what is about to be put for a command."""
@@ -268,7 +278,7 @@ class Steps:
             self.undo.append(lambda: atomic.link(path, target))
         elif not os.path.lexists(path):
             self.undo.append(lambda: path.unlink(missing_ok=True))
-        return user_commands.place(one, former.placed)
+        return place.place_link(one, former.placed)
 
     def put_share(self) -> None:
         """Let shells and `man` find what they look for beside the commands, unless the prefix has a share already."""
@@ -282,7 +292,7 @@ class Steps:
         """Write the receipt of what is there now; return the releases to keep."""
         history = tuple(one for one in former.history if one != name) + (name,)
         history = history[-KEPT:]
-        receipt.write(self.where, Receipt(history, placed, tuple(dict.fromkeys((*former.made, *made))), files))
+        write_receipt(self.where, Receipt(history, placed, tuple(dict.fromkeys((*former.made, *made))), files))
         return set(history)
 
 

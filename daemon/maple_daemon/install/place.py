@@ -1,18 +1,25 @@
-"""The command in the folder that users have on PATH: ours is replaced or taken away, anybody else's is left alone."""
+"""The command in the folder that users have on PATH: ours is replaced or taken away, anybody else's is left alone.
+
+`maple` and `maple-fix` for all users: links beside the front to the programs of the environment that installs.
+"""
 
 from __future__ import annotations
 
 import os
 import shutil
+import sys
 import tempfile
+from collections.abc import Iterable
 from pathlib import Path
 
-from . import user_commands
 from .command import is_front
-from .refusals import Refused
+from .refusals import Refused, ancestors, who_else_writes
 from .release import atomic
-from .release.layout import Layout, Release
-from .release.receipt import Placed
+from .release.layout import Layout, Placed, Release
+from .service.service_files import hidden
+
+COMMANDS = ("maple", "maple-fix")
+LINK = "tool"
 
 
 def place(command: Path, where: Layout, kind: str, former: Placed | None) -> Placed:
@@ -37,8 +44,8 @@ def refuse_foreign(command: Path, where: Layout, former: Placed | None) -> None:
 
 def is_ours(command: Path, where: Layout, former: Placed | None) -> bool:
     """Return whether what stands at *command* was put there by the installation below this prefix."""
-    if former is not None and former.kind == user_commands.KIND:
-        return user_commands.is_ours(former)
+    if former is not None and former.kind == LINK:
+        return link_is_ours(former)
     if command.is_symlink():
         return os.readlink(command) == str(Release(where.current).front)
     return former is not None and former.kind == "copy" and command.is_file() and atomic.sha256(command) == former.what
@@ -66,4 +73,58 @@ def remove(one: Placed, where: Layout) -> bool:
     if not is_ours(command, where, one):
         return False
     command.unlink()
+    return True
+
+
+def links_for(folder: Path) -> tuple[Placed, ...]:
+    """Return the links to be placed in *folder*; none to a program that others could change or may not reach."""
+    programs = [Path(sys.executable).with_name(name) for name in COMMANDS]
+    return tuple(
+        Placed(str(folder / one.name), LINK, str(one))
+        for one in programs
+        if folder != one.parent and not unfit_program(one)
+    )
+
+
+def unfit_program(program: Path) -> str:
+    """Return why a program is not one for all users, "" where it is."""
+    if not os.access(program, os.X_OK):
+        return "is not there"
+    if os.geteuid() == 0 and hidden(program):
+        return "lies in a home, or its Python does: make it with another, /usr/bin/python3 -m venv /opt/maple-venv"
+    real = Path(os.path.realpath(program))
+    return next((f"can be changed: {one} {why}" for one in ancestors(real) if (why := who_else_writes(one))), "")
+
+
+def commands_left_out(folder: Path, placed: Iterable[Placed]) -> dict[str, list[str]]:
+    """Return the programs that were not placed, by the reason; one that stands there by itself is no matter."""
+    there = {one.path for one in placed}
+    found: dict[str, list[str]] = {}
+    for name in COMMANDS:
+        program = Path(sys.executable).with_name(name)
+        if str(folder / name) not in there and folder != program.parent:
+            why = (
+                unfit_program(program)
+                and f"{program.parent} {unfit_program(program)}"
+                or f"{folder} holds one that is not ours"
+            )
+            found.setdefault(why, []).append(name)
+    return found
+
+
+def link_is_ours(one: Placed) -> bool:
+    """Return whether the link is as it was placed."""
+    return os.path.islink(one.path) and os.readlink(one.path) == one.what
+
+
+def place_link(one: Placed, former: Iterable[Placed]) -> bool:
+    """Put a link, and return whether it is there: what somebody else has put in its place stays."""
+    known = next((old for old in former if old.path == one.path), None)
+    if (
+        os.path.lexists(one.path)
+        and not link_is_ours(one)
+        and not (known and known.kind == LINK and link_is_ours(known))
+    ):
+        return False
+    atomic.link(Path(one.path), one.what)
     return True

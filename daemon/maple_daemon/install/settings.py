@@ -15,8 +15,8 @@ from maple_submit_filter.host import configuration
 from maple_submit_filter.site.modes import policy_of
 
 from .refusals import Refused, group_name
-from .release import atomic, receipt, releases
-from .release.layout import Layout, Release, layout
+from .release import atomic, releases
+from .release.layout import Layout, Release, installed, layout
 
 TABLES = {"partition": "partitions", "group": "groups", "rule": "rules"}
 BACK = "default"
@@ -90,7 +90,7 @@ def helper_of(release: Release) -> Path:
 def modes_in_force(prefix: Path) -> dict[str, Any]:
     """Return the site's mode and the exceptions, as `policy.json` has them."""
     where = layout(prefix)
-    receipt.installed(where)
+    installed(where)
     site = values(in_force(where)).get("mode", "repair")
     return {"mode": site, **exceptions(where)}
 
@@ -100,7 +100,7 @@ def set_mode(
 ) -> None:
     """Set the site's mode or one exception, in one rename; `default` takes an exception back."""
     where = layout(prefix)
-    receipt.installed(where)
+    installed(where)
     named = [(kind, name) for kind, name in (("partition", partition), ("group", group), ("rule", rule)) if name]
     if len(named) > 1:
         raise Refused("--partition, --group and --rule are set one at a time", "run the command once for each")

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from . import settings, user_commands
+from . import settings
 from .command import find_real, is_front
 from .installation import Wish
+from .place import links_for
 from .refusals import Refused, absolute, safe_folder
-from .release import receipt, releases
+from .release import releases
 from .release.interpreter import pin
-from .release.layout import Layout, Release, layout
+from .release.layout import Layout, Release, layout, read_receipt
 from .release.sources import sources
 from .service import hooks as hook_files
 from .service import reading_child, service_files
@@ -65,13 +66,13 @@ def wish(
     parts = parts._replace(reader=reading_child.packages() if reader else ())
     return Wish(
         home, place, parts, interpreter, {command: original}, mode, kind, tuple(more.items()), service, reader,
-        user_commands.found(place),
+        links_for(place),
     )  # fmt: skip
 
 
 def now(where: Layout) -> service_files.Service:
     """Return the service that the installation has."""
-    told, name = receipt.read(where), releases.in_force(where)
+    told, name = read_receipt(where), releases.in_force(where)
     if told is None or not told.written:
         return service_files.Service()
     values = settings.values(Release(where.releases / name)) if name else {}

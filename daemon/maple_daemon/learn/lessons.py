@@ -18,8 +18,7 @@ from ..base.background import Background
 from ..base.log import cause, log
 from ..remember.memory import Keeper
 from ..store.protocol import Due, Known, Store
-from .lineages import MOST_VERSIONS, Learned
-from .outcome_of_change import MADE, Standing, Trial, after, trial_of
+from .lineages import MADE, MOST_VERSIONS, Learned, Standing, Trial, after, trial_of
 
 EVERY = 2.0  # seconds between two looks at what others have learnt or purged
 SWEEP = 60.0  # seconds between two looks at ends that nobody told of

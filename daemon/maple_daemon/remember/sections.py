@@ -18,8 +18,8 @@ from maple_submit_filter.bash.nodes import Command, Word
 from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.host.frames import Request
 from maple_submit_filter.site.facts import Site
+from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.job_records import Part, Value
-from maple_submit_filter.types.script import line_of
 from maple_submit_filter.types.submission import Submission
 
 # What is asked of the scheduler: read of the directives, words and variables alone.

@@ -10,9 +10,9 @@ from typing import Any, TypeVar
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
 from . import rows, trials
-from .expiry import purge_old, purge_user
 from .protocol import LEAST_USERS, Candidate, Caps, Counted, Due, Gone, Known, NotKept
 from .rows import Change, Runner
+from .schema import purge_old, purge_user
 
 _RECORD = (
     "SELECT r.told, r.job, o.told FROM records r"

@@ -13,9 +13,8 @@ from ..site.facts import GENERIC_PBS, GENERIC_SLURM, Site
 from ..site.modes import silenced
 from ..types.edits import Safety, Span
 from ..types.findings import Finding
-from ..types.job import Job, Read
+from ..types.job import Job, Read, line_of
 from ..types.launch_plan import LaunchPlan
-from ..types.script import line_of
 from ..types.submission import Submission
 
 MOST_READ = 512 * 1024  # bytes of script; no script that people write is longer, and reading one takes seconds

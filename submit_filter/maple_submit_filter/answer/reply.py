@@ -9,7 +9,7 @@ from ..request.slurm.submission import wrapped
 from ..site.facts import Site
 from ..site.modes import Policy, for_rules, in_force, mistyped, silenced
 from ..types.findings import Finding
-from ..types.script import line_of
+from ..types.job import line_of
 from ..types.submission import Submission
 from .decision import Decision, Rewritten, decide, understood
 
@@ -339,7 +339,7 @@ def _is_to_be_written_anew(submission: Submission, findings: Sequence[Finding], 
     """A script of another scheduler: what asks first would mend the launch line for a job that nobody meant."""
     if not findings:
         return False
-    from ..request.other_scheduler import is_beyond_edits
+    from ..request.unread_directives import is_beyond_edits
 
     job = understood(submission, None)
     return job is not None and is_beyond_edits(job, findings, decision.repaired is not None)

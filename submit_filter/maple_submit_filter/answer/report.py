@@ -11,7 +11,7 @@ from typing import Callable, Iterator, List, Sequence, Tuple, Union
 
 from ..types.edits import Safety
 from ..types.findings import Finding, sentence
-from ..types.script import line_of
+from ..types.job import line_of
 
 Raw = Union[bytes, str]
 Fate = Callable[[Finding], str]

@@ -6,7 +6,7 @@ import re
 from typing import List, NamedTuple, Sequence, Tuple
 
 from ..types.findings import Finding
-from ..types.script import line_of
+from ..types.job import line_of
 from ..types.submission import Submission
 from .decision import Decision
 from .report import folded, in_order, place, printable, severity
@@ -75,7 +75,7 @@ def _found(one: Told) -> List[str]:
     if len(one.findings) > MOST:
         lines.append("%s: and %d more" % (_name(one.submission), len(one.findings) - MOST))
     if one.anew and one.submission.came == "file":
-        from ..request.other_scheduler import command
+        from ..request.unread_directives import command
 
         words = command(_path(one.submission)).decode("utf-8", "backslashreplace")
         lines.append("help: to write it for this site: " + words)

@@ -14,8 +14,7 @@ from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
 from .deepspeed_options import DEFAULTS, TABLE
 from .devices import mask_of
-from .grammar import read
-from .links import followed, link, lost_value
+from .grammar import followed, link, lost_value, read
 from .python_options import python_program
 from .torchrun import empty_options, on_cpu, visible_devices
 

@@ -8,9 +8,8 @@ from ..play.scene import MOST_TASKS, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text
-from .grammar import read
+from .grammar import followed, link, option_number, read
 from .horovodrun_options import TABLE
-from .links import followed, link, option_number
 from .mpi.layout import FILES, LISTS, Host, hosts
 from .mpiexec import run_in
 

@@ -7,9 +7,8 @@ from typing import TYPE_CHECKING, List, Optional
 from ..play.scene import MOST_TASKS, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.text import Text
-from .grammar import read
+from .grammar import followed, link, option_number, read
 from .ibrun_options import TABLE
-from .links import followed, link, option_number
 from .mpiexec import run_in
 from .steering_variables import anywhere, steered
 

@@ -15,11 +15,25 @@ from ..site.facts import Site
 from ..types.launch_plan import Around, Link
 from ..types.text import Text, show
 from . import srun_options
-from .grammar import Reading, read
-from .links import followed, link
-from .mpi.layout import FILES, LISTS, Layout, hosts, layout, pals_total, per_node, total
+from .grammar import Reading, followed, link, read
+from .mpi.layout import (
+    FILES,
+    LISTS,
+    NAMES,
+    UNKNOWN,
+    Layout,
+    Names,
+    hosts,
+    identify,
+    layout,
+    meant,
+    names_of,
+    pals_total,
+    pass_on,
+    per_node,
+    total,
+)
 from .mpi.options import TABLES, makers, readings
-from .mpi.ranks import NAMES, UNKNOWN, Names, identify, meant, names_of, pass_on
 from .steering_variables import anywhere, steered
 
 if TYPE_CHECKING:

@@ -10,7 +10,7 @@ from ..types.launch_plan import Link
 from ..types.text import plain
 
 if TYPE_CHECKING:
-    from .mpi.ranks import Names
+    from .mpi.layout import Names
 
 
 class RankWords(NamedTuple):
@@ -47,7 +47,7 @@ def rank_words(links: Sequence[Link], site: Site, source: bytes = b"") -> Option
 
 def _of_mpiexec(link: Link, site: Site, source: bytes) -> Optional[RankWords]:
     """Return what every mpiexec that takes these words sets."""
-    from .mpi.ranks import EVERY_NAME, NAMES, meant
+    from .mpi.layout import EVERY_NAME, NAMES, meant
 
     if foreign(link.argv[0].raw, link.around) and not any(one in source for one in EVERY_NAME):
         return None  # whose it is, nobody says
@@ -67,7 +67,7 @@ def takers(link: Link, site: Site) -> Tuple[str, ...]:
 
 def of_site(site: Site, link: Link) -> Optional[RankWords]:
     """Return what the site's own mpiexec sets, in place of a launcher; None where it is not known whose that is."""
-    from .mpi.ranks import NAMES
+    from .mpi.layout import NAMES
 
     told = maker(b"mpiexec", link.around, site)
     return _words([NAMES[told]]) if told in NAMES else None

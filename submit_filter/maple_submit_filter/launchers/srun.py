@@ -11,8 +11,7 @@ from ..play.shell_state import Place, Shell
 from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
-from .grammar import read
-from .links import followed, link
+from .grammar import followed, link, read
 from .srun_options import TABLE
 from .steering_variables import anywhere, steered
 

@@ -14,8 +14,7 @@ from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
 from .devices import mask_of, seen
-from .grammar import read
-from .links import followed, link, lost_value
+from .grammar import followed, link, lost_value, read
 from .python_options import python_program
 from .torchrun_options import DEFAULTS, LAUNCH_TABLE, TABLE, environment_name
 

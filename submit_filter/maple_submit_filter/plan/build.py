@@ -11,9 +11,8 @@ from ..play.scene import MOST_COMMANDS, Scene, Start, StepShape, Trail
 from ..play.shell_state import Shell
 from ..site.facts import Site
 from ..types.edits import Span
-from ..types.job import Read
+from ..types.job import JobScript, Read
 from ..types.launch_plan import Breach, LaunchPlan, Step
-from ..types.script import JobScript
 from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Piece, Text, plain

@@ -16,8 +16,8 @@ from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tu
 from ..launchers.agents import AGENTS
 from ..types.edits import Edit, Span
 from ..types.findings import counted
+from ..types.job import line_of
 from ..types.launch_plan import Allocation, Group, Link, Step
-from ..types.script import line_of
 from ..types.text import number
 
 NODES = ("nnodes", "num-machines", "num-nodes")

@@ -14,8 +14,7 @@ from ..play.outputs import NODE_LIST
 from ..play.scene import Scene, Start, StepShape
 from ..types.launch_plan import Breach, Group, Process
 from ..types.text import EMPTY
-from .breaches import agent_breaches
-from .rendezvous import agent_of, is_local, meeting_id, per_node, raw_of, same
+from .breaches import agent_breaches, agent_of, is_local, meeting_id, per_node, raw_of, same
 
 # U+2010 to U+2015 and U+2212: what word processors and web pages put in place of the hyphens that options begin with.
 _DASH = rb"-?(?:\xe2\x80[\x90-\x95]|\xe2\x88\x92)(?:-|\xe2\x80[\x90-\x95])?(?=[A-Za-z])"

@@ -11,8 +11,8 @@ from ..play.scene import Scene, Start, StepShape
 from ..site.facts import NodeKind
 from ..types.launch_plan import Breach, Group, Process
 from ..types.text import Text, number
+from .breaches import is_local, per_node, same
 from .groups import Verdict, flaws
-from .rendezvous import is_local, per_node, same
 
 ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
 BEYOND, FEWER, WITHHELD, SAID = "local-rank-beyond", "gpus-fewer", "withheld", "world-said"

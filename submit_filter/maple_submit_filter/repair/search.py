@@ -15,9 +15,8 @@ from ..plan.program_groups import TOLD
 from ..play.availability import missing
 from ..types.edits import Conflict, Fix, Safety, apply, apply_argv, written
 from ..types.findings import Finding
-from ..types.job import Job
+from ..types.job import Job, line_of
 from ..types.launch_plan import Group, LaunchPlan
-from ..types.script import line_of
 
 MOST_ROUNDS = 6
 AS_NUMBERS = ", with the counts that would change written as numbers"

@@ -11,7 +11,7 @@ from __future__ import annotations
 from typing import Dict, List, NamedTuple, Tuple
 
 from ..types.edits import Span
-from ..types.script import Directive
+from ..types.job import Directive
 from ..types.settings import Origin, Setting
 from .options import Said
 

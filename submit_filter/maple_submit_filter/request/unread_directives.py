@@ -1,15 +1,27 @@
-"""What lines say that look like directives and are not read."""
+"""What lines say that look like directives and are not read.
+
+Scripts that were written for the other scheduler: no small edit carries them over, but they can be written anew.
+"""
 
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, Tuple
+from typing import Iterator, List, Mapping, Optional, Sequence, Tuple
 
+from ..site.modes import silenced
 from ..types.edits import Span
+from ..types.findings import Finding
 from ..types.job import Job
 from .options import read_options
 from .scheduler_words import is_pbs
 from .slurm.options import SBATCH
+
+SLURM, PBS = "slurm", "pbs"
+CODE = "MPL104"
+# Compiled only when wanted, for every submission reads this module.
+_OF_PBS = rb"(?m)^(?![ \t]*#).*?\$(?:(PBS_\w+)|\{(PBS_\w+)\})"
+_ASKED = rb"(?m)^(?![ \t]*#).*(?:\[|\btest[ \t]|\bcase[ \t]).*\bPBS_"
+_PLAIN = rb"[\w./:@%+,=-]+\Z"
 
 _HEAD = re.compile(rb"[ \t]*#[ \t]*!?[ \t]*[A-Za-z]{2,7}:?[ \t]*")
 
@@ -59,3 +71,42 @@ def says_anew(job: Job, span: Span) -> bool:
 def unknown_option(refused: str) -> bool:
     """Return whether sbatch itself does not know an option; a plug-in of the site may (Shifter's --image does)."""
     return refused.startswith(("unrecognized option", "invalid option"))
+
+
+def other_scheduler(job: Job) -> str:
+    """Return the scheduler that all directives of the script speak to where the job goes to another one, else ""."""
+    if job.submission.scheduler == PBS:
+        foreign = [one for one in job.script.oddities if one.kind == "other-scheduler"]
+        of_slurm = any(job.source.startswith(b"#SBATCH", one.span.start) for one in foreign)
+        return SLURM if of_slurm and not job.script.directives else ""
+    prefixes = {one.prefix for one in job.script.directives}
+    return PBS if prefixes == {b"#PBS"} else ""
+
+
+def unset_here(job: Job, assigned: Mapping[bytes, Tuple[object, ...]]) -> Optional[bytes]:
+    """Return the first variable that qsub's jobs have and this script reads as a job of Slurm, None if there is none.
+
+    A script that asks whether it is one of PBS knows both; a name that is *assigned*, or set where one submits, is set.
+    """
+    if job.submission.scheduler == PBS or re.search(_ASKED, job.source):
+        return None
+    names = (match.group(1) or match.group(2) for match in re.finditer(_OF_PBS, job.source))
+    return next((name for name in names if name not in assigned and name not in job.submission.environment), None)
+
+
+def is_beyond_edits(job: Job, findings: Sequence[Finding], cured: bool) -> bool:
+    """Return whether the script is one of another scheduler and wrong here, so that writing it anew is what helps.
+
+    *cured*: small edits make it whole, as far as anything is proven. A user who silenced the rule about directives of
+    another scheduler has them there on purpose.
+    """
+    wrong = any(one.code == CODE or (one.proven and not cured) for one in findings)
+    return wrong and other_scheduler(job) != "" and not silenced(job.source).covers(CODE, 0)
+
+
+def command(path: bytes) -> bytes:
+    """Return what a user types to have the script of that path written for the site; b"" where it is no file."""
+    if not path:
+        return b""
+    quoted = path if re.match(_PLAIN, path) else b"'" + path.replace(b"'", b"'\\''") + b"'"
+    return b"maple new --from " + (b"./" + quoted if quoted.startswith(b"-") else quoted)

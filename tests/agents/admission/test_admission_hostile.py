@@ -9,10 +9,9 @@ from pathlib import Path
 import pytest
 from maple_agents.admission import user_files
 from maple_agents.admission.analysis import analyse
-from maple_agents.admission.extracts import CONFIG
+from maple_agents.admission.extracts import CONFIG, MOST_LEAVES, leaves
 from maple_agents.admission.files import read_files
 from maple_agents.admission.hydra import MOST_LAID, composed
-from maple_agents.admission.trees import MOST_LEAVES, leaves
 from maple_agents.admission.user_files import Files, Form, T
 from maple_daemon.remember.sections import script_parts
 from maple_submit_filter.types.job_records import Value

@@ -294,7 +294,7 @@ def test_without_lines_nobody_is_asked() -> None:
 
 def test_every_candidate_and_no_line_make_a_shape() -> None:
     """The shape is one that `conforming` knows, also where there is nothing to choose."""
-    from maple_agents.ask.models.conformance import mismatch
+    from maple_agents.ask.models.protocol import mismatch
 
     shape = schema([], Shown())
     assert mismatch({"causes": [], "class": "unknown", "fix": "none", "quotes": [], "says": ""}, shape) == ""

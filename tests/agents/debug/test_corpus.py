@@ -8,7 +8,7 @@ import pytest
 import tomllib
 from maple_agents.diagnose.values import Diagnosis, Evidence
 from maple_agents.templates.knowledge import entries
-from maple_agents.templates.knowledge.causes import CLASSES
+from maple_agents.templates.knowledge.entries import CLASSES
 
 from tests.agents.debug.corpus import FOLDER, VERDICTS, Known, diagnosed, known_cases, place, proven, stands, verdict
 

@@ -12,7 +12,7 @@ from maple_agents.diagnose.gather import by_files
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.values import Diagnosis
 from maple_agents.templates.knowledge import anchors, entries
-from maple_agents.templates.knowledge.causes import CLASSES
+from maple_agents.templates.knowledge.entries import CLASSES
 from maple_submit_filter.answer.decision import decide
 
 from tests.agents.debug.corpus import FOLDER, Known, known_cases, verdict

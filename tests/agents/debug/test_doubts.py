@@ -106,7 +106,7 @@ def test_of_two_files_the_times_must_be_known():
 
 def test_the_entries_in_force_know_what_may_follow():
     """Symptoms, unsure words, and what conda, modules and the like bring about."""
-    from maple_agents.diagnose.rank.doubts import may_follow
+    from maple_agents.diagnose.rank.ranking import may_follow
 
     known = entries()
     may = {name for name, one in known.items() if one.role in ("cause", "symptom") and may_follow(name, known)}

@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 from maple_agents.diagnose.gather import name_patterns
 from maple_agents.diagnose.gather.evidence_files import MOST, Gathered, absent
-from maple_agents.diagnose.gather.launch_files import launched
+from maple_agents.diagnose.gather.launch_files import Facts, launched, redirected
 from maple_agents.diagnose.gather.name_patterns import Walk, Window
-from maple_agents.diagnose.gather.redirect_targets import Facts, redirected
 from maple_agents.diagnose.gather.script_outputs import play
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission

@@ -17,7 +17,7 @@ import pytest
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import news
 from maple_agents.cli.fix import application as fix_applied
-from maple_agents.cli.fix import last_failed as fix_last
+from maple_agents.cli.fix import argument as fix_last
 from maple_agents.cli.fix.application import Applied, applied
 from maple_agents.cli.fix.command import fix as command
 from maple_agents.cli.main import run

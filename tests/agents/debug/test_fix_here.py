@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from maple_agents.ask import sites
 from maple_agents.ask.submission import GENERIC
-from maple_agents.diagnose.tell.exit_status import is_of_pbs, with_status
+from maple_agents.diagnose.gather.cases import is_of_pbs, with_status
 from maple_agents.diagnose.tell.json_form import filled, louder, new, steps
 from maple_agents.diagnose.tell.page_rows import step
 from maple_agents.diagnose.tell.site_help import _OF_CAUSE, here
 from maple_agents.diagnose.values import Case, Cause, Diagnosis, Ended, Evidence, LogFile
-from maple_agents.templates.knowledge.causes import CLASSES
+from maple_agents.templates.knowledge.entries import CLASSES
 from maple_submit_filter.answer.report import printable
 from maple_submit_filter.site.facts import GENERIC_SLURM, Site
 from maple_submit_filter.types.submission import Submission

@@ -9,7 +9,7 @@ from maple_agents.base.quantities import asked
 from maple_agents.diagnose.fix import MADE, treatment
 from maple_agents.diagnose.fix.treatment import USUAL
 from maple_agents.templates.knowledge import entries
-from maple_agents.templates.knowledge.causes import CLASSES, FIX_KINDS
+from maple_agents.templates.knowledge.entries import CLASSES, FIX_KINDS
 from maple_submit_filter.bash.check import parses
 
 from .fix_cases import FixCase, cure_of, cured, difference, fix_cases, site, submission

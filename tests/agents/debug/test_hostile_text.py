@@ -18,7 +18,7 @@ from maple_agents.cli.main import run
 from maple_agents.diagnose.tell.json_form import told
 from maple_agents.diagnose.tell.page import show
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
-from maple_agents.templates.knowledge.causes import CLASSES
+from maple_agents.templates.knowledge.entries import CLASSES
 
 from tests.agents.debug.fix_called import LOG, SCRIPT, Called, case, environment, fix
 from tests.agents.models.canaries import Canary, canaries

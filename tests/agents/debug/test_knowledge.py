@@ -10,8 +10,7 @@ from string import Formatter
 
 import pytest
 from maple_agents.templates.knowledge import anchors, entries
-from maple_agents.templates.knowledge.causes import CLASSES
-from maple_agents.templates.knowledge.entries import SHORTEST, literals
+from maple_agents.templates.knowledge.entries import CLASSES, SHORTEST, literals
 from maple_agents.templates.knowledge.entries_in_force import signs
 
 LONG = 4000  # characters: twice what is searched of a line; what is worse than its square would not end here either

@@ -11,7 +11,6 @@ import pytest
 from maple_agents.ask.schedulers import Job, JobState
 from maple_agents.ask.verified.records import CannotVerify
 from maple_agents.base.complaint import Complaint
-from maple_agents.diagnose.retry import jobs as rounds_jobs
 from maple_agents.diagnose.retry import loop as rounds_shown
 from maple_agents.diagnose.retry import rounds
 from maple_agents.diagnose.retry import rounds as rounds_copies
@@ -151,7 +150,7 @@ def test_a_folder_that_cannot_be_written_is_one_line() -> None:
 )
 def test_words_of_a_submission(argv: tuple[bytes, ...], task: str, words: list[str]) -> None:
     """The words are the first submission's; of an array the task that failed goes alone, and nothing waits."""
-    assert rounds_jobs.words(submission(argv=argv, path="c.sh"), "c.sh", task) == words
+    assert rounds_copies.submit_words(submission(argv=argv, path="c.sh"), "c.sh", task) == words
 
 
 @pytest.mark.parametrize(
@@ -167,7 +166,7 @@ def test_words_of_a_submission(argv: tuple[bytes, ...], task: str, words: list[s
 def test_the_id_of_a_job(tmp_path: Path, scheduler: str, said: str, job: str) -> None:
     """The id is read from what the command prints, in each of its forms."""
     assert (
-        rounds_jobs.submit(["send", "x"], scheduler, str(tmp_path), _command(tmp_path, f"printf '%s\\n' '{said}'"))
+        rounds_copies.submit(["send", "x"], scheduler, str(tmp_path), _command(tmp_path, f"printf '%s\\n' '{said}'"))
         == job
     )
 
@@ -178,7 +177,7 @@ def test_the_id_of_a_job(tmp_path: Path, scheduler: str, said: str, job: str) ->
 def test_a_refused_submission_is_one_line(tmp_path: Path, does: str) -> None:
     """What the scheduler refuses is not tried; its last words say why."""
     with pytest.raises(NotTried) as raised:
-        rounds_jobs.submit(["send"], "slurm", str(tmp_path), _command(tmp_path, does))
+        rounds_copies.submit(["send"], "slurm", str(tmp_path), _command(tmp_path, does))
     assert str(raised.value).count("\n") == 0
     assert "Invalid account" in str(raised.value) or "Invalid" not in does
 
@@ -219,7 +218,7 @@ class States:
 def test_waiting_for_a_job(states: tuple[JobState, ...], last: JobState) -> None:
     """A job is waited for to its end; one that stays held waits for somebody, and is not waited for."""
     seen: list[JobState] = []
-    found = rounds_jobs.waited(States(*states), "1", lambda job: seen.append(job.state), lambda: 0.0, lambda _: None)  # type: ignore[arg-type]
+    found = rounds_copies.waited(States(*states), "1", lambda job: seen.append(job.state), lambda: 0.0, lambda _: None)  # type: ignore[arg-type]
     assert found.state is last
     assert seen[0] is states[0]
 
@@ -287,7 +286,7 @@ def started(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> States:
     """Return the scheduler of rounds that the user has agreed to; job 4712 is submitted without a command."""
     scheduler = States(JobState.RUNNING)
     monkeypatch.setattr(rounds, "choose", lambda _: scheduler)
-    monkeypatch.setattr(rounds_jobs, "submit", lambda *_: "4712")
+    monkeypatch.setattr(rounds_copies, "submit", lambda *_: "4712")
     return scheduler
 
 
@@ -299,7 +298,7 @@ def test_a_signal_leaves_nothing_behind(
 
     import click
 
-    monkeypatch.setattr(rounds_jobs, "waited", lambda *_: signal.raise_signal(signal.SIGINT))
+    monkeypatch.setattr(rounds_copies, "waited", lambda *_: signal.raise_signal(signal.SIGINT))
     with pytest.raises(click.exceptions.Exit) as raised:
         rounds.run(diagnosis(cures=(cure(),), asked=submission(cwd=str(tmp_path))), 5, None, submit=True)
     assert raised.value.exit_code == 130
@@ -310,7 +309,7 @@ def test_a_signal_leaves_nothing_behind(
 
 def test_a_job_that_stays_held_is_cancelled(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, started: States) -> None:
     """What would never run is not left in the queue."""
-    monkeypatch.setattr(rounds_jobs, "waited", lambda *_: Job("4712", JobState.HELD))
+    monkeypatch.setattr(rounds_copies, "waited", lambda *_: Job("4712", JobState.HELD))
     monkeypatch.setattr(rounds.explanation, "case_of", lambda *_: (_ for _ in ()).throw(Complaint("not known")))
     assert rounds.run(diagnosis(cures=(cure(),), asked=submission(cwd=str(tmp_path))), 1, None, submit=True) == 1
     assert started.cancelled == "4712"
@@ -323,7 +322,7 @@ def test_a_refused_copy_is_taken_away(monkeypatch: pytest.MonkeyPatch, tmp_path:
     def refused(*_: object) -> str:
         raise NotTried("sbatch: no")
 
-    monkeypatch.setattr(rounds_jobs, "submit", refused)
+    monkeypatch.setattr(rounds_copies, "submit", refused)
     assert rounds.run(diagnosis(cures=(cure(),), asked=submission(cwd=str(tmp_path))), 5, None, submit=True) == 1
     assert list(tmp_path.iterdir()) == []
     assert started.cancelled == ""
@@ -337,7 +336,7 @@ def test_consent_is_asked_once(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, 
     monkeypatch.setattr(rounds, "at_terminal", lambda: True)
     monkeypatch.setattr(click, "confirm", lambda text, **_: asked.append(text) or True)
     monkeypatch.setattr(rounds, "run_miniapps", lambda *_: (_ for _ in ()).throw(CannotVerify("no")))
-    monkeypatch.setattr(rounds_jobs, "waited", lambda *_: Job("4712", JobState.FINISHED))
+    monkeypatch.setattr(rounds_copies, "waited", lambda *_: Job("4712", JobState.FINISHED))
     monkeypatch.setattr(rounds.explanation, "case_of", lambda *_: diagnosis().case)
     answers = iter([failing("oom", 1, "host_oom"), diagnosis(RAN)])
     monkeypatch.setattr(rounds.explanation, "explained", lambda *_: next(answers))

@@ -8,9 +8,8 @@ from collections.abc import Sequence
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.ask.models.conformance import mismatch
 from maple_agents.ask.models.http import HttpModel
-from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
+from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema, mismatch
 from maple_agents.base.slots import INTEGERS, NAMES, Origin, Slot, Slots
 from maple_agents.request import by_model
 from maple_agents.request import words as request

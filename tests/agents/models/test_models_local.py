@@ -14,9 +14,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.ask.models.conformance import mismatch
 from maple_agents.ask.models.local import LocalModel
-from maple_agents.ask.models.protocol import Message, ModelError
+from maple_agents.ask.models.protocol import Message, ModelError, mismatch
 from maple_agents.request.by_model import of_slots
 
 from tests.miniapps.started import ROOT, frameworks

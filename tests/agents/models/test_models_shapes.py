@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.ask.models.conformance import mismatch, read
+from maple_agents.ask.models.protocol import mismatch, read
 from maple_agents.base.slots import INTEGERS, LAUNCHERS, NAMES, PARADIGMS
 from maple_agents.request.by_model import MOST_NUMBER, MOST_TEXT, of_slots
 

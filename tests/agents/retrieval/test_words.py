@@ -8,7 +8,7 @@ import sqlite3
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from maple_agents.templates.retrieval.fts import Words, match, words
+from maple_agents.templates.retrieval.index import Words, match, search_words
 from maple_agents.templates.retrieval.passages import Passage
 
 
@@ -58,13 +58,13 @@ def test_not_and_near_do_not_take_anything_away():
 
 @given(st.text())
 def test_no_text_is_an_error(text):
-    for word in words(text):
+    for word in search_words(text):
         assert '"' not in word
     INDEX.search(text, 3)
 
 
 def test_a_pasted_log_asks_for_a_bounded_number_of_words():
-    assert len(words(" ".join("word%d" % at for at in range(100_000)))) == 64
+    assert len(search_words(" ".join("word%d" % at for at in range(100_000)))) == 64
     assert match("x" * 100_000).count('"') == 2
 
 

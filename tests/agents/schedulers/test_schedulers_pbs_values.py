@@ -7,8 +7,17 @@ from hypothesis import given
 from hypothesis import strategies as st
 from maple_agents.ask.schedulers import Ending, EndReason, JobState
 from maple_agents.ask.schedulers.pbs.changes import attributes, signal_name, words
-from maple_agents.ask.schedulers.pbs.ids import answered, array_of, is_id
-from maple_agents.ask.schedulers.pbs.jobs import ending, hosts, job_of, moment, node_of, submit_arguments
+from maple_agents.ask.schedulers.pbs.jobs import (
+    answered,
+    array_of,
+    ending,
+    hosts,
+    is_id,
+    job_of,
+    moment,
+    node_of,
+    submit_arguments,
+)
 from maple_agents.ask.schedulers.pbs.library import Attribute
 from maple_agents.ask.schedulers.protocol import Job
 from maple_agents.base.quantities import asked, mebibytes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_agents.verify.exchange.apps import fit, needs
+from maple_agents.verify.exchange.exchange import fit, needs
 from maple_agents.verify.judge.sanity import warnings_of
 from maple_agents.verify.run.runs import Stage
 from maple_agents.verify.run.workplace import shared_first

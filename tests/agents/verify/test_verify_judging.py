@@ -9,8 +9,7 @@ from maple_agents.ask.schedulers import Ending, EndReason, Job, JobState
 from maple_agents.verify.judge.comparison import Names, compare
 from maple_agents.verify.judge.outcome import judged, reasons_of
 from maple_agents.verify.judge.sanity import warnings_of
-from maple_agents.verify.judge.scenes import Scene
-from maple_agents.verify.judge.symptoms import in_output
+from maple_agents.verify.judge.scenes import Scene, in_output
 from maple_agents.verify.run.facts import fact_of, from_output, merged
 from maple_agents.verify.run.runs import Stage, runs_of
 from maple_agents.verify.run.watch import Until

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from maple_agents.ask import sites
-from maple_agents.ask.verified import records, state
+from maple_agents.ask.verified import records
 from maple_agents.verify.run import workplace
 from maple_agents.verify.run.workplace import PREFIX, Workplace, remove
 
@@ -131,9 +131,9 @@ def opened(environ, folder: Path, pid: int, **more: object) -> None:
         "folder": str(folder), "scheduler": "slurm", "host": socket.gethostname(), "pid": pid, "started": "1",
         "job": "7",
     }  # fmt: skip
-    own = state.own(environ)
+    own = records.own_folder(environ)
     assert own is not None
-    state.put(os.path.join(own, "open"), "one.json", {**told, **more})
+    records.write_value(os.path.join(own, "open"), "one.json", {**told, **more})
 
 
 def test_what_a_killed_verification_left_is_cleared_by_the_next(environ, tmp_path):
@@ -163,7 +163,7 @@ def test_a_living_verification_is_left_alone(environ, tmp_path):
     note.submitted("8")
     assert workplace.clear_leftovers(Scheduler(), environ) == [] and folder.exists()  # type: ignore[arg-type]
     note.close()
-    assert state.names(os.path.join(state.own(environ) or "", "open")) == []
+    assert records.names_in(os.path.join(records.own_folder(environ) or "", "open")) == []
 
 
 def test_no_note_can_make_another_folder_go(environ, tmp_path):

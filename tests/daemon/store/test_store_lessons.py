@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 import pytest
 from maple_daemon.learn.lessons import take
-from maple_daemon.learn.outcome_of_change import Standing
+from maple_daemon.learn.lineages import Standing
 from maple_daemon.store.protocol import Store
 
 from tests.daemon.store.jobs import outcome, record, version

@@ -23,8 +23,7 @@ from http import HTTPStatus
 from typing import Any, NamedTuple
 
 from ...base.secrets.masking import MASK, masked
-from .conformance import mismatch, read
-from .protocol import Limit, Message, ModelError, Schema
+from .protocol import Limit, Message, ModelError, Schema, mismatch, read
 
 MOST = 1 << 20  # bytes of an answer; a few thousand tokens are far less
 _END = "/chat/completions"

@@ -16,8 +16,7 @@ import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from .conformance import mismatch, read
-from .protocol import Limit, Message, ModelError, Schema
+from .protocol import Limit, Message, ModelError, Schema, mismatch, read
 
 _QUIET = {
     "HF_HUB_OFFLINE": "1",

@@ -1,20 +1,24 @@
 """What was verified, as small files: written by the program alone, and believed only while nothing has changed.
 
 A record names everything that its verdict depends on. When any of it is another now, the record is stale.
+
+The folders in which verifications are remembered: the user's own state folder, and the site's.
 """
 
 from __future__ import annotations
 
 import hashlib
 import importlib.util
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from maple_submit_filter.answer.report import printable
+from maple_submit_filter.host import own_folders, places
 from maple_submit_filter.site.facts import LaunchTemplate, Site
 
-from . import state
+SITE_FOLDER = "verified"  # below /etc/maple: records that an administrator has put there for everybody
 
 SCHEMA = 1
 KEPT = 500  # records of one user; the oldest go
@@ -97,15 +101,15 @@ def of_files(paths: Sequence[bytes]) -> dict[str, str]:
 
 def save(record: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> str | None:
     """Keep a record and return its path; None where it cannot be kept, which harms nothing."""
-    own = state.own(environ)
+    own = own_folder(environ)
     if own is None:
         return None
     folder = os.path.join(own, "records")
     try:
-        path = state.put(folder, f"{record['id']}.json", record)
+        path = write_value(folder, f"{record['id']}.json", record)
         inputs = record["inputs"]
         if inputs["template"]:
-            state.put(os.path.join(own, "templates"), f"{inputs['site']}--{inputs['template']}.json", record)
+            write_value(os.path.join(own, "templates"), f"{inputs['site']}--{inputs['template']}.json", record)
         _forget(folder)
     except OSError:
         return None
@@ -113,16 +117,16 @@ def save(record: Mapping[str, Any], environ: Mapping[str, str] = os.environ) -> 
 
 
 def _forget(folder: str) -> None:
-    names = state.names(folder)
+    names = names_in(folder)
     for name in names[: max(0, len(names) - KEPT)]:
         os.unlink(os.path.join(folder, name))
 
 
 def load_all(environ: Mapping[str, str] = os.environ) -> list[dict[str, Any]]:
     """Return every record of the user's that can be read, the newest first."""
-    own = state.own(environ)
+    own = own_folder(environ)
     folder = os.path.join(own, "records") if own else ""
-    found = [record for name in state.names(folder) if (record := _read(os.path.join(folder, name))) is not None]
+    found = [record for name in names_in(folder) if (record := _read(os.path.join(folder, name))) is not None]
     return sorted(found, key=lambda record: str(record.get("made_at", "")), reverse=True)
 
 
@@ -131,7 +135,7 @@ def of_template(site: str, template: str, environ: Mapping[str, str] = os.enviro
 
     The site's own folder, which everybody may read, counts before the user's.
     """
-    for folder in state.of_templates(environ):
+    for folder in of_templates(environ):
         record = _read(os.path.join(folder, f"{site}--{template}.json"))
         if record is not None:
             return record
@@ -139,7 +143,7 @@ def of_template(site: str, template: str, environ: Mapping[str, str] = os.enviro
 
 
 def _read(path: str) -> dict[str, Any] | None:
-    record = state.get(path)
+    record = read_value(path)
     return record if record is not None and record.get("schema") == SCHEMA else None
 
 
@@ -227,3 +231,51 @@ def miniapps_digest() -> str:
         with open(os.path.join(where, name), "rb") as file:
             made.update(b"%s\0%s\0" % (name.encode(), hashlib.sha256(file.read()).digest()))
     return made.hexdigest()
+
+
+def own_folder(environ: Mapping[str, str] = os.environ) -> str | None:
+    """Return the user's folder for verifications, which may not be there yet; None where there is no home."""
+    state = own_folders.state(environ)
+    return os.path.join(state, "verify") if state else None
+
+
+def of_templates(environ: Mapping[str, str] = os.environ) -> list[str]:
+    """Return the folders that may hold records of launch templates, the site's first."""
+    mine = own_folder(environ)
+    return [*places.folders(SITE_FOLDER, environ), *([os.path.join(mine, "templates")] if mine else [])]
+
+
+def names_in(folder: str) -> list[str]:
+    """Return the names of the JSON files in a folder, sorted; none where it cannot be read."""
+    try:
+        return sorted(name for name in os.listdir(folder) if name.endswith(".json") and not name.startswith("."))
+    except OSError:
+        return []
+
+
+def write_value(folder: str, name: str, value: Mapping[str, Any]) -> str:
+    """Write a JSON file, whole or not at all, and return its path. Raises `OSError`."""
+    os.makedirs(folder, mode=0o700, exist_ok=True)
+    path, new = os.path.join(folder, name), os.path.join(folder, f".{name}.{os.urandom(3).hex()}")
+    try:
+        with open(new, "x", encoding="utf-8") as file:
+            json.dump(value, file, indent=1, sort_keys=True)
+            file.write("\n")
+            file.flush()
+            os.fsync(file.fileno())
+        os.rename(new, path)
+    except BaseException:
+        if os.path.lexists(new):
+            os.unlink(new)
+        raise
+    return path
+
+
+def read_value(path: str, most: int = 1 << 20) -> dict[str, Any] | None:
+    """Return the table in a JSON file, None where there is none or it is no table."""
+    try:
+        with open(path, "rb") as file:
+            found = json.loads(file.read(most))
+    except (OSError, ValueError, RecursionError):
+        return None
+    return found if isinstance(found, dict) else None

@@ -10,7 +10,7 @@ try:
     from maple_submit_filter.types.job_records import STATES
 
     from ...base.complaint import Complaint
-    from ...templates.knowledge.causes import CLASSES
+    from ...templates.knowledge.entries import CLASSES
     from .. import completion
 except KeyboardInterrupt:  # half of the start is spent here, and nothing was begun yet
     raise SystemExit(130) from None
@@ -162,7 +162,7 @@ def _schema() -> int:
 def _job(job: Optional[str], words: Tuple[str, ...], files: bool, acts: bool) -> Optional[str]:
     """Return the job that is asked about, None where only *files* are. Raises `Complaint`."""
     if job == "last" or (job is None and not files):
-        from .last_failed import last_failed
+        from .argument import last_failed
 
         return last_failed(acts, asked_for=job is not None)
     if job is not None and not job.strip():
@@ -184,7 +184,7 @@ def _explained(
 ) -> "Diagnosis":
     """Return why the job failed. Raises `Complaint`, also where what Maple knows of causes cannot be read."""
     from ...diagnose import explanation
-    from ...diagnose.tell.exit_status import is_of_pbs, with_status
+    from ...diagnose.gather.cases import is_of_pbs, with_status
     from ...templates import knowledge
     from ..progress import reading
 

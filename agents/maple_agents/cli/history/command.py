@@ -73,8 +73,7 @@ def _found(job: str, limit: int, wide: bool) -> "list[Job]":
 
 def _submission(job: str) -> "Optional[Record]":
     """Return the submission that became a job, by the id that the scheduler gave it; of "last" one's last."""
-    from maple_agents.ask.memory.named_jobs import submission
-    from maple_agents.ask.memory.versions import records
+    from maple_agents.ask.memory.versions import records, submission
 
     return next(iter(records(limit=1)), None) if job == "last" else submission(job)
 

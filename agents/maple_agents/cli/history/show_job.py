@@ -56,7 +56,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
     if as_json:
         click.echo(json.dumps(_told(record, version, decided), indent=2))
     else:
-        from .submission_page import shown
+        from .history_page import shown
 
         shown(record, version, decided)
     return 0
@@ -74,8 +74,7 @@ def _unknown_ids() -> str:
 
 def _record(job: str) -> "Optional[Record]":
     """Return the submission that is meant, the newest of several; a task of an array is found by the array's id too."""
-    from maple_agents.ask.memory.named_jobs import submission
-    from maple_agents.ask.memory.versions import records
+    from maple_agents.ask.memory.versions import records, submission
 
     if job == "last":
         return next(iter(records(limit=1)), None)
@@ -94,7 +93,7 @@ def _version(record: "Record") -> "Optional[Version]":
 
 
 def _printed(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> int:
-    from .submission_page import submitted
+    from .history_page import submitted
 
     if version is not None and not record.verdict:
         how = "qstat -f" if version.scheduler == "pbs" else "scontrol write batch_script"
@@ -113,7 +112,7 @@ def _printed(record: "Record", version: "Optional[Version]", decided: Optional[O
 
 def _told(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> Object:
     from ...base.difference import text, unified
-    from .submission_page import submitted
+    from .history_page import submitted
     from .versions import name_of
 
     source, words = submitted(record, version, decided)

@@ -23,8 +23,8 @@ from .request import Wanted, wanted
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slot
     from maple_agents.request.script.parts import Foreign
-    from maple_agents.write.carry.values import Carried
     from maple_agents.write.composition import Made
+    from maple_agents.write.values import Carried
 
 ROUNDS = 4  # an answer can bring up another question; no slot is asked for twice
 
@@ -249,8 +249,8 @@ def _hand_over(
     asked: Wanted, made: "Union[Made, Carried]", output: Optional[str], as_json: bool, verified: bool
 ) -> int:
     """Give the script away, once it was verified where that is wanted, and remember what was said."""
-    from maple_agents.write.carry.values import Carried
     from maple_agents.write.decide import earlier
+    from maple_agents.write.values import Carried
 
     if not as_json:
         assumed = made.plan.assumed if made.plan is not None else ()

@@ -16,8 +16,8 @@ from ...base.terminal import coloured
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slots
-    from maple_agents.write.carry.values import Carried
     from maple_agents.write.composition import Made
+    from maple_agents.write.values import Carried
 
     from .request import Wanted
 from collections.abc import Callable

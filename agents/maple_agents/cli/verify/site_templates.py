@@ -101,7 +101,7 @@ def _said(name: str, site: Site, words: Sequence[str], layout: Layout) -> "Slots
     from maple_agents.base.slots import Origin, Slot, Slots
     from maple_agents.verify.exchange.command_line import at_least, minutes
 
-    from .said_words import slots_of_words
+    from ...request.script.slots import slots_of_words
 
     job = understood(submission("-", b"#!/bin/bash\n", words, site.scheduler), None)
     said = slots_of_words(job, site) if job is not None else Slots()

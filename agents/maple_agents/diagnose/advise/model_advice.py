@@ -16,11 +16,9 @@ from typing import Any
 from maple_submit_filter.answer.decision import Decision
 from maple_submit_filter.answer.report import printable
 
-from ...ask.models.conformance import mismatch
-from ...ask.models.protocol import Limit, Message, Model, ModelError, Schema
+from ...ask.models.protocol import Limit, Message, Model, ModelError, Schema, mismatch
 from ...base.secrets.masking import masked
-from ...templates.knowledge.causes import CLASSES
-from ...templates.knowledge.entries import Entry
+from ...templates.knowledge.entries import CLASSES, Entry
 from ..fix import cures
 from ..scheduler_words import foreign
 from ..values import Case, Cause, Cited, Cure, Diagnosis, Digest, Evidence

@@ -18,7 +18,7 @@ from typing import Any
 
 from maple_submit_filter.host import own_folders, places
 
-from ...ask.verified.state import get, names, put
+from ...ask.verified.records import names_in, read_value, write_value
 from .passages import Piece, pieces
 
 FOLDER = "documents"
@@ -74,7 +74,7 @@ def _kept(path: str, folder: str) -> Document:
     digest = hashlib.sha256(source).hexdigest()
     shown = os.fsencode(path).decode("utf-8", "replace")
     now = time.time()
-    kept = put(folder, name, {
+    kept = write_value(folder, name, {
         "schema": SCHEMA, "source": shown, "added": now, "sha256": digest, "passages": [list(one) for one in found],
     })  # fmt: skip
     os.chmod(folder, 0o755 if folder == of_site() else 0o700)
@@ -103,13 +103,13 @@ def every(environ: Mapping[str, str] = os.environ) -> list[Document]:
 
 
 def _in(folder: str, own: bool) -> list[Document]:
-    rows = (_read(os.path.join(folder, name), own) for name in names(folder))
+    rows = (_read(os.path.join(folder, name), own) for name in names_in(folder))
     return [one for one in rows if one is not None]
 
 
 def _read(path: str, own: bool) -> Document | None:
     """Return a kept document, None where the file holds none: somebody else's, damaged, or of another version."""
-    told = get(path, MOST)
+    told = read_value(path, MOST)
     if told is None or told.get("schema") != SCHEMA or not isinstance(told.get("source"), str):
         return None
     rows = told.get("passages")

@@ -17,7 +17,7 @@ from typing import NamedTuple
 from maple_submit_filter.host import own_folders
 
 from ...templates.knowledge.entries import Entry
-from ...templates.retrieval.fts import Words, words
+from ...templates.retrieval.index import Words, search_words
 from ...templates.retrieval.passages import Passage, Unavailable, digest
 from ...templates.retrieval.vectors import Kept, path_of
 from ..values import Cited, Diagnosis
@@ -129,7 +129,7 @@ def near(cosines: Sequence[float]) -> bool:
 
 
 def _telling(text: str) -> list[str]:
-    found = [word for word in words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON]
+    found = [word for word in search_words(text) if not word.isdigit() and len(word) > 1 and word not in COMMON]
     return found[:ASKED]
 
 

@@ -1,4 +1,7 @@
-"""From what is known of a job to the `Case` that is diagnosed."""
+"""From what is known of a job to the `Case` that is diagnosed.
+
+An exit status that was copied from PBS: above 256 it is a signal, below 0 PBS's own reason.
+"""
 
 from __future__ import annotations
 
@@ -15,15 +18,15 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job import Read
 from maple_submit_filter.types.submission import Submission
 
-from ...ask.schedulers.deadlines import Worker
-from ...ask.schedulers.protocol import SchedulerError
+from ...ask.schedulers.commands import Worker
+from ...ask.schedulers.pbs import jobs as pbs_jobs
+from ...ask.schedulers.protocol import OF_REASON, SchedulerError
 from ...base.secrets.masking import masked
 from ..values import Case, LogFile
 from . import outputs, places
 from .evidence_files import Gathered
-from .launch_files import launched
+from .launch_files import Facts, launched, redirected
 from .name_patterns import Window, regular
-from .redirect_targets import Facts, redirected
 from .script_outputs import Played, play
 from .sources import submission
 from .sources.from_memory import MASKED
@@ -207,3 +210,15 @@ def _with_before(told: Told, owner: int | None) -> Told:
     source = _read(told.path, owner)
     same = source is not None and hashlib.sha256(source).hexdigest().encode() == found[1]
     return replace(told, before=source) if same else told
+
+
+def is_of_pbs(status: int | None) -> bool:
+    """Return whether no process can exit so."""
+    return status is not None and not 0 <= status <= 255
+
+
+def with_status(case: Case, status: int, state: str | None) -> Case:
+    """Return *case* ended by that status; a *state* that the user said stays."""
+    told = pbs_jobs.ending({"Exit_status": str(status)})
+    found = replace(case.ended, state=state or OF_REASON[told.reason], exit_code=told.exit_code, signal=told.signal)
+    return replace(case, ended=found)

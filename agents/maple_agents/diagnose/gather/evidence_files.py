@@ -10,8 +10,8 @@ from typing import Optional
 
 from ..values import LogFile
 from . import name_patterns
+from .launch_files import Role, Sought
 from .name_patterns import Found, Walk, Window, regular
-from .redirect_targets import Role, Sought
 
 MOST = 200  # files that are read for one job
 MOST_MISSED = 10  # lines on files that the script names and that are not there

@@ -13,16 +13,15 @@ from dataclasses import replace
 from typing import NamedTuple, Optional
 
 from ...ask.schedulers import choose
-from ...ask.schedulers.pbs import ids as pbs_ids
+from ...ask.schedulers.pbs import jobs as pbs_ids
 from ...ask.schedulers.protocol import Job, JobState, Scheduler, SchedulerError
 from ...ask.schedulers.slurm import jobs as slurm_ids
 from ...ask.submission import source_of
 from ...base.complaint import Complaint
 from ..values import Case
-from . import ownership
 from .cases import case_of
 from .offline import by_files, log_files
-from .sources import from_accounting, from_memory, from_pbs, from_slurm
+from .sources import from_accounting, from_memory, from_pbs, from_slurm, job_facts
 from .sources.commands import Commands
 from .sources.job_facts import Told, of_job, together
 
@@ -139,7 +138,7 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
         return Told(by="PBS", scheduler="pbs", id=asked, missing=(says,)), []
     if not job.attributes:
         return Told(by="PBS", scheduler="pbs", id=asked, missing=("PBS was asked for this job, and said nothing",)), []
-    owner = ownership.check(asked, job.owner)
+    owner = job_facts.check_owner(asked, job.owner)
     whole = _array_of(job, scheduler)
     tasks = _subjobs(job, scheduler)
     told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
@@ -184,12 +183,12 @@ def _indices(text: str) -> list[int]:
 
 
 def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) -> tuple[Optional[Told], list[Told]]:
-    owner = ownership.check(asked, job.owner) if job.state is not JobState.VANISHED else None
+    owner = job_facts.check_owner(asked, job.owner) if job.state is not JobState.VANISHED else None
     tasks = _tasks(asked, job, scheduler)
     chosen = tasks[0] if tasks else job
     accounted = from_accounting.told(chosen.id, commands)
     if accounted is not None and accounted.owner is not None:
-        ownership.check(asked, str(accounted.owner))
+        job_facts.check_owner(asked, str(accounted.owner))
     if job.state is JobState.VANISHED and accounted is None:
         says = (
             "Slurm does not know this job: its controller has forgotten it, accounting has no record or does not answer"

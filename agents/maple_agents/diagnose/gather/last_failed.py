@@ -9,12 +9,12 @@ from typing import NamedTuple, Optional
 
 from ...ask.memory.failed_jobs import STATES, failure_of, whole
 from ...ask.schedulers import choose
-from ...ask.schedulers.deadlines import Worker
+from ...ask.schedulers.commands import Worker
 from ...ask.schedulers.protocol import Job, Scheduler, SchedulerError, of_ending, state_of
 from ...ask.schedulers.slurm import tables as slurm_tables
 from ...ask.schedulers.slurm.jobs import ending
 from ...base import quantities
-from . import ownership
+from .sources import job_facts
 from .sources.commands import Commands
 
 DAYS = 14  # that accounting is asked for
@@ -61,7 +61,7 @@ def _scheduled(environ: Mapping[str, str], scheduler: Optional[Scheduler]) -> li
         asked = choose(environ=environ) if scheduler is None else scheduler
     except SchedulerError:
         return []
-    user = ownership.name_of(os.geteuid())
+    user = job_facts.name_of(os.geteuid())
     found = _within(lambda: _of_jobs(asked.jobs_of(user, ended=True)))
     return [*found, *_within(lambda: _accounted(user, Commands(environ)))] if asked.name == "slurm" else found
 

@@ -13,17 +13,16 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job_records import STATES
 from maple_submit_filter.types.submission import Submission
 
-from ...ask.schedulers.deadlines import Worker
+from ...ask.schedulers.commands import Worker
 from ...ask.schedulers.protocol import SchedulerError
 from ...ask.submission import source_of, submission
 from ...base.complaint import Complaint
 from ...base.secrets.masking import masked
 from ..values import Case, Ended, LogFile
 from .evidence_files import Gathered
-from .launch_files import launched
+from .launch_files import Facts, launched, redirected
 from .name_patterns import Window, regular
 from .places import known_site
-from .redirect_targets import Facts, redirected
 from .script_outputs import play
 
 _RANK = re.compile(r"(?:rank|proc|task|worker)[._-]?(\d{1,6})(?!\d)", re.IGNORECASE)

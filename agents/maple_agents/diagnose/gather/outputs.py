@@ -10,8 +10,9 @@ from typing import Optional
 from maple_submit_filter.types.job import Job as Asked
 
 from ...ask.schedulers.pbs.jobs import output_paths
-from . import name_patterns, ownership
+from . import name_patterns
 from .evidence_files import Gathered
+from .sources import job_facts
 from .sources.job_facts import Told
 
 _PADDED = re.compile(r"%(0\d+)(?![A-Za-z\d])", re.ASCII)
@@ -27,7 +28,7 @@ def add(gathered: Gathered, told: Told, asked: Optional[Asked], values: Mapping[
 
 def values_of(told: Told) -> dict[str, str]:
     """Return what Slurm's signs mean for this job."""
-    user = ownership.name_of(told.owner) if told.owner is not None else ""
+    user = job_facts.name_of(told.owner) if told.owner is not None else ""
     return name_patterns.slurm_values(raw_id(told), told.name, user, told.array, told.index)
 
 

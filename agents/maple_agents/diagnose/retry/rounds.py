@@ -2,6 +2,8 @@
 
 A fix of the launch is proven by mini-apps within seconds; any other, and every one where the user said `--submit`, by
 the job itself.
+
+A copy as a job: submitted as the first one was, waited for, and cancelled where nobody waits any longer.
 """
 
 from __future__ import annotations
@@ -9,27 +11,40 @@ from __future__ import annotations
 import contextlib
 import os
 import re
+import shutil
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 
 import click
 from maple_submit_filter.types.submission import Submission
 
-from ...ask.schedulers import Job, Scheduler, SchedulerError, choose
+from ...ask.schedulers import Job, JobState, Scheduler, SchedulerError, choose
+from ...ask.schedulers.commands import run as run_command
+from ...ask.schedulers.job_wait import Pace, changes
 from ...ask.verified.records import CannotVerify, Interrupted
 from ...base.complaint import Complaint
 from ...base.new_file import put
 from ...base.terminal import at_terminal
-from ...verify.run.interrupts import Interrupts
+from ...verify.run.watch import Interrupts
 from .. import explanation
 from ..diagnosis import UNKNOWN
 from ..values import Case, Cure, Diagnosis, Ended
-from . import jobs as rounds_jobs
 from .loop import Attempt, NotTried, Story, complained, show_story, story, story_json, submitted, untried
 from .verification import PROVEN, explain_verified, run_miniapps
+
+SUBMIT = 120.0  # seconds that the submit command may take
+LONGEST = 30 * 86400.0  # seconds that a job is waited for
+HELD = 10.0  # seconds; a job that is held so long waits for somebody
+_PACE = Pace(first=0.5)
+_ANSWERS = {
+    "slurm": re.compile(r"^(?:Submitted batch job )?(\d+)(?:[; ].*)?$", re.MULTILINE),
+    "pbs": re.compile(r"^(\d+(?:\[\d*\])?(?:\.[A-Za-z0-9][\w.-]*)?)$", re.MULTILINE | re.ASCII),
+}
+_TASK = re.compile(r"\d+_(\d+)\Z", re.ASCII)
+_BLOCKING = (b"--wait", b"-W")
 
 QUESTION = (
     "Each round submits a job: the launch lines with mini-apps where these prove the fix, else the fixed copy. Go on?"
@@ -141,20 +156,20 @@ class _Rounds:
         return Attempt(number, cure, path, "mini-app", job, made.verdict.result.value, after)
 
     def _by_job(self, now: Diagnosis, cure: Cure, number: int, path: str, changed: Submission) -> Attempt:
-        argv = rounds_jobs.words(changed, path, now.case.ended.id)
+        argv = submit_words(changed, path, now.case.ended.id)
         cwd = os.fsdecode(changed.cwd)
         job_id, over = "", False
         try:
             with self.interrupts.held():
-                job_id = rounds_jobs.submit(argv, self.scheduler.name, cwd)
+                job_id = submit(argv, self.scheduler.name, cwd)
             self.tell(number, job_id, None)
-            seen = rounds_jobs.waited(self.scheduler, job_id, lambda job: self.tell(number, job_id, job))
+            seen = waited(self.scheduler, job_id, lambda job: self.tell(number, job_id, job))
             after = self._read(job_id, now.case, changed)
             over = seen.over
         finally:
             if job_id and not over:
                 with self.interrupts.held():
-                    rounds_jobs.cancel(self.scheduler, job_id)
+                    cancel(self.scheduler, job_id)
         return Attempt(number, cure, path, "job", job_id, after.case.ended.state, after)
 
     def _read(self, job_id: str, before: Case, changed: Submission) -> Diagnosis:
@@ -245,3 +260,76 @@ def name(path: str, number: int) -> str:
     folder, base = os.path.split(path)
     stem = _COPY.sub("", base[:-3] if base.endswith(".sh") else base)
     return os.path.join(folder, stem + (".maple.sh" if number == 1 else ".maple-%d.sh" % number))
+
+
+def submit_words(asked: Submission, path: str, task: str = "") -> list[str]:
+    """Return the submit command's words for *asked*, whose script is the copy at *path*.
+
+    *task*: "4711_3" resubmits task 3 of that Slurm array alone. Options that would make sbatch wait are left out.
+    """
+    given, named = list(asked.argv), os.fsencode(path)
+    at = max((place for place, word in enumerate(given) if place and word == named), default=len(given))
+    options, behind = given[1:at], given[at + 1 :]
+    more: list[bytes] = []
+    if asked.scheduler == "slurm":
+        options = [word for word in options if word not in _BLOCKING]
+        index = _TASK.match(task)
+        more = [b"--array=" + index[1].encode()] if index is not None else []
+    return [os.fsdecode(word) for word in (given[0], *options, *more, named, *behind)]
+
+
+def submit(argv: Sequence[str], scheduler: str, cwd: str, environ: Mapping[str, str] = os.environ) -> str:
+    """Submit, and return the job's id. Raises `NotTried` with the command's own words where it refuses."""
+    command = shutil.which(os.path.basename(argv[0]), path=environ.get("PATH"))
+    if command is None:
+        raise NotTried("%s is not on PATH" % argv[0])
+    try:
+        said = run_command([command, *argv[1:]], timeout=SUBMIT, env=environ, cwd=cwd)
+    except SchedulerError as error:
+        raise NotTried("%s: %s; see whether it was submitted all the same" % (argv[0], error.text)) from error
+    found = _ANSWERS[scheduler].search(said.out)
+    if said.code or found is None:
+        lines = (said.err or said.out).strip().splitlines()
+        raise NotTried("%s: %s" % (argv[0], lines[-1] if lines else "exited with %d" % said.code))
+    return found[1]
+
+
+def waited(
+    scheduler: Scheduler, job_id: str, tell: Callable[[Job], None], clock: Callable[[], float] = time.monotonic,
+    sleep: Callable[[float], None] = time.sleep,
+) -> Job:  # fmt: skip
+    """Return a job when it is over, or held for so long that it waits for somebody; *tell* hears of every change.
+
+    Raises `NotTried` where the scheduler cannot be asked.
+    """
+    deadline = clock() + LONGEST
+    try:
+        while True:
+            seen = _until_held(scheduler, job_id, tell, deadline, clock, sleep)
+            if seen is None or seen.over or clock() >= deadline:
+                return seen or Job(job_id, JobState.UNKNOWN)
+            sleep(HELD)
+            again = scheduler.jobs([job_id])[job_id]
+            if again.state is JobState.HELD:
+                return again
+    except SchedulerError as error:
+        raise NotTried("job %s: %s" % (job_id, error.text)) from error
+
+
+def _until_held(
+    scheduler: Scheduler, job_id: str, tell: Callable[[Job], None], deadline: float, clock: Callable[[], float],
+    sleep: Callable[[float], None],
+) -> Job | None:  # fmt: skip
+    seen = None
+    for _, seen in changes(scheduler, [job_id], deadline, _PACE, clock=clock, sleep=sleep):
+        tell(seen)
+        if seen.state is JobState.HELD:
+            break
+    return seen
+
+
+def cancel(scheduler: Scheduler, job_id: str) -> bool:
+    """Ask for a job's end; return whether that could be asked."""
+    with contextlib.suppress(SchedulerError):
+        return scheduler.cancel(job_id)
+    return False

@@ -12,7 +12,7 @@ from typing import Any, Literal, Optional
 from maple_submit_filter.types.job_records import STATES
 from pydantic import BaseModel, ConfigDict, Field
 
-from ...templates.knowledge.causes import CLASSES, FIX_KINDS
+from ...templates.knowledge.entries import CLASSES, FIX_KINDS
 
 FILE = "fix.schema.json"
 

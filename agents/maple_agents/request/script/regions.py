@@ -7,8 +7,7 @@ import re
 from functools import lru_cache
 
 from maple_submit_filter.types.edits import Span
-from maple_submit_filter.types.job import Job
-from maple_submit_filter.types.script import line_of
+from maple_submit_filter.types.job import Job, line_of
 
 from ...base.tables import Part, paths, read
 from .launches import Body

@@ -8,9 +8,8 @@ from functools import cache
 from typing import Any
 
 from ...base.tables import paths, read
-from .causes import CLASSES
 from .conditions import Wanted
-from .entries import Entry, Family, literals
+from .entries import CLASSES, Entry, Family, literals
 
 KIND = "knowledge"
 RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day

@@ -9,8 +9,7 @@ import functools
 from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from ...base.slots import Slots
-from . import fts
-from .index import by_words_alone
+from .index import by_words_alone, search_words
 from .minilm import configured
 from .passages import Passage, Unavailable
 
@@ -64,7 +63,7 @@ def choose(text: str, slots: Slots, cluster: Cluster | None = None, judge: Judge
 
 def search(text: str, judge: Judge) -> Choice | None:
     """Return the paradigm that *text* describes, by search alone; None where none fits."""
-    if len(fts.words(text)) < FEWEST:
+    if len(search_words(text)) < FEWEST:
         return None
     found = judge.judged(text, meaning=False)
     if found.score < SURE and not judge.note:

@@ -10,8 +10,7 @@ from ..run.facts import Fact
 from ..run.runs import Run
 from ..run.watch import Until
 from .comparison import CHOOSE_THEMSELVES
-from .scenes import Scene, failed, of_kind, ranks, reason
-from .symptoms import EARLY
+from .scenes import EARLY, Scene, failed, of_kind, ranks, reason
 from .verdicts import Kind, Reason, listed, ranks_in_words
 
 LOCAL = ("localhost", "127.", "::1", "0.0.0.0")

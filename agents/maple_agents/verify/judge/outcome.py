@@ -14,8 +14,7 @@ from . import scenes
 from .causes import CAUSES, gpus, unknown_ranks, wrong_worlds
 from .comparison import Difference, compare
 from .sanity import idle, warnings_of
-from .scenes import Scene, of_kind, ranks, reason
-from .symptoms import in_output, kind_of
+from .scenes import Scene, in_output, kind_of, of_kind, ranks, reason
 from .verdicts import Kind, Reason, Verdict, listed, numbers, ranks_in_words, verdict_of
 
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator, Sequence
 from statistics import median, median_high
 from typing import NamedTuple
 
-from ..exchange.apps import needs
+from ..exchange.exchange import needs
 from ..run.facts import Fact
 from ..run.runs import Run
 from .verdicts import Warning, listed, numbers, ranks_in_words

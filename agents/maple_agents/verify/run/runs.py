@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 
 from maple_submit_filter.types.launch_plan import Step
 
-from ..exchange.apps import needs
+from ..exchange.exchange import needs
 from ..exchange.launch_lines import Line
 from .facts import Fact
 

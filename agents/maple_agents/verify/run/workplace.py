@@ -24,7 +24,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
 from ...ask.schedulers import Scheduler, SchedulerError
-from ...ask.verified import records, state
+from ...ask.verified import records
 from ...ask.verified.records import CannotVerify
 from ..exchange.exchange import SAFE
 
@@ -177,7 +177,7 @@ class Opened:
     """The note of one verification: its folder, its job, and the process that answers for both."""
 
     def __init__(self, token: str, folder: str, scheduler: str, environ: Mapping[str, str] = os.environ) -> None:
-        own = state.own(environ)
+        own = records.own_folder(environ)
         self._folder = os.path.join(own, "open") if own else None
         self._name = f"{token}.json"
         self._told: dict[str, Any] = {
@@ -200,17 +200,17 @@ class Opened:
     def _put(self) -> None:
         if self._folder:
             with contextlib.suppress(OSError):  # a full disk is no reason not to verify
-                state.put(self._folder, self._name, self._told)
+                records.write_value(self._folder, self._name, self._told)
 
 
 def clear_leftovers(scheduler: Scheduler, environ: Mapping[str, str] = os.environ) -> list[str]:
     """End what dead verifications of this host have left, and return their folders."""
-    own = state.own(environ)
+    own = records.own_folder(environ)
     folder = os.path.join(own, "open") if own else ""
     found = []
-    for name in state.names(folder):
+    for name in records.names_in(folder):
         path = os.path.join(folder, name)
-        told = state.get(path)
+        told = records.read_value(path)
         if told is None or not _is_dead(told) or told.get("scheduler") != scheduler.name:
             continue
         job, left = told.get("job"), told.get("folder")

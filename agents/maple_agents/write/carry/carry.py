@@ -18,12 +18,10 @@ from ...templates.cluster import Cluster
 from ..compose import launch_line
 from ..decide import layouts
 from ..decide.decision import decide_plan
-from ..values import Plan
-from . import advice as notes
+from ..values import Carried, Plan
 from . import directives, judgement, launch_lines, same_cluster, variables
 from .assembly import Way, made, template
 from .misused_launcher import OUTER, meant, surely_wrong
-from .values import Carried
 
 NOTHING = Slots()
 
@@ -186,7 +184,7 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
             continue
         why = judgement.wrong(script, foreign, plan.cluster, wanted)
         if not why:
-            advice += [] if home else notes.advice_on(foreign, plan, script, found(foreign.source))
+            advice += [] if home else judgement.advice_on(foreign, plan, script, found(foreign.source))
             return Carried(script, plan, tuple(dict.fromkeys((*foreign.notes, *advice))))
         whys.append(why)
     raise Refused("the script cannot be carried with certainty: %s" % whys[-1])

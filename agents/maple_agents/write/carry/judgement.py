@@ -1,22 +1,40 @@
-"""Whether a carried script starts what it should: the rules find nothing, and the plan shows every world whole."""
+"""Whether a carried script starts what it should: the rules find nothing, and the plan shows every world whole.
+
+What to look at in a carried script: what was kept and may not be there, and what stands nowhere any more.
+"""
 
 from __future__ import annotations
 
 import os
+import re
+from collections.abc import Iterator
 
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.bash.check import parses
 from maple_submit_filter.host.bounded_file import read_file
 from maple_submit_filter.launchers.agents import AGENTS
 from maple_submit_filter.repair.search import State
+from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.launch_plan import Group, Step
+from maple_submit_filter.types.settings import Setting
 from maple_submit_filter.types.submission import Submission
 from maple_submit_filter.types.text import NUL
 
 from ...request.script.foreign_script import HOME
 from ...request.script.parts import Foreign
+from ...request.script.regions import COMMANDS
+from ...request.script.slots import main
+from ...request.script.walk import Found, bare
 from ...templates.cluster import Cluster
-from ..values import Layout
+from ..values import Layout, Plan
+from . import directives
+from .assembly import without
+
+MOST = 5  # paths that are named one by one
+_EVERYWHERE = rb"dev|tmp|etc|usr|proc|bin|sys|var|opt/bin|home/user"
+_PATH = re.compile(rb"(?<![\w.$}/:~-])/(?!(?:%s)(?:/|\b))[A-Za-z][\w.+-]*/[^\s\"';:)&|]*" % _EVERYWHERE)
+_ENVIRONMENT = re.compile(rb"^(?:(?:source|\.)[ \t]+\S*/?activate\b|(?:conda|mamba)[ \t]+activate\b)")
+_READY = frozenset((b"scontrol", b"srun"))
 
 _COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
 
@@ -108,3 +126,103 @@ def _ranked(group: Group) -> str:
     if group.launcher not in AGENTS and group.complete and ranks != set(range(group.world_size or 0)):
         return "its ranks are not told apart"
     return ""
+
+
+def advice_on(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]) -> Iterator[str]:
+    """Yield what to look at, a sentence each, with the line of the old script where there is one."""
+    yield from _world_advice(foreign, plan)
+    yield from _old_request(foreign, script)
+    yield from _gone(foreign, script, commands)
+    yield from _environments(foreign, commands)
+    yield from _commands(foreign, plan, script, commands)
+    yield from _paths(foreign, script)
+
+
+def _world_advice(foreign: Foreign, plan: Plan) -> Iterator[str]:
+    training = main(foreign.launches)
+    groups = training.steps[0].groups if training is not None and not training.small else ()
+    had = groups[0].world_size if len(groups) == 1 else None
+    if had and had != plan.layout.ranks:
+        says = "the world has %d ranks where it had %d: the global batch size changes with it"
+        yield says % (plan.layout.ranks, had)
+
+
+def _environments(foreign: Foreign, commands: list[Found]) -> Iterator[str]:
+    for one in commands:
+        text = foreign.source[one.command.span.start : one.command.span.end]
+        if _ENVIRONMENT.match(text):
+            shown = text.decode("utf-8", "replace").split("\n")[0]
+            yield "line %d: %s: this environment has to be there on the new cluster" % (_line(foreign, one), shown)
+
+
+def _commands(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]) -> Iterator[str]:
+    """Commands of the old scheduler that are still there, and that the new one does not have."""
+    if foreign.scheduler == plan.cluster.site.scheduler:
+        return
+    for one in commands:
+        name = bare(foreign.source, one.command.words[0]) if one.command.words else b""
+        text = foreign.source[one.command.span.start : one.command.span.end]
+        if name in COMMANDS and text in script:
+            says = "line %d: %s is a command of the other scheduler and was left as it is"
+            yield says % (_line(foreign, one), name.decode())
+
+
+def _paths(foreign: Foreign, script: bytes) -> Iterator[str]:
+    """Paths outside the user's own folder: another cluster has other file systems."""
+    named: dict[bytes, int] = {}
+    for match in _PATH.finditer(foreign.source):
+        begin = foreign.source.rfind(b"\n", 0, match.start()) + 1
+        if not foreign.source[begin : match.start()].lstrip().startswith(b"#") and match[0] in script:
+            named.setdefault(match[0], line_of(foreign.source, match.start()))
+    for path, line in list(named.items())[:MOST]:
+        yield "line %d: %s is a path of the old cluster" % (line, path.decode("utf-8", "replace"))
+    if len(named) > MOST:
+        yield "and %d more paths of the old cluster" % (len(named) - MOST)
+
+
+def _line(foreign: Foreign, one: Found) -> int:
+    return line_of(foreign.source, one.command.span.start)
+
+
+# What means the same in other words, or is asked anew for each cluster: its loss is no news.
+_OF_COUNTS = """
+account nodes ntasks ntasks-per-node ntasks-per-socket ntasks-per-core ntasks-per-gpu cpus-per-task cpus-per-gpu
+gpus gpus-per-node gpus-per-task gpus-per-socket time array ignore-pbs select place walltime ncpus ngpus mpiprocs
+all-variables directive-prefix mincpus
+"""
+_COUNTED = frozenset(_OF_COUNTS.split())
+
+
+def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
+    """Name what the old request wanted of its own cluster, and the new one does not say."""
+    now = [line for line in script.split(b"\n") if line.startswith((b"#SBATCH", b"#PBS"))]
+    lost = [
+        (directives.shown(one), one.origin.line)
+        for one in directives.decided_anew(foreign)
+        if one.name not in _COUNTED
+        and _has_kind(one)
+        and not any((one.value or one.name.encode()) in line for line in now)
+    ]
+    if lost:
+        yield "the new request says nothing of %s" % _listed(lost)
+
+
+def _has_kind(one: Setting) -> bool:
+    """Tell whether a setting is more than a count: `gpu:4` is one, `gpu:a100:4` names what is wanted."""
+    return one.name != "gres" or one.value.count(b":") > 1 or not one.value.startswith(b"gpu")
+
+
+def _gone(foreign: Foreign, script: bytes, commands: list[Found]) -> Iterator[str]:
+    """Name the modules and variables of the old cluster that were taken away."""
+    lost = []
+    for edit in without(foreign, commands):
+        text = foreign.source[edit.span.start : edit.span.end].strip()
+        if text and text not in script:
+            lost.append((text.decode("utf-8", "replace").split("\n")[0], line_of(foreign.source, edit.span.start)))
+    if lost:
+        yield "taken out, as the old cluster's: %s" % _listed(sorted(lost, key=lambda one: one[1]))
+
+
+def _listed(named: list[tuple[str, int]]) -> str:
+    shown = ", ".join("%s (line %d)" % one for one in named[:MOST])
+    return shown + (" and %d more" % (len(named) - MOST) if len(named) > MOST else "")

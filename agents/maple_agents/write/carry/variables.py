@@ -6,8 +6,8 @@ import re
 from functools import lru_cache
 from typing import NamedTuple
 
+from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.launch_plan import Allocation
-from maple_submit_filter.types.script import line_of
 
 from ...base.tables import Part, Table, paths, read
 from ...request.script.walk import context, texts

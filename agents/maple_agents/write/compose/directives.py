@@ -11,7 +11,7 @@ from maple_submit_filter.site.facts import Demand
 from ...base.slots import Refused
 from ..decide import places
 from ..values import Plan
-from . import launch_line, programs
+from . import launch_line
 
 
 class Directive(NamedTuple):
@@ -92,7 +92,7 @@ def _of_pbs(plan: Plan) -> list[Directive]:
 
 def _name(plan: Plan, most: int = 40) -> Directive:
     """The program's name: squeue and the output files are read by people."""
-    target = programs.read(plan.text("program").encode("utf-8", "surrogateescape"))
+    target = launch_line.read_program(plan.text("program").encode("utf-8", "surrogateescape"))
     word = target.rest[target.target :].split(None, 1)[0].decode("utf-8", "replace").strip("\"'")
     stem = os.path.basename(word).removesuffix(".py").removesuffix(".sh")
     name = re.sub(r"[^A-Za-z0-9_.-]+", "-", stem).strip("-.")[:most]

@@ -10,7 +10,7 @@ import json
 import os
 from collections.abc import Mapping
 
-from ...ask.verified import state
+from ...ask.verified import records
 from ...base.slots import Slots
 
 REMEMBERED = ("account", "partition", "queue", "qos", "filesystems")
@@ -55,9 +55,9 @@ def _write(path: str, known: Mapping[str, object]) -> None:
 
 def _all(environ: Mapping[str, str]) -> dict[str, object]:
     path = _path(environ)
-    return (state.get(path, _MOST) if path is not None else None) or {}
+    return (records.read_value(path, _MOST) if path is not None else None) or {}
 
 
 def _path(environ: Mapping[str, str]) -> str | None:
-    own = state.own(environ)
+    own = records.own_folder(environ)
     return os.path.join(os.path.dirname(own), "new.json") if own is not None else None

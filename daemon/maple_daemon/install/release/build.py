@@ -10,8 +10,7 @@ from .. import settings
 from ..refusals import Refused
 from ..service import reading_child
 from . import atomic, releases
-from .compiler import compile_front, reason, refuse_foreign
-from .interpreter import Interpreter
+from .interpreter import Interpreter, compile_front, reason, refuse_foreign
 from .layout import Release
 from .sources import Sources, copy_tree
 

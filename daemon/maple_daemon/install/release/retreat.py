@@ -10,15 +10,14 @@ from typing import NamedTuple
 from .. import place, settings
 from ..refusals import Refused
 from ..service import written
-from . import atomic, receipt, releases
-from .layout import Layout, Release, layout
-from .receipt import Receipt
+from . import atomic, releases
+from .layout import Layout, Receipt, Release, installed, layout, remove_empty, write_receipt
 
 
 def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
     """Put an earlier release in force, in the mode that holds now; return its name and the one it replaces."""
     where = layout(prefix)
-    told = receipt.installed(where)
+    told = installed(where)
     with atomic.alone(prefix):
         now = releases.in_force(where)
         name = releases.chosen(where, told.history, wanted)
@@ -35,7 +34,7 @@ def rollback(prefix: Path, wanted: str = "") -> tuple[str, str]:
         files = told.written
         if not settings.values(release).get("socket"):  # it is from before there was a service
             files = tuple(one for one in told.written if not written.remove(one))
-        receipt.write(where, Receipt(history, placed, told.made, files))
+        write_receipt(where, Receipt(history, placed, told.made, files))
     return name, now
 
 
@@ -54,7 +53,7 @@ class Leftover(NamedTuple):
 def uninstall(prefix: Path) -> list[Leftover]:
     """Take away all that was installed below *prefix*, the commands first; return what was not ours to remove."""
     where: Layout = layout(prefix)
-    told = receipt.installed(where)
+    told = installed(where)
     with atomic.alone(prefix):
         left = [Leftover(one.path, "is not ours any more") for one in told.placed if not place.remove(one, where)]
         left += [
@@ -70,6 +69,6 @@ def uninstall(prefix: Path) -> list[Leftover]:
             else:
                 own.unlink(missing_ok=True)
     for folder in sorted(told.made, key=len, reverse=True):
-        if not receipt.remove_empty(Path(folder)):
+        if not remove_empty(Path(folder)):
             left.append(Leftover(folder, "holds other files"))
     return left

@@ -17,8 +17,7 @@ from maple_submit_filter.answer.report import printable
 
 from .. import settings
 from ..refusals import Refused
-from ..release.layout import layout
-from ..release.receipt import installed
+from ..release.layout import installed, layout
 from ..settings import in_force
 
 UNITS = {"m": "minutes", "h": "hours", "d": "days", "w": "weeks"}

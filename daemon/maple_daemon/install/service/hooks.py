@@ -17,8 +17,7 @@ from maple_submit_filter.host import places
 
 from ...base.settings import Wrong, load
 from ..refusals import Check, Refused
-from ..release.layout import Layout
-from ..release.receipt import Receipt
+from ..release.layout import Layout, Receipt
 from .written import File, checkout
 
 SPOOL = "/var/spool/maple/events"

@@ -14,8 +14,7 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from ..refusals import Refused, ancestors, who_else_writes
-from ..release.compiler import reason
-from ..release.interpreter import Interpreter, inspect
+from ..release.interpreter import Interpreter, inspect, reason
 from ..release.layout import Release
 from ..release.sources import copy_tree
 

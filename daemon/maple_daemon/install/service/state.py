@@ -17,8 +17,7 @@ from ...decide import rules_in_force
 from ...serve import identity
 from .. import settings
 from ..refusals import Check, user_name
-from ..release.layout import Layout, Release
-from ..release.receipt import Placed, Receipt
+from ..release.layout import Layout, Placed, Receipt, Release
 from . import hooks, written
 from .service_files import UNITS, start_line
 

@@ -10,13 +10,12 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from maple_agents.ask.memory import service
-from maple_agents.ask.memory.named_jobs import submission
+from maple_agents.ask.memory.versions import submission
 from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Record
 
 from .. import settings
 from ..refusals import Check
-from ..release.layout import Layout, Release
-from ..release.receipt import Receipt
+from ..release.layout import Layout, Receipt, Release
 from . import hooks
 from .state import start
 from .written import File

@@ -12,7 +12,7 @@ import maple_submit_filter
 
 from ..refusals import Refused
 from ..release import atomic
-from ..release.receipt import Placed, restore
+from ..release.layout import Placed, restore
 
 Undo = list[Callable[[], object]]
 

@@ -7,7 +7,7 @@ from bisect import bisect_right
 from typing import Iterator, List, Sequence, Tuple
 
 from ...types.edits import Span
-from ...types.script import Oddity
+from ...types.job import Oddity
 from ...types.settings import Setting
 from ..slurm.oddities import literals
 from .script_lines import DEFAULT_PREFIX, Head, directive_start

@@ -10,13 +10,13 @@ import re
 from typing import Iterator, List, Mapping, NamedTuple, Optional, Tuple
 
 from ...types.edits import Span
-from ...types.script import JobScript
+from ...types.job import JobScript
 from ...types.settings import Setting, Settings
 from ...types.submission import travels
 from . import select
+from .options import is_illegal
 from .resources import SIZES, TIMES, may_be_size, may_be_time
 from .submission import CRLF, ArgvReading, job_name, settings
-from .values import is_illegal
 
 USAGE = 2  # the exit code of what qsub answers with its usage
 LONGEST_NAME = 230

@@ -6,16 +6,15 @@ import os
 from typing import Callable, Iterator, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ...types.edits import Span
-from ...types.script import Directive, JobScript, Oddity
+from ...types.job import Directive, JobScript, Oddity
 from ...types.settings import Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord
 from ..options import Said, read_options
 from ..script_lines import SHELLS, interpreter
 from .oddities import beaten, other_schedulers, unread, without_effect
-from .options import ATTRIBUTES, QSUB, RESOURCES, STRIPPED, Items, attributes, resources
+from .options import AT_ONCE, ATTRIBUTES, QSUB, RESOURCES, STRIPPED, Items, attributes, is_illegal, resources
 from .script_lines import DEFAULT_PREFIX, head, stands
-from .values import AT_ONCE, is_illegal
 
 LONGEST_PREFIX = 32  # bytes of -C that count
 CRLF = "qsub: script contains cr, lf"

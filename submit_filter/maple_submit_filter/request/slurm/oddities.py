@@ -8,7 +8,7 @@ from typing import Iterator, List, Sequence, Tuple
 from ...bash import nodes
 from ...bash.parser import parse
 from ...types.edits import Span
-from ...types.script import Oddity
+from ...types.job import Oddity
 from ...types.settings import Setting
 
 _LIKE = re.compile(rb"([ \t]*)#([ \t]*)([A-Za-z]{5,7})(?=[ \t]+-)")

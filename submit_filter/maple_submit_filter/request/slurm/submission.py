@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Callable, List, Mapping, NamedTuple, Optional, Sequence, Tuple
 
 from ...types.edits import Span
-from ...types.script import Directive, JobScript, Oddity
+from ...types.job import Directive, JobScript, Oddity
 from ...types.settings import Origin, Setting, Settings
 from ...types.submission import Submission, travels
 from ..directives import DirectiveLine, DirectiveWord, directives, origin

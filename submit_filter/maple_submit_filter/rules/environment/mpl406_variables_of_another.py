@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional
 
-from ...request.other_scheduler import other_scheduler
 from ...request.scheduler_words import is_pbs
+from ...request.unread_directives import other_scheduler
 from ...site.facts import GENERIC_PBS, Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

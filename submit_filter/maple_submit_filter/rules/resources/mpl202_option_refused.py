@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ...cures.option_edits import at, unsay
-from ...cures.queues import through_route
+from ...cures.places import through_route
 from ...launchers.agents import AGENTS
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values

@@ -116,7 +116,7 @@ def _seconds(job: Job) -> Optional[int]:
 
 def _nowhere(job: Job, site: Site) -> Iterator[Finding]:
     """Of what a routing queue leads to the site file may not know all, so this is proven only where it does."""
-    from ...cures.queues import open_to, route
+    from ...cures.places import open_to, route
 
     leads, nodes, time = route(site), _wanted(job, site), _seconds(job)
     if leads is None or leads.name != (text(job.settings, "queue") or site.default_partition):

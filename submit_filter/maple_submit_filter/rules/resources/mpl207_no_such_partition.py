@@ -6,7 +6,7 @@ import re
 from typing import Iterator, List, Sequence
 
 from ...cures.option_edits import at, restate
-from ...cures.queues import queues, through_route
+from ...cures.places import queues, through_route
 from ...request.scheduler_words import is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Safety

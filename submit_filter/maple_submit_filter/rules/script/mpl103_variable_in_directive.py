@@ -8,9 +8,8 @@ from ...request.scheduler_words import command, is_pbs, option
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding
-from ...types.job import Job
+from ...types.job import Job, Oddity
 from ...types.launch_plan import LaunchPlan
-from ...types.script import Oddity
 from ...types.settings import Setting
 from .. import rule
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Tuple
 
-from ...request.other_scheduler import command, other_scheduler, unset_here
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import submission as slurm
+from ...request.unread_directives import command, other_scheduler, unset_here
 from ...site.facts import Site
 from ...types.edits import Span
 from ...types.findings import Finding

@@ -44,7 +44,7 @@ def test_the_offered_fix_makes_the_job_run(name: str, seen: dict[str, Outcome]) 
 
 def test_every_failure_is_told_apart() -> None:
     """At least forty different failures; each class that is expected is one that programs may rely on."""
-    from maple_agents.templates.knowledge.causes import CLASSES
+    from maple_agents.templates.knowledge.entries import CLASSES
 
     known = failures().values()
     assert len({one.script + str(sorted(one.files.items())) for one in known}) == len(known) >= 40

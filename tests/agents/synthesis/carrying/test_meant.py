@@ -12,8 +12,8 @@ from maple_agents.request.script.foreign_script import read
 from maple_agents.templates.cluster import Cluster
 from maple_agents.write.carry import judgement
 from maple_agents.write.carry.carry import carry
-from maple_agents.write.carry.values import Carried
 from maple_agents.write.clusters import cluster
+from maple_agents.write.values import Carried
 
 CASES = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "cases", "carry"))
 HEADS = {

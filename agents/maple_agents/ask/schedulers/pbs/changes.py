@@ -11,9 +11,8 @@ from collections.abc import Mapping, Sequence
 
 from ..commands import run
 from ..protocol import SchedulerError
-from .errors import from_exit
-from .ids import is_id
-from .library import Attribute
+from .jobs import is_id
+from .library import Attribute, from_exit
 
 _ANSWER = re.compile(r"^(\S+)$", re.MULTILINE)
 

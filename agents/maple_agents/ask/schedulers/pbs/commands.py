@@ -11,9 +11,8 @@ from ..commands import Said, quiet_environment, run
 from ..protocol import Job, JobState, Node, Queue, SchedulerError, Server
 from . import changes as pbs_changes
 from .answers import Entry, entries_of
-from .errors import NO_SUCH_JOB, from_exit
-from .ids import answered, is_id
-from .jobs import job_of, node_of, queue_of, server_of
+from .jobs import answered, is_id, job_of, node_of, queue_of, server_of
+from .library import NO_SUCH_JOB, from_exit
 
 # Exit codes of the commands are the lowest eight bits of the error number: 153 and 35.
 _UNKNOWN = {number & 255 for number in NO_SUCH_JOB}

@@ -5,7 +5,7 @@ Facts that shape this module (OpenPBS 23.06, measured):
 - The error number is per thread. It is set to 0 before each call and read after it, in the same thread.
 - NULL with error number 0 is an empty answer, and a result of 0 with an error number is a failure.
 - The error text is left over from earlier failures: it is read only after a call that failed with a number.
-- The library has no time limit: see `deadlines.py`.
+- The library has no time limit: see `ask/schedulers/commands.py`.
 """
 
 from __future__ import annotations
@@ -17,8 +17,21 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..protocol import MisuseError, SchedulerError
-from .errors import BAD_VALUE, NOT_AUTHENTICATED, SYSTEM, pbs_error
-from .library import EQ, SET, Attribute, Library, Status, attribute_list, bytes_of, copied, text_of
+from .library import (
+    BAD_VALUE,
+    EQ,
+    NOT_AUTHENTICATED,
+    SET,
+    SYSTEM,
+    Attribute,
+    Library,
+    Status,
+    attribute_list,
+    bytes_of,
+    copied,
+    pbs_error,
+    text_of,
+)
 
 _this = threading.local()
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import TypeVar
 
-from ..deadlines import Worker
+from ..commands import Worker
 from ..protocol import Job, Node, Queue, SchedulerError, Server
 from . import changes as pbs_changes
-from .errors import LOST, NO_SUCH_JOB
-from .ids import answered, is_id
 from .ifl import Connection, Pool
-from .jobs import job_of, node_of, queue_of, server_of
-from .library import Attribute, Library, Status
+from .jobs import answered, is_id, job_of, node_of, queue_of, server_of
+from .library import LOST, NO_SUCH_JOB, Attribute, Library, Status
 
 Answer = TypeVar("Answer")
 

@@ -7,9 +7,8 @@ from typing import Any
 
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 
-from ....ask.memory.named_jobs import is_meant, submission
 from ....ask.memory.service import NoService, Refused, ask
-from ....ask.memory.versions import HANDED_OVER, decision, version
+from ....ask.memory.versions import HANDED_OVER, decision, is_meant, submission, version
 from ..name_patterns import NO_INDEX
 from .job_facts import Told
 

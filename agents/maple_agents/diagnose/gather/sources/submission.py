@@ -18,7 +18,7 @@ from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.launch_plan import Allocation
 from maple_submit_filter.types.submission import Submission, travels
 
-from .. import ownership
+from . import job_facts
 from .job_facts import Told
 
 _HET = re.compile(rb"^(#SBATCH)[ \t]+(?:hetjob|packjob)[ \t]*$", re.MULTILINE)  # between the parts' directives
@@ -128,8 +128,8 @@ def environment(told: Told, script: bytes) -> dict[bytes, bytes]:
     own: Mapping[bytes, bytes] = os.environb if here else {}
     kept = {name: value for name, value in own.items() if travels(name, script) and not name.startswith(_OF_A_JOB)}
     if not here and told.owner is not None:
-        kept[b"USER"] = kept[b"LOGNAME"] = ownership.name_of(told.owner).encode()
-        kept[b"HOME"] = os.fsencode(ownership.home_of(told.owner))
+        kept[b"USER"] = kept[b"LOGNAME"] = job_facts.name_of(told.owner).encode()
+        kept[b"HOME"] = os.fsencode(job_facts.home_of(told.owner))
     return {**{name: value for name, value in kept.items() if value}, **dict(told.environment)}
 
 
