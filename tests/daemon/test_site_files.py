@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -119,3 +120,14 @@ def test_a_site_s_page_fits_a_terminal_of_80_columns(monkeypatch, site_id):
     """Tables keep their columns: what has no room goes on below its own."""
     monkeypatch.setenv("COLUMNS", "80")
     assert [line for line in page(sites.load(site_id)).splitlines() if len(line) > 80] == []
+
+
+def test_what_requests_are_read_by_is_no_fact_of_a_decision(tmp_path) -> None:
+    """What was verified stays verified when somebody says what accounts look like."""
+    path = Path(sites.path("ncsa-delta"))
+    text = path.read_text()
+    other = re.sub(r"(?m)^account_shapes = .*\n", "", text)
+    assert other != text
+    assert sites.read(other.encode(), str(path)).revision == sites.load("ncsa-delta").revision
+    nodes = text.replace("count = 100", "count = 101", 1)
+    assert sites.read(nodes.encode(), str(path)).revision != sites.load("ncsa-delta").revision

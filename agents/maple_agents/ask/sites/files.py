@@ -38,8 +38,12 @@ def parse(source: bytes, filename: str) -> SiteFile:
 
 
 def revision(site: SiteFile) -> str:
-    """Return a hash of the facts: another comment or another order of keys does not change it, another fact does."""
-    facts = json.dumps(site.model_dump(mode="json", exclude_defaults=True), sort_keys=True, separators=(",", ":"))
+    """Return a hash of the facts: another comment or another order of keys does not change it, another fact does.
+
+    What only the words of a request are held against is none: no script and no decision is another one for it.
+    """
+    told = site.model_dump(mode="json", exclude_defaults=True, exclude={"account_shapes"})
+    facts = json.dumps(told, sort_keys=True, separators=(",", ":"))
     return hashlib.sha256(facts.encode()).hexdigest()
 
 
