@@ -25,10 +25,8 @@ static void set(struct config *config, const char *key, const char *value, const
     else if (strcmp(key, "child_python") == 0) copy_path(config->child_python, value);
     else if (strcmp(key, "socket") == 0) copy_path(config->socket, value);
     else if (strcmp(key, "audit") == 0) copy_path(config->audit, value);
-    else if (strcmp(key, "mode") == 0) {
-        config->off = strcmp(value, "off") == 0;
-        config->observes = strcmp(value, "observe") == 0;
-    }
+    else if (strcmp(key, "mode") == 0) config->mode = strcmp(value, "off") == 0 ? OFF
+                                                     : strcmp(value, "observe") == 0 ? OBSERVE : ACT;
     else if (strcmp(key, "service_uid") == 0) config->service_uid = (uid_t)number_in(value, 0, MAX_UID, config->service_uid);
     else if (strcmp(key, "socket_ms") == 0) config->socket_ms = (int)number_in(value, 1, MAX_MS, config->socket_ms);
     else if (strcmp(key, "files_ms") == 0) config->files_ms = (int)number_in(value, 1, MAX_MS, config->files_ms);

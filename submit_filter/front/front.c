@@ -102,7 +102,7 @@ static char **consult(struct submission *of) {
     detach(of->config, &reply.reading);
     if (!answered) {
         write_late(of, reply.waited);
-        return as_written("no answer in time", !of->config->observes); /* who observes says nothing to users */
+        return as_written("no answer in time", of->config->mode != OBSERVE); /* observing is silent */
     }
     say(reply.say.at, reply.say.size, verbose);
     int64_t asked = now_ms();
@@ -132,8 +132,8 @@ int main(int argc, char **argv, char **environment) {
     read_config(&config, command->name);
     if (fronts_before() > 0) {
         if (user_said("verbose")) say(again, sizeof again - 1, true);
-    } else if (config.off || user_said("off")) {
-        (void)as_written(config.off ? "Maple is switched off here" : "MAPLE=off", false);
+    } else if (config.mode == OFF || user_said("off")) {
+        (void)as_written(config.mode == OFF ? "Maple is switched off here" : "MAPLE=off", false);
     } else {
         call.arguments = command->read(argv);
         const char *why = read_source(&call) ? why_unasked(&call.source.script) : "no script of at most 4 MiB can be read";

@@ -51,7 +51,7 @@ struct config {
     char path[PATH_MAX]; /* of the file itself; "" when there is none */
     char real[PATH_MAX], python[PATH_MAX], helper[PATH_MAX], socket[PATH_MAX], audit[PATH_MAX];
     char child[PATH_MAX], child_python[PATH_MAX]; /* what reads the user's files; "": nothing does */
-    bool off, observes;
+    enum { ACT, OBSERVE, OFF } mode; /* ACT: what the answer says, which knows the rest of the modes */
     uid_t service_uid;
     int socket_ms, helper_ms, files_ms;
 };

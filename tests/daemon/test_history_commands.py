@@ -314,8 +314,8 @@ def test_the_socket_is_that_of_the_installed_front(tmp_path: object, monkeypatch
 def test_a_service_that_is_told_of_no_job_says_so(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """An id that is not found there is no mistake of the user's."""
     without = [one._replace(job="") for one in remembered.records()]
-    monkeypatch.setattr(remembered, "records", lambda **_: without)
-    said = maple("show", "9")
+    monkeypatch.setattr(remembered, "records", lambda **asked: [] if asked.get("job") else without)
+    said = maple("show", "471199999999")
     assert "the service knows no job ids: its hooks tell them; maple show last" in said.err
 
 
