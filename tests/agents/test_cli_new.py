@@ -307,7 +307,7 @@ def test_an_empty_answer_stops_and_nothing_is_written(tmp_path):
 
 def test_a_model_that_does_not_fit_is_asked_for_at_a_terminal(tmp_path):
     """The answer is the user's word, also where it is the same again."""
-    words = ["new", "fine-tune Llama-3.1-8B with DDP on 2 nodes, account abc", "--site", "ncsa-delta"]
+    words = ["new", "fine-tune Llama-3.1-8B with DDP on 2 nodes, account abc, run train.py", "--site", "ncsa-delta"]
     code, screen = terminal(words, ["zero3"], tmp_path)
     assert code == 0 and "about 128 GB a GPU" in screen and "ZeRO stage 3" in screen
     code, screen = terminal(words, ["magic", "ddp"], tmp_path)
@@ -383,3 +383,17 @@ def test_a_broken_setting_of_a_language_model_is_told_and_gone_without(maple, mo
     assert said.code == 0 and "nonsense" in said.err and "without a model" in said.err
     asked = maple("new", REQUEST, "--model", str(tmp_path / "none"))
     assert asked.code == 2 and asked.out == "" and len(asked.err.splitlines()) == 1
+
+
+@pytest.mark.parametrize(
+    "words", ["DDP on 2 nodes of Delta, 1 hour, account abcd-delta-gpu", "2 nodes of Delta with DDP"]
+)
+def test_a_program_that_nobody_named_is_asked_for(maple, words):
+    """With all else that is missing; a made-up name would start nothing."""
+    said = maple("new", words)
+    assert said.code == 3 and said.out == "" and "program: missing; name the command to run" in said.err
+    found = json.loads(maple("new", words, "--json").out)
+    assert "program" in found["missing"] and found["script"] is None
+    assert "program" not in [one["slot"] for one in found["assumed"]]
+    found = json.loads(maple("new", words, "--set", "program=go.py", "--set", "account=abcd-delta-gpu", "--json").out)
+    assert "go.py" in found["script"]

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.types.submission import Submission
 
-from ..base.slots import Assumed, Lacking, Slots
+from ..base.slots import NAMES, Assumed, Lacking, Missing, Slots
 from ..templates.cluster import Cluster
 from .compose import directives, environment, launch_line
 from .decide.decision import decide_plan
@@ -46,11 +46,21 @@ def make(
     Raises `Refused` with one line where it cannot be had, `Mistaken` where the script made breaks a rule.
     """
     plan = decide_plan(said, cluster, wishes, earlier, ranks, gpu_kinds, hints)
+    if "program" not in said:
+        return _without_program(plan)
     if isinstance(plan, Lacking):
         return plan
     script = compose(plan)
     checked(script, cluster)
     return Made(script, plan, plan.advice)
+
+
+def _without_program(found: Plan | Lacking) -> Lacking:
+    """Return what is missing where nobody said what to run: a name that is made up would start nothing, or another."""
+    had = found.missing if isinstance(found, Lacking) else ()
+    missing = (*had, Missing("program", "name the command to run, with its arguments: train.py --lr 1e-4"))
+    assumed = tuple(one for one in found.assumed if one.slot != "program")
+    return Lacking(tuple(sorted(missing, key=lambda one: NAMES.index(one.slot))), assumed, found.advice)
 
 
 # A plan as a batch script.

@@ -39,7 +39,8 @@ def test_the_end_is_a_right_script_a_question_or_one_line(site):
     values = {**VALUES, "gpu": names[0], "partition": names[1], "queue": names[1], "qos": names[1]}
     for _ in range(CASES):
         said = {slot: chance.choice(values[slot]) for slot in chance.sample(sorted(values), chance.randint(0, 7))}
-        usual = {"account": "abc", "walltime": "02:00:00", "filesystems": "home:eagle", "nodes": chance.choice((1, 2))}
+        usual = {"account": "abc", "walltime": "02:00:00", "filesystems": "home:eagle", "program": "train.py"}
+        usual["nodes"] = chance.choice((1, 2))
         said = {**({} if chance.random() < 0.3 else usual), **said}
         try:
             made = make(slots(**said), there, frozenset(chance.choice(WISHES)))
