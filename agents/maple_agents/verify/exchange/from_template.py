@@ -13,13 +13,15 @@ from maple_submit_filter.site.facts import Site
 from ...ask.sites.launch_templates import LaunchFile, filled, load
 from ...ask.verified.records import CannotVerify
 from ...base.near_names import meant
-from ...base.slots import Lacking, Refused, Slots
+from ...base.slots import Lacking, Origin, Refused, Slot, Slots
 from ...templates import environments, paradigms
 from ...templates.catalogue import launch_words
 from ...templates.proofs import composition_revision
 from ...write.clusters import cluster
 from ...write.composition import Made, Mistaken, make
 
+_PROGRAM = "train.py"
+_STANDS_IN = Slot("program", _PROGRAM, Origin("template", "a mini-app takes its place"))
 _SLURM = """\
 #!/bin/bash
 #SBATCH --nodes={nodes}
@@ -69,7 +71,7 @@ def script(one: LaunchFile, site: Site, nodes: int, partition: str = "", gpus: i
         "site.gpus_per_node": count,
     }
     words = launch_words(one, environments.load(site.id), count)
-    launch = " ".join([*(filled(line, slots) for line in words), "train.py"])
+    launch = " ".join([*(filled(line, slots) for line in words), _PROGRAM])
     before = [filled(line, slots) for line in one.before]
     if any("HOSTFILE=" in line for line in before):
         before += _SWEPT
@@ -119,7 +121,7 @@ def composed(name: str, site_id: str, said: Slots) -> Composed:
     what nobody said.
     """
     try:
-        made = make(said, cluster(site_id))
+        made = make(said.with_more([_STANDS_IN]), cluster(site_id))
         paradigm = paradigms.load(name)
     except Mistaken:
         raise
