@@ -14,7 +14,7 @@ from maple_submit_filter.types.submission import Submission, travels
 from ..base.complaint import Complaint
 
 if TYPE_CHECKING:
-    from maple_submit_filter.answer.decision import Decision
+    from maple_submit_filter.answer.decision import Decision, Rewritten
 
     from .sites.this_site import Here
 
@@ -24,13 +24,17 @@ COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
 
 
 class Answer(NamedTuple):
-    """What was asked, and what the engine says of it. *name* is the script as people call it."""
+    """What was asked, and what the engine says of it. *name* is the script as people call it.
+
+    *offers*: every way on offer, the decision's own first.
+    """
 
     name: str
     submission: Submission
     site: Site
     decision: "Decision"
     known_by: str = ""  # from where it is known which site this is, as a phrase
+    offers: "Tuple[Rewritten, ...]" = ()
 
     @property
     def on_site(self) -> str:

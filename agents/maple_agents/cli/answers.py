@@ -30,6 +30,7 @@ def checked(answer: Answer, mode: str) -> Object:
         "plan": {"steps": [_step(one) for one in decision.plan.steps] if decision.plan else []},
         "repaired": _rewritten(decision.repaired, answer),
         "offered": _rewritten(decision.offered, answer),
+        "offers": [{**(_rewritten(one, answer) or {}), "says": list(one.says)} for one in answer.offers],
         "held_back": [{"code": code, "why": why} for code, why in decision.held_back],
     }
 

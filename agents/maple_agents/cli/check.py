@@ -44,7 +44,10 @@ EXIT = {"clean": 0, "unread": 2}  # all else: 1
 )
 @click.option("--plan", "with_plan", is_flag=True, help="Draw the processes that would start, too.")
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
-def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan: bool, as_json: bool) -> int:
+@click.option("--take", type=click.IntRange(min=1), metavar="N", help="Print the script as offer N would make it.")
+def check(
+    script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan: bool, as_json: bool, take: Optional[int]
+) -> int:
     """Say what is wrong with batch scripts, and what would be submitted in their place. Nothing is submitted.
 
     SCRIPT is a file, or - for standard input; several are checked one by one. WORDS stand before the script on the
@@ -57,14 +60,19 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan
       maple check *.sh
       maple check --site ncsa-delta job.sh -- --nodes=4 --partition=gpuA100x4
       maple check job.sh -- --nodes=4 -- train.py 8
+      maple check --take 2 job.sh > job.mended.sh
       maple check --site alcf-polaris job.sh -- -l select=4 -q prod
       generate-job | maple check - --json
 
     Exit code: 0 clean, 1 findings, 2 usage, or a script cannot be read; of several scripts the highest.
     """
     scripts, before = _scripts(script, words)
+    if take is not None and scripts[1:]:
+        raise Complaint("--take is about one script", "name one")
     if not scripts[1:]:
         asked, mode = _asked(script, words, site_id)
+        if take is not None:
+            return _taken(asked, take)
         if as_json:
             from .answers import checked
 
@@ -73,6 +81,18 @@ def check(script: str, words: Tuple[str, ...], site_id: Optional[str], with_plan
             show(asked, mode, with_plan)
         return EXIT.get(asked.decision.verdict, 1)
     return _each(scripts, before, site_id, with_plan, as_json)
+
+
+def _taken(asked: Answer, number: int) -> int:
+    """Print the script as the offer of that number has it; a change of the command line is told beside it."""
+    if number > len(asked.offers):
+        there = "there are %d" % len(asked.offers) if asked.offers else "there is none"
+        raise Complaint(f"no offer {number} for {asked.name}: {there}", f"see them: maple check {asked.name}")
+    new = asked.offers[number - 1]
+    click.get_binary_stream("stdout").write((asked.submission.script if new.script is None else new.script) or b"")
+    if new.argv != asked.submission.argv:
+        click.echo("submit it as: " + " ".join(printable(os.fsdecode(word)) for word in new.argv), err=True)
+    return 0
 
 
 def _scripts(script: str, words: Sequence[str]) -> Tuple[Sequence[str], Sequence[str]]:
@@ -110,12 +130,13 @@ def _asked(script: str, words: Sequence[str], site_id: Optional[str]) -> Tuple[A
     asked = answer(script, words, site_id)
     if asked.decision.findings:
         asked = asked._replace(decision=explained(asked.decision, asked.submission, asked.site))
-        from maple_submit_filter.answer.fate import suggested
+        from maple_submit_filter.answer.fate import offers, suggested
 
         asked = asked._replace(decision=suggested(asked.decision, asked.submission, asked.site))
         from .other_cluster import with_last_rung
 
         asked = with_last_rung(asked)
+        asked = asked._replace(offers=offers(asked.decision, asked.submission, asked.site))
     asked = asked._replace(decision=handed_over(asked.submission, asked.decision))
     return asked, mode_of(asked)
 
@@ -149,12 +170,35 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         _differences(asked, decision.offered, title)
         drawing.say("  " + printable(says) for says in decision.offered.says)
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
+    drawing.say(_choices(asked))
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
     drawing.say([f"{printable(asked.name)}: {_summary(decision, mode)}"])
     drawing.say(_unlisted(asked))
     drawing.say([asked.on_site])
     if _waits_for_arguments(asked):
         drawing.say([ARGUMENTS_UNKNOWN])
+
+
+def _choices(asked: Answer) -> Iterator[str]:
+    """Yield the ways on offer, numbered, each with what it would start, where there is more than one."""
+    if len(asked.offers) < 2:
+        return
+    yield "ways to go on (maple check --take N prints the script):"
+    for number, one in enumerate(asked.offers, 1):
+        yield f"  {number}. {printable('; '.join(one.says))}{_starts(asked, one)}"
+
+
+def _starts(asked: Answer, new: Rewritten) -> str:
+    """Return what an offer would start, as far as it is known: `: 8 ranks on 2 nodes`."""
+    from maple_submit_filter.answer.decision import decide
+    from maple_submit_filter.types.findings import counted
+
+    script = asked.submission.script if new.script is None else new.script
+    plan = decide(asked.submission._replace(script=script, argv=new.argv), asked.site).plan
+    worlds = [group for step in plan.steps for group in step.groups] if plan is not None else []
+    said = [f"{counted(one.world_size, 'rank')} on {counted(one.nodes, 'node')}" for one in worlds
+            if one.world_size is not None and one.nodes is not None]  # fmt: skip
+    return ": " + ", ".join(dict.fromkeys(said)) if said else ""
 
 
 def _left(asked: Answer) -> None:

@@ -3,11 +3,12 @@
 What would follow from the changes that advice proposes: for `maple check`, never at submission.
 
 Advice proves nothing, so nobody is asked about it and nothing is changed by it; who reads it gets its diff even so.
+The same holds of a cure that leaves something else to be settled, and of the second way to read a value.
 """
 
 from __future__ import annotations
 
-from typing import List, Optional, Set, Tuple
+from typing import Iterator, List, Optional, Set, Tuple
 
 from ..host.bounded_file import read_file
 from ..repair.search import State, tried
@@ -20,6 +21,7 @@ from .decision import Decision, Rewritten, examined, understood
 from .report import FIXED, Fate
 
 MOST_CHANGES = 6
+MOST_OFFERS = 9  # a list that is still read
 
 
 def fates(decision: Decision, mode: str) -> Fate:
@@ -70,12 +72,12 @@ def _why_held(finding: Finding, decision: Decision) -> str:
 
 
 def suggested(decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file) -> Decision:
-    """Return the decision with what its advice would make of the script as the offer, where nothing else is offered.
+    """Return the decision with what all that is proposed would make of the script as the offer, where there is none.
 
     A change counts where its finding is gone behind it, nothing that was understood is lost, and no rule proves more
-    against the new script than against the old one.
+    against the new script than against the old one. What no change cures stays as it was, and is still told.
     """
-    if decision.repaired is not None or decision.offered is not None or not any(map(_proposes, decision.findings)):
+    if decision.repaired is not None or decision.offered is not None or not any(one.fixes for one in decision.findings):
         return decision
     job = understood(submission, read, read)
     if job is None:
@@ -85,43 +87,72 @@ def suggested(decision: Decision, submission: Submission, site: Site, read: Opti
     taken: List[Tuple[str, Fix]] = []
     because: List[Tuple[int, str]] = []
     for _ in range(MOST_CHANGES):
-        step = _next(state, site)
+        step = _next(state, start, site)
         if step is None:
             break
         finding, fix, after = step
         taken.append((finding.code, fix))
-        because += [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
-        because += [(0, edit.because) for edit in fix.argv_edits]
+        because += _because(state, fix)
         state = after
     if not taken or not _parses(state.job.source):
         return decision
-    script = state.job.source if state.job.source != start.job.source else None
     says = tuple("%s %s" % (code, fix.says) for code, fix in taken)
-    return decision._replace(offered=Rewritten(script, state.job.submission.argv, says, tuple(dict.fromkeys(because))))
+    return decision._replace(offered=_rewritten(start, state, says, because))
 
 
-def _proposes(finding: Finding) -> bool:
-    return not finding.proven and bool(finding.fixes)
+def offers(
+    decision: Decision, submission: Submission, site: Site, read: Optional[Read] = read_file
+) -> Tuple[Rewritten, ...]:
+    """Return every way on offer, each a whole script: what is offered, then each other fix of a finding for itself.
+
+    Where a value may be meant in two ways both stand here. What is done unasked is none of them.
+    """
+    found = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
+    job = understood(submission, read, read) if any(one.fixes for one in decision.findings) else None
+    if job is None or decision.repaired is not None:
+        return tuple(found)
+    start = examined(job, site)
+    for finding, fix, after in _each(start, start, site):
+        made = _rewritten(start, after, ("%s %s" % (finding.code, fix.says),), _because(start, fix))
+        if all((made.script, made.argv) != (one.script, one.argv) for one in found) and _parses(after.job.source):
+            found.append(made)
+    return tuple(found[:MOST_OFFERS])
 
 
-def _next(state: State, site: Site) -> Optional[Tuple[Finding, Fix, State]]:
+def _because(state: State, fix: Fix) -> List[Tuple[int, str]]:
+    lines = [(line_of(state.job.source, edit.span.start), edit.because) for edit in fix.edits]
+    return lines + [(0, edit.because) for edit in fix.argv_edits]
+
+
+def _rewritten(start: State, state: State, says: Tuple[str, ...], because: List[Tuple[int, str]]) -> Rewritten:
+    script = state.job.source if state.job.source != start.job.source else None
+    return Rewritten(script, state.job.submission.argv, says, tuple(dict.fromkeys(because)))
+
+
+def _next(state: State, start: State, site: Site) -> Optional[Tuple[Finding, Fix, State]]:
     """Return the first change that does what it says, and what it leads to."""
+    return next(_each(state, start, site), None)
+
+
+def _each(state: State, start: State, site: Site) -> Iterator[Tuple[Finding, Fix, State]]:
+    """Yield each change that does what it says, and what it leads to; none asks for less where others are made too."""
+    from ..repair.amounts import asks_for_less
 
     def again(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         changed = understood(job.submission._replace(script=source, argv=argv), job.read, job.peruse)
         return examined(changed, site) if changed is not None else None
 
-    for finding in filter(_proposes, state.findings):
+    for finding in state.findings:
         for fix in finding.fixes:
             after = tried(state, fix, again)
-            if after is None:
+            if after is None or (state is not start and asks_for_less(start.job, after.job)):
                 continue
-            gone = sum(one.code == finding.code for one in after.findings) < sum(
-                one.code == finding.code for one in state.findings
-            )
-            if gone and _proven(after) <= _proven(state):
-                return finding, fix, after
-    return None
+            if _count(finding, after) < _count(finding, state) and _proven(after) <= _proven(state):
+                yield finding, fix, after
+
+
+def _count(finding: Finding, state: State) -> int:
+    return sum(one.code == finding.code for one in state.findings)
 
 
 def _proven(state: State) -> Set[str]:

@@ -28,7 +28,7 @@ def _amounts(job: Job) -> Dict[str, int]:
 
 def _of_sbatch(job: Job) -> Dict[str, Optional[int]]:
     said = values.nodes(job.settings.value("nodes") or b"")
-    found = {name: values.mebibytes(job.settings.value(name) or b"") for name in _MEMORY}
+    found = {name: values.mebibytes(job.settings.value(name) or b"") or None for name in _MEMORY}  # 0 is all there is
     return {"nodes": said[0] if said else None, "time": values.seconds(job.settings.value("time") or b""), **found}
 
 

@@ -10,7 +10,7 @@ from typing import Callable, Dict, List, Optional, Set, Tuple
 
 from ..play.batch_shell import granted
 from ..site.facts import GpuRequest, NodeKind, Partition, Site
-from ..types.edits import Span
+from ..types.edits import Safety, Span
 from ..types.findings import Finding, sentence
 from ..types.job import Job
 
@@ -78,13 +78,12 @@ def weighed(found: Tuple[Finding, ...], surely: Tuple[Finding, ...], site: Site)
 
 
 def doubted(finding: Finding, site: Site) -> Finding:
-    """Return the finding as advice: what it rests on is likely, and no more."""
+    """Return the finding as advice: what it rests on is likely, and no more, so its change is a suggestion."""
     fact = finding.site_fact if finding.site_fact in site.unsure else UNNAMED
-    parts = [finding.fixes[0].says] if finding.fixes else []
-    parts += [finding.help] if finding.help else []
-    parts.append(NOT_SURE + fact)
+    parts = ([finding.help] if finding.help else []) + [NOT_SURE + fact]
     parts[1:] = [sentence(one) for one in parts[1:]]
-    return finding._replace(proven=False, fixes=(), help=". ".join(parts))
+    fixes = tuple(one._replace(safety=Safety.ASK) for one in finding.fixes)
+    return finding._replace(proven=False, fixes=fixes, help=". ".join(parts))
 
 
 def rests_on(finding: Finding, site: Site, proven: Callable[[Site], Set[Place]]) -> Tuple[str, ...]:
