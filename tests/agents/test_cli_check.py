@@ -126,6 +126,7 @@ def test_the_json_has_the_stable_shape(maple, decided, job):
             ]
         },
         "offered": None,
+        "offers": [],
         "held_back": [{"code": "MPL210", "why": "only you know the account"}],
     }
     assert sorted(rewritten) == ["argv", "diff", "edits", "script"]
@@ -495,3 +496,21 @@ def test_what_comes_to_light_behind_a_mistake_is_named(maple, tmp_path):
     said = maple("check", "waits.sh", "--site", "generic-slurm").out
     assert "if you accept every suggested change (sbatch and qsub ask you on a terminal):" in said
     assert "changed too, for what is wrong then: MPL304 (maple explain MPL304)" in said
+
+
+TWO_WAYS = (
+    b"#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=4 --ntasks-per-node=1\nsrun torchrun --nnodes=4 --nproc-per-node=4 "
+    b"--rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py\n"
+)
+
+
+def test_of_two_ways_the_second_can_be_taken(maple, tmp_path):
+    """Both are listed with what they would start; a number that nobody offered is an error, and names the way out."""
+    (tmp_path / "two.sh").write_bytes(TWO_WAYS)
+    shown = maple("check", "two.sh", "--site", "generic-slurm")
+    assert "1. MPL303 set --nnodes=2: 8 ranks on 2 nodes" in shown.out
+    assert "2. MPL303 request 4 nodes for the job: 16 ranks on 4 nodes" in shown.out
+    taken = maple("check", "two.sh", "--site", "generic-slurm", "--take", "2")
+    assert (taken.code, taken.out) == (0, TWO_WAYS.replace(b"--nodes=2", b"--nodes=4").decode())
+    none = maple("check", "two.sh", "--site", "generic-slurm", "--take", "3")
+    assert none.code == 2 and "no offer 3 for two.sh: there are 2" in none.err

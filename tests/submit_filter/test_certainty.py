@@ -12,6 +12,7 @@ from maple_agents.ask.sites.files import parse
 from maple_submit_filter.answer.decision import decide, examined, explained, understood
 from maple_submit_filter.repair.certainty import NOT_SURE, certain, plays_alike, rests_on
 from maple_submit_filter.site.facts import GpuRequest, NodeKind, Partition, Site
+from maple_submit_filter.types.edits import Safety
 
 from tests.submit_filter import rule_cases
 from tests.submit_filter.rule_cases import OF_LAUNCH as LAUNCH
@@ -120,13 +121,15 @@ def test_what_plays_alike_makes_the_same_plan(case: rule_cases.RuleCase) -> None
 
 
 def test_a_doubted_finding_is_still_told() -> None:
-    """As advice that names the table, what would be done about it, and no fix that could be taken for proven."""
+    """As advice that names the table, with its change as a suggestion: none that could be made unasked."""
     case = next(one for one in CASES if str(one) == "MPL206/too-long")
     (sure,) = [one for one in rule_cases.found(case) if one.proven]
     vague = case._replace(site=case.site._replace(unsure=(sure.site_fact,)))
     (told,) = rule_cases.found(vague)
-    assert (told.proven, told.fixes, told.says) == (False, (), sure.says)
-    assert sure.fixes[0].says in told.help and "does not confirm %s" % sure.site_fact in told.help
+    assert (told.proven, told.says) == (False, sure.says)
+    assert [one.says for one in told.fixes] == [one.says for one in sure.fixes]
+    assert {one.safety for one in told.fixes} == {Safety.ASK}
+    assert "does not confirm %s" % sure.site_fact in told.help
     assert re.search(r"\. [a-z]", told.help) is None  # sentences
 
 

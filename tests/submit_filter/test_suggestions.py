@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_submit_filter.answer.decision import Decision, decide
-from maple_submit_filter.answer.fate import suggested
+from maple_submit_filter.answer.fate import offers, suggested
 from maple_submit_filter.bash.check import parses
 from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission
@@ -86,3 +86,19 @@ def test_what_is_proven_is_offered_as_before() -> None:
     decision, asked = _decided(script)
     assert decision.offered is not None or decision.repaired is not None
     assert suggested(decision, asked, GENERIC_SLURM) is decision
+
+
+def test_each_way_to_read_a_value_is_an_offer_of_its_own() -> None:
+    """The first is the decision's; behind it stands every other fix that does what it says, once."""
+    script = b"#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=4 --ntasks-per-node=1\nsrun torchrun --nnodes=4 "
+    script += b"--nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py\n"
+    decision, asked = _decided(script)
+    ways = offers(decision, asked, GENERIC_SLURM)
+    assert ways[0] == decision.offered and len({(one.script, one.argv) for one in ways}) == len(ways) == 2
+    assert b"--nnodes=2" in (ways[0].script or b"") and b"--nodes=4" in (ways[1].script or b"")
+
+
+def test_what_is_done_unasked_is_no_offer() -> None:
+    """Nor what a clean script could become."""
+    decision, asked = _decided(b"#!/bin/bash\nsrun hostname\n")
+    assert offers(decision, asked, GENERIC_SLURM) == ()

@@ -89,7 +89,7 @@ def _taken(asked: Answer, number: int) -> int:
         there = "there are %d" % len(asked.offers) if asked.offers else "there is none"
         raise Complaint(f"no offer {number} for {asked.name}: {there}", f"see them: maple check {asked.name}")
     new = asked.offers[number - 1]
-    click.get_binary_stream("stdout").write((asked.submission.script if new.script is None else new.script) or b"")
+    click.echo((asked.submission.script if new.script is None else new.script) or b"", nl=False)
     if new.argv != asked.submission.argv:
         click.echo("submit it as: " + " ".join(printable(os.fsdecode(word)) for word in new.argv), err=True)
     return 0
