@@ -499,8 +499,8 @@ def test_what_comes_to_light_behind_a_mistake_is_named(maple, tmp_path):
 
 
 TWO_WAYS = (
-    b"#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=4 --ntasks-per-node=1\nsrun torchrun --nnodes=4 --nproc-per-node=4 "
-    b"--rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py\n"
+    b"#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=4 --ntasks-per-node=1\nsrun torchrun --nnodes=4 "
+    b"--nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$(hostname):29500 train.py\n"
 )
 
 
