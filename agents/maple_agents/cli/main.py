@@ -26,6 +26,7 @@ OWN = {
     "fix": ("maple_agents.cli.fix.command", "Say why a job failed, with a fix that is checked."),
     "new": ("maple_agents.cli.new.command", "Write a batch script from words, or from another cluster's script."),
     "verify": ("maple_agents.cli.verify.command", "Run a script's launch lines with mini-apps; say what works."),
+    "forecast": ("maple_agents.cli.forecast", "Say how long a job will run, from its own earlier runs."),
     "history": ("maple_agents.cli.history.command", "Show the versions of a job: what changed, and how each ended."),
     "show": ("maple_agents.cli.history.show_job", "Show what was really submitted, and what became of it."),
     "templates": ("maple_agents.cli.templates.command", "See, check and export what batch scripts are made of."),

@@ -1,0 +1,100 @@
+"""What ended, by lineage, and how far each run was from the one before it: all that a forecast rests on.
+
+A lineage is what its user takes for the same job: the same version where versions are kept, else the same name in the
+same folder, else the same name alone.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left, insort
+from collections import defaultdict, deque
+from collections.abc import Iterable, Iterator
+from typing import Literal, NamedTuple
+
+from .runs import Asked, Run, Work
+
+Basis = Literal["version", "folder", "name"]
+MOST_RUNS = 50  # of one lineage
+MOST_CHANGES = 5_000  # of all lineages, the newest
+OWN_CHANGES = 5  # of one lineage
+
+
+class Lineage(NamedTuple):
+    """The ended runs of a job that tell how long it takes, the newest end first, and what makes them one job."""
+
+    basis: Basis
+    runs: tuple[Run, ...]
+
+
+class Lineages:
+    """Learns runs in the order of their ends; what it says of a job rests on those that ended before that job came."""
+
+    def __init__(self, runs: Iterable[Run] = ()) -> None:
+        self._runs: dict[tuple[str, ...], deque[Run]] = defaultdict(lambda: deque(maxlen=MOST_RUNS))
+        self._own: dict[tuple[str, str], deque[float]] = defaultdict(lambda: deque(maxlen=OWN_CHANGES))
+        self._newest: deque[float] = deque()
+        self._sorted: list[float] = []
+        for run in sorted(runs, key=lambda run: run.ended):
+            self.ended(run)
+
+    def ended(self, run: Run) -> None:
+        """Learn a run. Whoever ended before belongs before it: none may have ended after the last one learnt."""
+        if not run.tells:
+            return
+        before = self.before(run.asked)
+        if before is not None:
+            self._changed(run, math.log(run.seconds / before.runs[0].seconds))
+        for key in _keys(run.asked):
+            self._runs[key].append(run)
+
+    def before(self, asked: Asked) -> Lineage | None:
+        """Return what had ended of the job when it was submitted, None where nothing had."""
+        for basis, key in zip(("version", "folder", "name"), _keys(asked, anew=True)):
+            runs = tuple(run for run in reversed(self._runs.get(key, ())) if run.ended <= asked.submitted)
+            if key[-1] and runs:
+                return Lineage(basis, runs)  # type: ignore[arg-type]
+        return None
+
+    def change(self, asked: Asked, share: float, fewest: int = 20) -> float | None:
+        """Return the log of the factor within which *share* of runs stay of the run before them, for such a job.
+
+        Split conformal over the changes of all lineages; a lineage that has swung further itself, either way, has its
+        own last swings as the measure. None where fewer than *fewest* changes are known, and of it fewer than three.
+        """
+        own = [abs(change) for change in self._own.get((asked.user, asked.name), ())]
+        known = len(self._sorted)
+        if known >= fewest:
+            rank = min(known - 1, math.ceil(share * (known + 1)) - 1)
+            return max([self._sorted[rank], *own])
+        return max(own) if len(own) >= 3 else None
+
+    def _changed(self, run: Run, change: float) -> None:
+        self._own[(run.asked.user, run.asked.name)].append(change)
+        insort(self._sorted, change)
+        self._newest.append(change)
+        if len(self._newest) > MOST_CHANGES:
+            del self._sorted[bisect_left(self._sorted, self._newest.popleft())]
+
+
+def _keys(asked: Asked, anew: bool = False) -> Iterator[tuple[str, ...]]:
+    """Yield the keys of a job, the narrowest first. *anew*: also those that nothing is kept under."""
+    for kind, value in (("version", asked.version), ("folder", asked.folder and asked.name), ("name", asked.name)):
+        where = asked.folder if kind == "folder" else ""
+        if value or anew:
+            yield kind, asked.user, where, value
+
+
+def same_work(work: Work, other: Work) -> bool:
+    """Return whether nothing that is known of both differs: as much to do, on as many nodes and GPUs."""
+    return not differences(work, other)
+
+
+def differences(work: Work, other: Work) -> dict[str, tuple[str, str]]:
+    """Return by name what is known of both and differs: here, there."""
+    here, there = dict(work.values), dict(other.values)
+    found = {name: (here[name], there[name]) for name in here if name in there and here[name] != there[name]}
+    for name, mine, its in (("nodes", work.nodes, other.nodes), ("GPUs", work.gpus, other.gpus)):
+        if mine is not None and its is not None and mine != its:
+            found[name] = (str(mine), str(its))
+    return found

@@ -1,0 +1,138 @@
+"""History played again: what would have been forecast of each job when it was submitted, and what became of it.
+
+Prequential: jobs come in the order of their submission, and a run is known from its end on.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import NamedTuple
+
+from .lineages import Lineages
+from .run_time import Forecast, NoForecast, forecast
+from .runs import Asked, Run
+
+MARGIN = 600.0  # seconds that a shortened limit leaves at least
+LAST = 3  # runs whose longest a limit is made of
+Key = tuple[str, str]
+
+
+class Played(NamedTuple):
+    """A run, and what was known of its job when it was submitted."""
+
+    run: Run
+    said: Forecast | NoForecast
+    known: tuple[Run, ...]  # ended runs of the same user and name, the newest first
+
+    @property
+    def key(self) -> Key:
+        """Return what groups it: its user and its name."""
+        return self.run.asked.user, self.run.asked.name
+
+
+def play(runs: Sequence[Run], step: Callable[[], None] = lambda: None) -> Iterator[Played]:
+    """Yield each run that tells, in the order of submission. *step* is called once for each."""
+    order = sorted((run for run in runs if run.tells), key=lambda run: (run.asked.submitted, run.job))
+    lineages, ending = Lineages(), list[tuple[float, int, Run]]()
+    for at, run in enumerate(order):
+        while ending and ending[0][0] <= run.asked.submitted:
+            lineages.ended(heapq.heappop(ending)[2])
+        known = lineages.before(run.asked._replace(version="", folder=""))
+        yield Played(run, forecast(run.asked, lineages), known.runs if known else ())
+        heapq.heappush(ending, (run.ended, at, run))
+        step()
+
+
+class Score(NamedTuple):
+    """*macro*: mean over groups of the mean |log2(forecast / run time)|, *micro*: over jobs. *under*: share too short.
+
+    *groups*: the mean of each, for a bootstrap. *twice*: share within a factor of two.
+    """
+
+    macro: float
+    micro: float
+    under: float
+    twice: float
+    jobs: int
+    groups: dict[Key, float]
+
+
+def score(played: Iterable[Played], by: Callable[[Played], float | None]) -> Score:
+    """Return how near *by* came; what it says nothing of counts nowhere."""
+    errors: dict[Key, list[float]] = defaultdict(list)
+    for one in played:
+        seconds = by(one)
+        if seconds:
+            errors[one.key].append(math.log2(seconds / one.run.seconds))
+    every = [error for group in errors.values() for error in group]
+    groups = {key: _mean([abs(error) for error in group]) for key, group in errors.items()}
+    under = _mean([_mean([error < 0 for error in group]) for group in errors.values()])
+    twice = _mean([_mean([abs(error) <= 1 for error in group]) for group in errors.values()])
+    return Score(_mean(list(groups.values())), _mean([abs(error) for error in every]), under, twice, len(every), groups)
+
+
+class Coverage(NamedTuple):
+    """Share of runs that ended before `Forecast.most`: *macro* over groups, *micro* over jobs; *wide*: median."""
+
+    macro: float
+    micro: float
+    wide: float
+    jobs: int
+
+
+def coverage(played: Iterable[Played]) -> Coverage:
+    """Return how often the upper bound held, of the jobs that had one. A bound at the limit holds: none runs beyond."""
+    held: dict[Key, list[float]] = defaultdict(list)
+    wide = []
+    for one in played:
+        if isinstance(one.said, Forecast) and one.said.most is not None:
+            limit = one.run.asked.limit
+            at_limit = limit is not None and one.said.most >= limit
+            held[one.key].append(at_limit or one.run.seconds <= one.said.most)
+            wide.append(one.said.most / one.run.seconds)
+    every = [value for group in held.values() for value in group]
+    return Coverage(_mean([_mean(group) for group in held.values()]), _mean(every), _median(wide), len(every))
+
+
+class Shortened(NamedTuple):
+    """What a rule for limits would have done: jobs whose limit it changes, those it kills, node hours asked for."""
+
+    changed: int
+    killed: int
+    asked_before: float
+    asked_after: float
+
+
+def shortened(played: Iterable[Played], factor: float) -> Shortened:
+    """Return what limits of *factor* times the longest of the last three runs, ten minutes more at least, would do."""
+    changed = killed = 0
+    before = after = 0.0
+    for one in played:
+        limit = _limit(one.run.asked, one.known, factor)
+        if limit is None:
+            continue
+        nodes = one.run.asked.work.nodes or 1
+        changed, killed = changed + 1, killed + (one.run.seconds > limit)
+        before, after = before + (one.run.asked.limit or 0.0) * nodes / 3600, after + limit * nodes / 3600
+    return Shortened(changed, killed, before, after)
+
+
+def _limit(asked: Asked, known: Sequence[Run], factor: float) -> float | None:
+    """Return the limit that the rule would set, None where it changes nothing."""
+    if asked.limit is None or not known:
+        return None
+    longest = max(run.seconds for run in known[:LAST])
+    limit = max(factor * longest, longest + MARGIN)
+    return limit if limit < asked.limit else None
+
+
+def _mean(values: Sequence[float]) -> float:
+    return sum(values) / len(values) if values else math.nan
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return ordered[len(ordered) // 2] if ordered else math.nan

@@ -1,0 +1,82 @@
+"""How near forecasts come on the Eagle sample, how often the bound holds, and what reading and asking take."""
+
+from __future__ import annotations
+
+import random
+import time
+
+import pytest
+from maple_agents.forecast.accounting import SACCT, read
+from maple_agents.forecast.lineages import Lineages
+from maple_agents.forecast.replay import Played, Score, coverage, play, score, shortened
+from maple_agents.forecast.run_time import Forecast, forecast
+
+from tests.agents.forecast import eagle
+from tests.agents.forecast.test_replay import asked, last
+
+ROUNDS = 2000
+
+
+def shipped(played: Played) -> float | None:
+    """Return what `maple forecast` says."""
+    return played.said.seconds if isinstance(played.said, Forecast) else None
+
+
+def row(name: str, found: Score) -> None:
+    print(f"{name:36} {found.macro:6.2f} {found.micro:6.2f} {found.twice:6.0%} {found.under:6.0%} {found.jobs:5} "
+          f"{len(found.groups):4}")  # fmt: skip
+
+
+@pytest.mark.timeout(0)
+def test_forecast_on_the_eagle_sample():
+    """Jobs with an ended run of the same user and name, then all; macro: mean over groups of mean |log2|."""
+    played = list(play(eagle.runs()))
+    known = [one for one in played if one.known]
+    spoken = [one for one in known if shipped(one)]
+    print(f"\n{'forecast':36} {'macro':>6} {'micro':>6} {'in 2x':>6} {'under':>6} {'jobs':>5} {'grp':>4}")
+    row("the limit that was asked for", score(known, asked))
+    row("the last run", score(known, last))
+    row("maple, else the last run", score(known, lambda one: shipped(one) or last(one)))
+    row("the last run, where maple speaks", score(spoken, last))
+    row("maple, where it speaks", score(spoken, shipped))
+    row("all: the last run, else the limit", score(played, lambda one: last(one) or asked(one)))
+    row("all: maple, else the limit", score(played, lambda one: shipped(one) or asked(one)))
+    low, high = bootstrap(score(spoken, last), score(spoken, shipped))
+    print(f"maple - last run, group bootstrap, 95 %: {low:+.2f} to {high:+.2f}")
+    held = coverage(played)
+    print(f"nine of ten: held for {held.macro:.2f} of groups, {held.micro:.2f} of {held.jobs} jobs; "
+          f"median bound / run {held.wide:.2f}")  # fmt: skip
+    for factor in (1.5, 3.0):
+        rule = shortened(played, factor)
+        print(f"limits at {factor} x the longest of three: {rule.changed} jobs, {rule.killed} killed, "
+              f"{rule.asked_before:,.0f} -> {rule.asked_after:,.0f} node hours")  # fmt: skip
+
+
+def bootstrap(base: Score, other: Score) -> tuple[float, float]:
+    """Return the 95 % interval of how much further off *other* is, over groups."""
+    dice = random.Random(1)
+    groups = sorted(set(base.groups) & set(other.groups))
+    gaps = [other.groups[key] - base.groups[key] for key in groups]
+    means = sorted(sum(dice.choices(gaps, k=len(gaps))) / len(gaps) for _ in range(ROUNDS))
+    return means[int(ROUNDS * 0.025)], means[int(ROUNDS * 0.975)]
+
+
+@pytest.mark.timeout(0)
+def test_forecast_takes(tmp_path):
+    """Reading a million rows of sacct, and asking with 100,000 runs known."""
+    began = time.process_time()
+    runs = list(read(rows(1_000_000), "sacct"))
+    print(f"\n{len(runs):,} rows of sacct read in {time.process_time() - began:.0f} s of processor")
+    lineages = Lineages(runs[:100_000])
+    began = time.process_time()
+    for run in runs[100_000:100_100]:
+        forecast(run.asked, lineages)
+    print(f"a forecast with 100,000 runs known: {(time.process_time() - began) * 10:.2f} ms of processor")
+
+
+def rows(count: int):
+    """Yield output of sacct: a job a second, of a thousand users and names."""
+    yield "|".join(SACCT)
+    for at in range(count):
+        end = time.strftime("%Y-%m-%dT%H:%M:%S", time.gmtime(1.7e9 + at))
+        yield f"{at}|u{at % 1000}|n{at % 977}|/p|{end}|{end}|{end}|{60 + at % 600}|720|COMPLETED|2|gres/gpu=8|200G|"
