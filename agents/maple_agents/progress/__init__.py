@@ -1,0 +1,1 @@
+"""How far a job has come: steps, speed, time left and alarms, from the lines that its program prints."""

@@ -1,0 +1,159 @@
+"""What a user wants to hear of: silence, an end after the limit, a loss that is lost, a rank behind, a speed halved."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterator
+
+from .printed import duration, speed
+from .values import Alarm, Course, Estimate, Mark, Observation, Run
+
+LONGEST = 2.5  # times the longest gap seen: then it is silent
+LEAST_GAPS = 5  # that must be known before silence means anything
+FLOOR = 30.0  # seconds of silence that are never worth a word
+FIRST_PAUSE = 600.0  # seconds that a first evaluation or checkpoint may take, where none was seen before
+UNKNOWN_GAP = 900.0  # seconds of silence where no usual gap is known
+BEHIND = 10  # lines that a rank may be late
+EXPLODED = 5.0  # times what the loss was
+SLOWER = 1.9
+_GOING = ("running", "unknown", "requeued")
+
+
+def alarms(course: Course, found: Estimate, run: Run, now: float) -> tuple[Alarm, ...]:
+    """Return what is odd, the worst first."""
+    going = run.state in _GOING and course.ended is None and not is_done(course)
+    out: list[Alarm] = []
+    if going:
+        out += [*_limit(course, found, run, now), *_silent(course, found, now)]
+    out += _loss(course)
+    if going:
+        out += [*_behind(course), *_slower(course, found)]
+    return tuple(out)
+
+
+def is_done(course: Course) -> bool:
+    """Return whether the last step is there."""
+    return course.total is not None and course.step is not None and course.step >= course.total.steps
+
+
+def silence(course: Course, now: float) -> float | None:
+    """Return the seconds since anything went on, None not known."""
+    return max(0.0, now - course.alive_at) if course.alive_at is not None else None
+
+
+def patience(course: Course, found: Estimate) -> float:
+    """Return the seconds of silence from which on something is wrong."""
+    if found.longest_gap is None or len(course.points) <= LEAST_GAPS:
+        return max(UNKNOWN_GAP, 10 * (found.step_seconds or 0.0))
+    wait = max(LONGEST * found.longest_gap, FLOOR)
+    return max(wait, FIRST_PAUSE) if not found.pauses and _may_pause(course) else wait
+
+
+def _may_pause(course: Course) -> bool:
+    """Return whether a first evaluation or checkpoint is likely now: one was told, an epoch is over, a round step."""
+    last = course.last
+    if last is None or last.step is None:
+        return True
+    if course.busy is not None or _newest(course, "evaluation", "checkpoint"):
+        return True
+    if last.scope == "epoch" and last.steps == last.step:
+        return True
+    if last.epoch is not None and last.epoch > 0 and last.epoch == int(last.epoch):
+        return True
+    return last.step >= 100 and last.step % 100 == 0 and last.step_seconds is not None
+
+
+def _newest(course: Course, *kinds: str) -> Mark | None:
+    """Return the newest mark of these kinds behind the last step."""
+    last = course.last
+    behind = [one for one in course.marks if one.kind in kinds and last is not None
+              and one.place.file == last.place.file and one.place.byte > last.place.byte]  # fmt: skip
+    return behind[-1] if behind else None
+
+
+def _silent(course: Course, found: Estimate, now: float) -> Iterator[Alarm]:
+    quiet = silence(course, now)
+    if quiet is None or course.last is None or quiet < patience(course, found):
+        return
+    usual = "; its steps come every %s" % duration(found.usual_gap) if found.usual_gap else ""
+    pause = ", the longest pause was %s" % duration(found.longest_gap) if found.longest_gap and found.pauses else ""
+    yield Alarm("silent", "silent for %s%s%s" % (duration(quiet), usual, pause), course.last)
+
+
+def checkpoint(course: Course) -> Mark | None:
+    """Return the last checkpoint that was told of."""
+    saved = [one for one in course.marks if one.kind == "checkpoint"]
+    timed = [one for one in saved if one.at is not None]
+    return max(timed, key=lambda one: one.at or 0.0) if timed else saved[-1] if saved else None
+
+
+def _limit(course: Course, found: Estimate, run: Run, now: float) -> Iterator[Alarm]:
+    end = run.ends_at
+    if end is None or found.left is None or found.ends_at is None or found.ends_at <= end:
+        return
+    says = "will be killed %s before its end" % duration(found.ends_at - end)
+    age = age_at_limit(course, found, end)
+    if age is not None:
+        says += "; the last checkpoint will be about %s old then" % duration(age)
+    elif not any(one.kind == "checkpoint" for one in course.marks):
+        says += "; no checkpoint was told of"
+    yield Alarm("limit", says, course.last)
+
+
+def age_at_limit(course: Course, found: Estimate, end: float) -> float | None:
+    """Return how old the last checkpoint will be at the limit, as far as the ones before tell."""
+    times = sorted(one.at for one in course.marks if one.kind == "checkpoint" and one.at is not None)
+    if not times or end < times[-1]:
+        return None
+    between = [two - one for one, two in zip(times, times[1:]) if two - one > 1]
+    if not between:
+        return end - times[-1]
+    return (end - times[-1]) % statistics.median(between)
+
+
+def _loss(course: Course) -> Iterator[Alarm]:
+    losses = course.losses
+    bad = next((one for one in reversed(losses[-5:]) if not math.isfinite(one[1])), None)
+    if bad is not None:
+        first = next(one for one in losses if not math.isfinite(one[1]))
+        yield Alarm("loss-not-finite", "the loss is %s since step %g" % (bad[1], first[0]), first[2])
+        return
+    values = [one[1] for one in losses]
+    if len(values) < 13:
+        return
+    before, now = values[:-3][-100:], statistics.median(values[-3:])
+    usual = statistics.median(before)
+    if usual > 0 and now > EXPLODED * usual and now > 1.5 * max(before[-50:]) and now > values[0]:
+        yield Alarm("loss-explodes", "the loss is %.4g, and was %.4g" % (now, usual), losses[-1][2])
+
+
+def _behind(course: Course) -> Iterator[Alarm]:
+    if len(course.ranks) < 2:
+        return
+    steps = [one[1] for one in course.ranks]
+    first = statistics.median_high(steps)
+    apart = [two.step - one.step for one, two in zip(course.points, course.points[1:])]
+    line = max(1.0, statistics.median(apart) if apart else 1.0)
+    for rank, step, at in course.ranks:
+        if first - step >= BEHIND * line:
+            yield Alarm("rank-behind", "rank %d is at step %g, the others are at %g" % (rank, step, first), at)
+
+
+def _slower(course: Course, found: Estimate) -> Iterator[Alarm]:
+    before, now = found.earlier_step_seconds, _recent(course, found)
+    if before and now and now >= SLOWER * before:
+        yield Alarm("slower", "%s now, %s before" % (speed(now), speed(before)), course.last)
+
+
+def _recent(course: Course, found: Estimate) -> float | None:
+    from .estimate import gaps
+
+    steady = [one for one in gaps(course) if not one.extra]
+    last = steady[-max(8, len(steady) // 8) :]
+    return statistics.median(one.seconds / one.steps for one in last) if len(steady) >= 20 else None
+
+
+def shown_at(one: Observation | Mark) -> str:
+    """Return where a line stands, as people and editors write it: `slurm-4711.out:812`."""
+    return "%s:%d" % (one.place.file, one.place.line) if one.place.line else "%s@%d" % (one.place.file, one.place.byte)

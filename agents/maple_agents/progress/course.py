@@ -1,0 +1,286 @@
+"""From lines to a course: steps over the whole run, the clock behind them, the last start, the total."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from .series import Series, leading, resolved, series
+from .values import Course, Mark, Observation, Point, Reading, Said, Total
+
+MOST_POINTS = 4000
+MOST_LOSSES = 600
+_ZONE = 900.0  # seconds: zones differ by quarters of an hour
+_FOLLOWING = 3  # lines that must go on from a lower step before it counts as a new start
+
+
+def course(readings: Sequence[Reading], hints: Sequence[Total | Said] = ()) -> Course:
+    """Return the course that *readings* tell; *hints*: totals and epochs from arguments and configs, the best first."""
+    clear = [resolved(one) for one in readings]
+    found = series(clear)
+    lead = leading(found)
+    marks = tuple(mark for one in clear for mark in one.marks)
+    if lead is None:
+        return Course(marks=marks, ended=_ended(marks, None, clear))
+    total = _total(lead, clear, hints)
+    runs = _starts(_steps(lead, clear))
+    points = _clocked(runs[-1][-MOST_POINTS:] if runs else [])
+    last = points[-1].at if points else lead.last
+    step = points[-1].step if points else None
+    if total is not None and step is not None and step > total.steps:
+        total = None
+    shift = _zone(lead, last)
+    return Course(
+        last=last, step=step, total=total, points=tuple(points), began=_began(points, marks, lead),
+        starts=max(1, len(runs)), marks=tuple(_timed(mark, points, shift) for mark in marks),
+        losses=tuple(_losses(found, lead, points, total)), ranks=tuple(_ranks(found, lead)),
+        last_at=_last_at(lead, last, shift), alive_at=_alive_at(clear, lead, last, shift),
+        ended=_ended(marks, last, clear), busy=_busy(lead, last, step, total),
+    )  # fmt: skip
+
+
+# Steps: over the whole run.
+
+
+def _steps(lead: Series, clear: Sequence[Reading]) -> list[tuple[float, Observation]]:
+    """Return each line of the leading series with its step over the run; a line without any step is left out."""
+    if lead.last.step is None:
+        return []
+    if lead.last.scope != "epoch":
+        return [(float(one.step), one) for one in lead.lines if one.step is not None]
+    size = _epoch_size(lead)
+    out: list[tuple[float, Observation]] = []
+    for one in lead.lines:
+        if one.step is None:
+            continue
+        before = max(0.0, (one.epoch or 0) - one.epoch_base) * size if one.epoch is not None and size else 0.0
+        out.append((before + one.step, one))
+    return out
+
+
+def _epoch_size(lead: Series) -> int:
+    """Return the steps of an epoch, as the last line tells them."""
+    return next((one.steps for one in reversed(lead.lines) if one.steps), 0)
+
+
+def _starts(steps: Sequence[tuple[float, Observation]]) -> list[list[Point]]:
+    """Return the points of each start. Lines that several processes print at nearly the same time are one."""
+    runs: list[list[Point]] = []
+    most = -math.inf
+    for at, (step, one) in enumerate(steps):
+        if step < most and not _falls(steps, at, most):
+            continue
+        if step < most or not runs:
+            runs.append([])
+            most = -math.inf
+        if step > most:
+            runs[-1].append(Point(step, None, one.loss, one))
+            most = step
+        elif step == runs[-1][-1].step:
+            runs[-1][-1] = _both(runs[-1][-1], one)
+    return runs
+
+
+def _both(point: Point, one: Observation) -> Point:
+    """Return a point that two lines tell of: the later one, and what the first alone told; the time is the first's."""
+    before = point.at
+    both = replace(
+        one, epoch=one.epoch if one.epoch is not None else before.epoch, speed=one.speed or before.speed,
+        steps=one.steps or before.steps, step_seconds=one.step_seconds or before.step_seconds,
+        loss=one.loss if one.loss is not None else before.loss, at=before.at, elapsed=before.elapsed,
+    )  # fmt: skip
+    return replace(point, at=both, loss=both.loss)
+
+
+def _falls(steps: Sequence[tuple[float, Observation]], at: int, most: float) -> bool:
+    """Return whether the lines go on from the lower step: a new start, no rank that is a line late."""
+    following = [step for step, _ in steps[at : at + _FOLLOWING + 1]]
+    return max(following) < most and (len(following) > 1 or following[0] < 0.9 * most - 1)
+
+
+# The clock: times that lines tell, else the bar's own time, else the printed time of steps.
+
+
+def _clocked(points: Sequence[Point]) -> list[Point]:
+    timed = sum(one.at.at is not None for one in points)
+    if points and timed == len(points):
+        return [replace(one, clock=one.at.at) for one in points]
+    if points and all(one.at.elapsed is not None for one in points):
+        return _by_elapsed(points)
+    if points and all(one.at.step_seconds is not None for one in points):
+        return _by_steps(points)
+    if timed >= 3:
+        return [replace(one, clock=one.at.at) for one in points if one.at.at is not None] + [
+            one for one in points[-1:] if one.at.at is None
+        ]
+    return list(points)
+
+
+def _by_elapsed(points: Sequence[Point]) -> list[Point]:
+    """Return points on the clock of their bars; one that begins anew goes on where the last one stopped."""
+    out: list[Point] = []
+    base, before = 0.0, 0.0
+    for one in points:
+        elapsed = one.at.elapsed or 0.0
+        if elapsed < before:
+            base += before
+        before = elapsed
+        out.append(replace(one, clock=base + elapsed))
+    return out
+
+
+def _by_steps(points: Sequence[Point]) -> list[Point]:
+    out: list[Point] = []
+    clock, before = 0.0, points[0].step
+    for one in points:
+        clock += (one.at.step_seconds or 0.0) * (one.step - before)
+        before = one.step
+        out.append(replace(one, clock=clock))
+    return out
+
+
+def _zone(lead: Series, last: Observation) -> float:
+    """Return how many seconds the clock of the log is behind ours: containers often tell UTC.
+
+    Known only where the file was last written right after its last line, or the line would lie in the future.
+    """
+    if last.at is None or not lead.reading.modified:
+        return 0.0
+    off = lead.reading.modified - last.at
+    whole = round(off / _ZONE) * _ZONE
+    is_last = lead.reading.bytes - last.place.byte < 8192
+    return whole if (off < -60 or is_last) and abs(off - whole) < 20 and whole and abs(whole) <= 14 * 3600 else 0.0
+
+
+def _last_at(lead: Series, last: Observation, shift: float) -> float | None:
+    if last.at is not None:
+        return last.at + shift
+    return lead.reading.modified or None
+
+
+def _alive_at(clear: Sequence[Reading], lead: Series, last: Observation, shift: float) -> float | None:
+    """Return when anything at all went on that is progress: a step of any rank, an evaluation's bar, a checkpoint."""
+    known = _last_at(lead, last, shift)
+    times = [known] if known is not None else []
+    for reading in clear:
+        if reading.file != lead.reading.file and lead.last.rank is not None:
+            continue
+        tells: list[Observation | Mark] = [*reading.observations, *reading.marks]
+        times += [one.at + shift for one in tells if one.at is not None]
+        newest = sorted(tells, key=lambda one: one.place.byte)[-1:]
+        if newest and newest[0].at is None and reading.modified:
+            times.append(reading.modified)
+    return max(times, default=None)
+
+
+# What else is known.
+
+
+def _total(lead: Series, clear: Sequence[Reading], hints: Sequence[Total | Said]) -> Total | None:
+    """Return the steps of the whole run where something tells them."""
+    last = next((one for one in reversed(lead.lines) if one.steps), lead.last)
+    if last.scope == "run" and last.steps:
+        return Total(last.steps, "printed with the step", last.place, last.text)
+    own = [one for one in lead.reading.said if one.name == "steps"] or [
+        one for reading in clear for one in reading.said if one.name == "steps"
+    ]
+    if last.scope == "run" and own:
+        return Total(own[-1].value, "told before the first step", own[-1].place, own[-1].text)
+    if last.scope == "run":
+        return next((one for one in hints if isinstance(one, Total)), None)
+    return _of_epochs(lead, last, clear, hints)
+
+
+def _of_epochs(
+    lead: Series, last: Observation, clear: Sequence[Reading], hints: Sequence[Total | Said]
+) -> Total | None:
+    """Return the total of a series that counts epochs, where their number is known."""
+    size = _epoch_size(lead)
+    if not size or last.epoch is None:
+        return None
+    if last.epochs:
+        said = "%d steps an epoch, %d epochs" % (size, last.epochs)
+        return Total(size * int(last.epochs), said, last.place, last.text)
+    told = [one for reading in clear for one in reading.said if one.name == "epochs"]
+    told += [one for one in hints if isinstance(one, Said) and one.name == "epochs"]
+    if told:
+        one = told[0]
+        return Total(size * one.value, "%d steps an epoch, %d epochs" % (size, one.value), one.place, one.text)
+    return None
+
+
+def _began(points: Sequence[Point], marks: Sequence[Mark], lead: Series) -> float | None:
+    """Return the step at which the last start took the run up."""
+    if not points:
+        return None
+    resumed = [one for one in marks if one.kind == "resumed" and one.step is not None and one.step <= points[0].step]
+    return float(resumed[-1].step or 0) if resumed else points[0].step
+
+
+def _timed(mark: Mark, points: Sequence[Point], shift: float) -> Mark:
+    """Return a mark with the time of the line before it, where its own is not told, and the step."""
+    at = mark.at + shift if mark.at is not None else None
+    before = [one for one in points if one.at.place.file == mark.place.file and one.at.place.byte <= mark.place.byte]
+    step = mark.step if mark.step is not None else int(before[-1].step) if before else None
+    if at is None and before and before[-1].at.at is not None:
+        at = before[-1].at.at + shift
+    return replace(mark, at=at, step=step)
+
+
+def _losses(
+    found: Sequence[Series], lead: Series, points: Sequence[Point], total: Total | None
+) -> Iterable[tuple[float, float, Observation]]:
+    """Yield step and loss of the leading series, or where it tells none, of the series that tells most."""
+    own = [(one.step, one.loss, one.at) for one in points if one.loss is not None]
+    if len(own) >= 2:
+        return own[-MOST_LOSSES:]
+    others = [one for one in found if sum(line.loss is not None for line in one.lines) >= 1]
+    best = max(others, key=lambda one: sum(line.loss is not None for line in one.lines), default=None)
+    lines = [line for line in best.lines if line.loss is not None][-MOST_LOSSES:] if best is not None else []
+    return [(_step_of(line, points, at), line.loss or 0.0, line) for at, line in enumerate(lines)]
+
+
+def _step_of(line: Observation, points: Sequence[Point], at: int) -> float:
+    """Return the step of a line of another series: its own, else that of the last point before it."""
+    if line.step is not None and line.scope == "run":
+        return float(line.step)
+    before = [
+        one.step for one in points if one.at.place.file == line.place.file and one.at.place.byte <= line.place.byte
+    ]
+    return before[-1] if before else line.epoch if line.epoch is not None else float(at)
+
+
+def _ranks(found: Sequence[Series], lead: Series) -> Iterable[tuple[int, float, Observation]]:
+    """Yield the last step of each rank that prints lines like those of the leading series."""
+    same = [one for one in found if one.last.rank is not None and one.last.format == lead.last.format
+            and one.last.step is not None and one.last.scope == lead.last.scope]  # fmt: skip
+    out: dict[int, tuple[int, float, Observation]] = {}
+    for one in same:
+        steps = _steps(one, ())
+        if steps and one.last.rank is not None:
+            out[one.last.rank] = (one.last.rank, steps[-1][0], one.last)
+    return [out[rank] for rank in sorted(out)] if len(out) > 1 else []
+
+
+def _ended(marks: Sequence[Mark], last: Observation | None, clear: Sequence[Reading]) -> Mark | None:
+    """Return the line that says that all is done, where no step came behind it."""
+    found = [one for one in marks if one.kind == "ended"]
+    if not found:
+        return None
+    end = found[-1]
+    behind = last is not None and last.place.file == end.place.file and last.place.byte > end.place.byte + 4096
+    return None if behind else end
+
+
+def _busy(lead: Series, last: Observation, step: float | None, total: Total | None) -> Observation | None:
+    """Return the bar of an evaluation or a preparation that goes on behind the last step."""
+    behind = [one for one in lead.reading.observations if one.place.byte > last.place.byte and one.role != "training"]
+    going = [one for one in behind if one.step is not None and (one.steps is None or one.step < one.steps)]
+    return going[-1] if going else None
+
+
+def median(values: Sequence[float]) -> float | None:
+    """Return the median, None of nothing."""
+    return statistics.median(values) if values else None

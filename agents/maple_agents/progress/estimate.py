@@ -1,0 +1,178 @@
+"""How long a step takes, what evaluations and checkpoints add, and how much time is left.
+
+A step's time is the median over the last steps, pauses left out, for a bar's own speed is smoothed over everything. The
+first steps after a start are dropped: they hold compilation and caches. Pauses are those gaps that stand out among
+their neighbours; what they took so far is spread over the steps that are left.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from .values import Course, Estimate, Point, Run
+
+NEIGHBOURS = 10  # gaps on each side, which a pause is compared with
+PAUSE = 2.5  # times the usual gap around
+LAST = 60  # gaps, and
+LAST_SECONDS = 120.0  # of the clock, over which a step's time is taken; the more of the two
+GROUPS = 9  # into which they are put where the clock shows whole seconds
+_COARSE = 1.0  # seconds that such a clock may be off
+WARM = 3  # gaps after a start that tell nothing
+
+
+class Gap(NamedTuple):
+    """What lies between two points. *extra*: seconds of a pause in it, 0 for none."""
+
+    step: float
+    steps: float
+    seconds: float
+    extra: float = 0.0
+
+
+def estimate(course: Course, run: Run, now: float) -> Estimate:
+    """Return what follows from *course* at the moment *now*; what cannot be told is None, and *because* says why."""
+    found = gaps(course)
+    step_seconds = _step_seconds(found, course)
+    because = ""
+    if step_seconds is None:
+        step_seconds = _printed(course)
+        because = "the speed is the printed one" if step_seconds else ""
+    if step_seconds is None:
+        step_seconds = _since_start(course, run)
+        because = "the speed is the average since the start" if step_seconds else ""
+    share, pauses = _pauses(found, course)
+    left = _left(course, step_seconds, share, now, found)
+    return Estimate(
+        step_seconds=step_seconds, pause_seconds=share.seconds, pauses=pauses,
+        usual_gap=statistics.median(one.seconds for one in found) if found else None,
+        longest_gap=max((one.seconds for one in found), default=None), left=left,
+        ends_at=now + left if left is not None else None, earlier_step_seconds=_earlier(found),
+        because=because if left is not None else _why_not(course, step_seconds),
+    )  # fmt: skip
+
+
+def gaps(course: Course) -> list[Gap]:
+    """Return the gaps between points, those of the first steps after the start left out, pauses marked."""
+    points = _flips([one for one in course.points if one.clock is not None])
+    raw = [
+        Gap(two.step, two.step - one.step, (two.clock or 0.0) - (one.clock or 0.0))
+        for one, two in zip(points, points[1:])
+        if (two.clock or 0.0) >= (one.clock or 0.0) and two.step > one.step
+    ]
+    fresh = bool(points) and course.began is not None and points[0].step <= course.began + 3
+    warm = min(WARM, len(raw) // 4) if fresh else 0
+    return _with_pauses(raw[warm:], _COARSE if _is_coarse(points) else 0.0)
+
+
+def _is_coarse(points: Sequence[Point]) -> bool:
+    return bool(points) and all(one.clock == math.floor(one.clock or 0.0) for one in points)
+
+
+def _flips(points: Sequence[Point]) -> list[Point]:
+    """Return the points at which a clock of whole seconds moves on: there it is exact."""
+    if not _is_coarse(points):
+        return list(points)
+    return [one for before, one in zip([None, *points], points) if before is None or before.clock != one.clock]
+
+
+def _with_pauses(raw: Sequence[Gap], coarse: float) -> list[Gap]:
+    per_step = [one.seconds / one.steps for one in raw]
+    out: list[Gap] = []
+    for at, one in enumerate(raw):
+        around = per_step[max(0, at - NEIGHBOURS) : at] + per_step[at + 1 : at + 1 + NEIGHBOURS]
+        usual = statistics.median(around) if len(around) >= 3 else None
+        expected = usual * one.steps if usual is not None else math.inf
+        pause = one.seconds > PAUSE * expected + 2 * coarse
+        out.append(one._replace(extra=one.seconds - expected) if pause else one)
+    return out
+
+
+def _step_seconds(found: Sequence[Gap], course: Course) -> float | None:
+    """Return the median over the last steps, of groups that are longer than what the clock may be off."""
+    steady = [one for one in found if not one.extra]
+    last: list[Gap] = []
+    for one in reversed(steady):
+        if len(last) >= LAST and sum(each.seconds for each in last) >= LAST_SECONDS:
+            break
+        last.append(one)
+    whole = sum(one.seconds for one in last)
+    if len(last) < 2 or whole <= 0:
+        return None
+    target = whole / GROUPS if _is_coarse(course.points) else 0.0
+    return statistics.median(_grouped(last, target))
+
+
+def _grouped(found: Sequence[Gap], target: float) -> list[float]:
+    """Return seconds a step of groups of at least *target* seconds each."""
+    out: list[float] = []
+    seconds = steps = 0.0
+    for one in found:
+        seconds, steps = seconds + one.seconds, steps + one.steps
+        if seconds >= target:
+            out.append(seconds / steps)
+            seconds = steps = 0.0
+    return out or [seconds / steps]
+
+
+def _earlier(found: Sequence[Gap]) -> float | None:
+    """Return the seconds of a step before the last quarter of what was seen, None where too little was."""
+    steady = [one for one in found if not one.extra]
+    before = steady[: -max(8, len(steady) // 4)]
+    return statistics.median(one.seconds / one.steps for one in before) if len(before) >= 12 else None
+
+
+class Share(NamedTuple):
+    """Seconds of pauses that come with each step, and the step of the last pause."""
+
+    seconds: float
+    last: float
+
+
+def _pauses(found: Sequence[Gap], course: Course) -> tuple[Share, int]:
+    pauses = [one for one in found if one.extra]
+    if not pauses or not found:
+        return Share(0.0, 0.0), 0
+    first = found[0].step - found[0].steps
+    span = pauses[-1].step - first
+    return (
+        (Share(sum(one.extra for one in pauses) / span, pauses[-1].step), len(pauses)) if span > 0 else (Share(0, 0), 0)
+    )
+
+
+def _left(course: Course, step_seconds: float | None, share: Share, now: float, found: Sequence[Gap]) -> float | None:
+    if course.step is None or course.total is None or step_seconds is None:
+        return None
+    steps = course.total.steps - course.step
+    whole = (
+        steps * step_seconds + share.seconds * max(0.0, course.total.steps - max(share.last, 0.0)) if steps > 0 else 0.0
+    )
+    silent = max(0.0, now - course.last_at) if course.last_at is not None else 0.0
+    longest = max((one.seconds for one in found), default=0.0)
+    return max(0.0, whole - min(silent, longest))
+
+
+def _printed(course: Course) -> float | None:
+    """Return the median of what the last lines print as the time of a step."""
+    told = [one.at.step_seconds for one in course.points[-LAST:] if one.at.step_seconds]
+    if not told and course.last is not None and course.last.step_seconds:
+        told = [course.last.step_seconds]
+    return statistics.median(told) if told else None
+
+
+def _since_start(course: Course, run: Run) -> float | None:
+    if run.started is None or course.last_at is None or not course.step or course.starts > 1 or run.restarts:
+        return None
+    steps = course.step - (course.began if course.began and course.began > 0.5 * course.step else 0.0)
+    seconds = course.last_at - run.started
+    return seconds / steps if steps > 0 and seconds > 0 else None
+
+
+def _why_not(course: Course, step_seconds: float | None) -> str:
+    if course.last is None:
+        return "no line tells a step"
+    if course.total is None:
+        return "the total is not known"
+    return "no two steps with a time" if step_seconds is None else "only the place in an epoch is known"

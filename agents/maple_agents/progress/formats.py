@@ -1,0 +1,141 @@
+"""The formats of progress lines: data, one file each in `templates/progress/`, and the pattern of a user's own."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from ..base import tables
+
+KINDS = ("step", "epoch", "steps", "start", "resumed", "evaluation", "checkpoint", "ended")
+OWN = "own pattern"  # what the format of a user's own pattern is called
+
+
+class Form(tables.Table):
+    """One kind of line. *holds*: literals of which one stands in every such line, in small letters or as printed.
+
+    *pattern*: what a whole line is searched for; *also*: further patterns whose groups are added where they are found.
+    *counts*: what `total` is of. *unit*: of the group `speed`. *open*: a drawn line, whole without its line end.
+    """
+
+    kind: Literal["step", "epoch", "steps", "start", "resumed", "evaluation", "checkpoint", "ended"]
+    holds: Annotated[list[str], Field(min_length=1)]
+    pattern: str
+    also: list[str] = []
+    counts: Literal["run", "epoch", "part", "bar"] = "run"
+    unit: str = ""
+    open: bool = False
+    epoch_base: Annotated[int, Field(ge=0, le=1)] = 1
+    role: Literal["training", "evaluation", "preparation"] = "training"
+
+
+class Bar(tables.Table):
+    """What a bar with such a description, or of such a unit, counts. The first that fits holds."""
+
+    is_: Annotated[Literal["run", "epoch", "epochs", "evaluation", "preparation"], Field(alias="is")]
+    described: str = ""
+    unit: str = ""
+    holds: str = ""  # in what stands behind the time: loss, learning rate
+
+
+class Example(tables.Table):
+    """A line, and what is read in it; what is left out must not be read. *from_*: the page that shows it."""
+
+    line: str
+    step: int | None = None
+    total: int | None = None
+    epoch: float | None = None
+    loss: float | None = None
+    speed: float | None = None
+    unit: str = ""
+    from_: Annotated[str, Field(alias="from")] = ""
+
+
+class Sheet(tables.Part):
+    """A file of `templates/progress/`. *versions*: releases whose source or logs were looked at."""
+
+    title: str
+    versions: list[str] = []
+    line: list[Form] = []
+    bar: list[Bar] = []
+    example: list[Example] = []
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """A kind of line, ready for use. *order*: the earlier is tried first."""
+
+    format: str
+    form: Form
+    pattern: re.Pattern[str]
+    also: tuple[re.Pattern[str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Formats:
+    """All kinds of lines, and what bars mean."""
+
+    known: tuple[Known, ...]
+    bars: tuple[tuple[Bar, re.Pattern[str] | None, re.Pattern[str] | None], ...]
+    holds: tuple[bytes, ...]
+
+
+FIRST = ("megatron", "nanotron", "torchtitan", "verl", "ray", "deepspeed", "hf_trainer", "accelerate", "keras", "jax",
+         "vision", "lightning", "tqdm")  # fmt: skip
+# The special ones stand before the general; what is not named stands behind.
+
+
+def sheets() -> dict[str, Sheet]:
+    """Return every file in force by its name. Raises `ValueError`: a line for each mistake, with file and key path."""
+    found = {name: tables.read(Sheet, path) for name, path in tables.paths("progress").items()}
+    for name, sheet in found.items():
+        _check(name, sheet)
+    return found
+
+
+@cache
+def formats(own: tuple[str, ...] = ()) -> Formats:
+    """Return what lines are known by; *own*: patterns of the user's, which stand before all others."""
+    return compiled(sheets(), own)
+
+
+def compiled(found: dict[str, Sheet], own: Sequence[str] = ()) -> Formats:
+    """Return sheets and own patterns, ready for use. Raises `ValueError` for what is no pattern."""
+    order = [*[name for name in FIRST if name in found], *[name for name in found if name not in FIRST]]
+    known = [_known(OWN, _of_user(pattern)) for pattern in own]
+    known += [_known(name, form) for name in order for form in found[name].line]
+    bars = tuple((bar, _optional(bar.described), _optional(bar.holds)) for name in order for bar in found[name].bar)
+    words = {word for one in known for word in one.form.holds}
+    shortest = [word for word in words if not any(other in word for other in words - {word})]
+    return Formats(tuple(known), bars, tuple(sorted(word.encode() for word in shortest)))
+
+
+def _of_user(pattern: str) -> Form:
+    """Return the form of a user's own pattern: it may be anything, so any line is looked at."""
+    named = re.compile(pattern).groupindex
+    if "step" not in named and "epoch" not in named:
+        raise ValueError("it names neither (?P<step>…) nor (?P<epoch>…)")
+    unit = next((one for one in ("step_seconds", "ms") if one in named), "")
+    return Form(kind="step", holds=[""], pattern=pattern, counts="run", unit=unit)
+
+
+def _known(name: str, form: Form) -> Known:
+    return Known(name, form, re.compile(form.pattern), tuple(re.compile(one) for one in form.also))
+
+
+def _optional(pattern: str) -> re.Pattern[str] | None:
+    return re.compile(pattern, re.IGNORECASE) if pattern else None
+
+
+def _check(name: str, sheet: Sheet) -> None:
+    for at, form in enumerate(sheet.line):
+        for pattern in (form.pattern, *form.also):
+            try:
+                re.compile(pattern)
+            except re.error as error:
+                raise ValueError("progress/%s.toml: line.%d: %s: %s" % (name, at, pattern, error)) from None

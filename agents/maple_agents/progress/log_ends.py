@@ -1,0 +1,95 @@
+"""Files into readings: the beginning for what is told once, the end for how far it is; bounded, whatever is in them."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+
+from ..diagnose.read.units.prefixes import Labels, labels, prefix
+from . import tails
+from .formats import Formats
+from .recognition import Lines, Told
+from .tails import Window
+from .values import Mark, Observation, Reading, Said
+
+MOST_PIECES = 40_000  # of one file that are looked at
+_LABELLED = re.compile(r"\s{0,6}(?:\[|\(|\d{1,6}: |[A-Za-z][\w.-]*\d[\w.-]* \d+: |[Rr]ank)")
+
+
+def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -> Reading:
+    """Return what the file at *path* tells. *name*: how people call it. Raises nothing that a file could cause."""
+    shown = name or path
+    try:
+        source = tails.opened(path)
+    except (OSError, ValueError) as error:
+        why = error.strerror if isinstance(error, OSError) and error.strerror else str(error)
+        return Reading(shown, rank=rank, wrong=why.lower())
+    with source.file:
+        first = tails.head(source)
+        windows, told = _end(source, first, Lines(shown, source.modified, formats), formats)
+    lines = Lines(shown, source.modified, formats)
+    begun = _of_window(first, lines, formats, MOST_PIECES)
+    if windows:
+        begun = [one for one in begun if not isinstance(one, Observation)] or begun[-1:]
+    return _reading(shown, [*begun, *told], rank, source.modified, source.bytes)
+
+
+def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> tuple[list[Window], list[Told]]:
+    """Return the windows of the end that were read, and what stands there, in the order of the file."""
+    windows: list[Window] = []
+    count = 0
+    for window in tails.blocks(source, len(first.data)):
+        windows.insert(0, window)
+        count += sum(1 for _ in tails.pieces(window, formats.holds))
+        if count >= tails.ENOUGH:
+            break
+    windows = tails.numbered(source, first, windows)
+    told: list[Told] = []
+    for window in windows:
+        told += _of_window(window, lines, formats, MOST_PIECES)
+    return windows, told
+
+
+def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> list[Told]:
+    found: list[Told] = []
+    for count, piece in enumerate(tails.pieces(window, formats.holds)):
+        if count >= most:
+            break
+        found += lines.told(piece)
+    return found
+
+
+def _reading(file: str, told: Sequence[Told], rank: int | None, modified: float, size: int) -> Reading:
+    seen = [one for one in told if isinstance(one, Observation)]
+    return Reading(
+        file,
+        tuple(_ranked(seen, rank)),
+        tuple(one for one in told if isinstance(one, Mark)),
+        tuple(one for one in told if isinstance(one, Said)),
+        modified,
+        size,
+        rank,
+    )
+
+
+def _ranked(seen: Sequence[Observation], rank: int | None) -> Iterable[Observation]:
+    """Yield observations with the rank that their line names, else that of the file."""
+    used = labels(one.text for one in seen[:400])
+    for one in seen:
+        found = _rank(one.text, used)
+        yield replace(one, rank=found if found is not None else rank) if found is not None or rank is not None else one
+
+
+def _rank(text: str, used: Labels) -> int | None:
+    if not _LABELLED.match(text):
+        return None
+    told = prefix(text[:200], used, None)
+    return told.rank if told.rank is not None else told.local
+
+
+def names(paths: Sequence[str]) -> dict[str, str]:
+    """Return how each file is called: relative to here where it lies below, else by its whole path."""
+    here = os.getcwd() + os.sep
+    return {path: path[len(here) :] if path.startswith(here) else path for path in paths}

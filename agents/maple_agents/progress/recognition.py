@@ -1,0 +1,209 @@
+"""What one piece of a log tells: steps, marks, totals, by the formats that are known."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Union
+
+from ..diagnose.read.units.clocks import Clock
+from . import printed, times
+from .formats import Bar, Formats, Known
+from .tails import Piece
+from .values import Mark, Observation, Place, Role, Said, Scope, Speed
+
+Told = Union[Observation, Mark, Said]
+MOST = 4096  # characters of a piece that are looked at
+_ESCAPES = re.compile(r"(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]")
+_LOSS = re.compile(
+    r"(?<![A-Za-z_/])(?:train(?:ing)?[_/]|avr?g?_)?(?:step[_/])?loss(?:[_/]step)?\s?[=:]\s?'?([-+]?[\d.]+(?:e[-+]?\d+)?|nan|inf|-inf)",
+    re.I,
+)
+_OF_STEPS = re.compile(r"(?:it|iters?|iterations?|steps?|batch(?:es)?|updates?)")
+_PER_STEP = {"s/step": 1.0, "ms/step": 1e-3, "us/step": 1e-6}
+
+
+class Lines:
+    """Reads the pieces of one file. *file*: how it is called; *modified*: when it was last written."""
+
+    def __init__(self, file: str, modified: float, formats: Formats) -> None:
+        self._file, self._clock, self._formats = file, Clock(modified), formats
+
+    def told(self, piece: Piece) -> Iterator[Told]:
+        """Yield what a piece tells. One that is not closed may be torn: only what ends with its own sign counts."""
+        text = piece.raw[: 4 * MOST].decode("utf-8", "replace")
+        if "\x1b" in text:
+            text = _ESCAPES.sub("", text)
+        text, place = text[:MOST], Place(self._file, piece.line, piece.byte)
+        at = 0
+        while at < len(text):
+            found = self._first(text, at, piece.closed)
+            if found is None:
+                return
+            known, match = found
+            told = self._made(known, match, text, place)
+            if told is not None:
+                yield told
+            if not known.form.open or match.end() <= at:
+                return
+            at = match.end()
+
+    def _first(self, text: str, at: int, closed: bool) -> tuple[Known, re.Match[str]] | None:
+        for known in self._formats.known:
+            if (closed or known.form.open) and any(word in text for word in known.form.holds):
+                found = known.pattern.search(text, at)
+                if found:
+                    return self._glued(text, at, found.start()) or (known, found)
+        return None
+
+    def _glued(self, text: str, at: int, end: int) -> tuple[Known, re.Match[str]] | None:
+        """Return the bar to which something was glued that stands at *end*: a bar has no line end."""
+        for known in self._formats.known if end - at > 12 else ():
+            if known.form.open and any(word in text for word in known.form.holds):
+                found = known.pattern.search(text, at, end)
+                if found:
+                    return known, found
+        return None
+
+    def _made(self, known: Known, match: re.Match[str], text: str, place: Place) -> Told | None:
+        groups = match.groupdict()
+        for pattern in known.also:
+            more = pattern.search(text)
+            groups.update({name: value for name, value in more.groupdict().items() if value} if more else {})
+        form = known.form
+        if form.kind == "step":
+            return self._step(known, groups, text, place)
+        if form.kind == "epoch":
+            return self._epoch(known, groups, text, place)
+        if form.kind == "steps":
+            return _said(groups, place, text)
+        return Mark(form.kind, place, text, printed.whole(groups.get("step")), times.told(text, self._clock))
+
+    def _epoch(self, known: Known, groups: dict[str, str | None], text: str, place: Place) -> Observation:
+        """Return a line that tells of an epoch alone, such as `Epoch 3/10` in front of a bar."""
+        return Observation(
+            place, text, known.format, role=known.form.role, scope="epoch", epoch=printed.number(groups.get("epoch")),
+            epochs=printed.number(groups.get("epochs")), epoch_base=known.form.epoch_base,
+            loss=printed.number(groups.get("loss")), at=times.told(text, self._clock),
+        )  # fmt: skip
+
+    def _step(self, known: Known, groups: dict[str, str | None], text: str, place: Place) -> Observation | None:
+        form = known.form
+        said = Observation(
+            place, text, known.format, role=form.role, scope="unknown" if form.counts == "bar" else form.counts,
+            step=_count(groups.get("step")), steps=_count(groups.get("total")),
+            epoch=printed.number(groups.get("epoch")), epochs=printed.number(groups.get("epochs")),
+            epoch_base=form.epoch_base, loss=_loss(groups, text), speed=_speed(groups, form.unit),
+            elapsed=printed.seconds(groups.get("elapsed")), left=printed.seconds(groups.get("left")),
+            at=times.told(text, self._clock),
+        )  # fmt: skip
+        said = replace(said, step_seconds=_step_seconds(groups, said.speed))
+        last = printed.whole(groups.get("last_epoch"))
+        said = replace(said, epochs=float(last + 1)) if last is not None else said
+        if form.counts == "bar":
+            return _as_bar(said, groups, self._formats)
+        if said.step is None and said.epoch is None:
+            return None
+        return said
+
+
+def _count(text: str | None) -> int | None:
+    """Return a count as a bar prints it; one in thousands (8.89G) is of bytes or the like, and near enough."""
+    found = printed.number(text)
+    return int(found) if found is not None and math.isfinite(found) and 0 <= found < 1e15 else None
+
+
+def _said(groups: dict[str, str | None], place: Place, text: str) -> Said | None:
+    for name in ("total", "epochs"):
+        found = printed.whole(groups.get(name))
+        if found:
+            return Said("steps" if name == "total" else "epochs", found, place, text)
+    return None
+
+
+def _loss(groups: dict[str, str | None], text: str) -> float | None:
+    if groups.get("loss"):
+        return printed.number(groups["loss"])
+    behind = groups.get("postfix") or groups.get("description")
+    found = _LOSS.search(behind) if behind else None
+    return printed.number(found[1]) if found else None
+
+
+def _speed(groups: dict[str, str | None], unit: str) -> Speed | None:
+    """Return the speed that is printed, in the unit that is printed, else in the format's own."""
+    rate = printed.number(groups.get("rate")) if groups.get("rate") else None
+    if rate is not None and groups.get("unit"):
+        return Speed(rate, (groups["unit"] or "").strip())
+    for name, known in (("step_seconds", "s/step"), ("ms", "ms/step"), ("us", "us/step"), ("speed", unit)):
+        value = printed.number(groups.get(name)) if groups.get(name) else None
+        if value is not None and math.isfinite(value):
+            return Speed(value, known)
+    return None
+
+
+def _step_seconds(groups: dict[str, str | None], speed: Speed | None) -> float | None:
+    """Return the seconds of a step where anything on the line tells them."""
+    for name, factor in (("step_seconds", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        value = printed.number(groups.get(name)) if groups.get(name) else None
+        if value is not None and math.isfinite(value) and value > 0:
+            return value * factor
+    return seconds_of(speed)
+
+
+def seconds_of(speed: Speed | None) -> float | None:
+    """Return the seconds of one step that a speed means; None where it counts something else than steps."""
+    if speed is None or not math.isfinite(speed.value) or speed.value <= 0:
+        return None
+    if speed.unit in _PER_STEP:
+        return speed.value * _PER_STEP[speed.unit]
+    above, _, below = speed.unit.partition("/")
+    if below in ("s", "sec") and _OF_STEPS.fullmatch(above):
+        return 1 / speed.value
+    return speed.value if above == "s" and _OF_STEPS.fullmatch(below) else None
+
+
+# What a bar counts: by its description, its unit, and what stands behind its time.
+
+
+def _as_bar(said: Observation, groups: dict[str, str | None], formats: Formats) -> Observation:
+    label = (groups.get("description") or "").strip(" :\t-")
+    unit = _unit(groups)
+    postfix = groups.get("postfix") or ""
+    for bar, described, holds in formats.bars:
+        found = described.search(label) if described else None
+        if (described and not found) or (bar.unit and not re.fullmatch(bar.unit, unit)):
+            continue
+        if holds and not (holds.search(postfix) or holds.search(label)):
+            continue
+        return _meant(replace(said, label=label), bar, found)
+    return replace(said, label=label, scope="unknown", role="training" if not label else "preparation")
+
+
+def _unit(groups: dict[str, str | None]) -> str:
+    """Return what a bar counts: "it" of `it/s` and of `s/it`."""
+    above, _, below = (groups.get("unit") or "").strip().partition("/")
+    return (below if above == "s" else above).strip() or (groups.get("things") or "").strip() or "it"
+
+
+_MEANS: dict[str, tuple[Role, Scope]] = {
+    "run": ("training", "run"),
+    "epoch": ("training", "epoch"),
+    "evaluation": ("evaluation", "part"),
+    "preparation": ("preparation", "part"),
+}
+
+
+def _meant(said: Observation, bar: Bar, found: re.Match[str] | None) -> Observation:
+    """Return what a bar tells that counts as *bar* says; the description may name the epoch."""
+    if bar.is_ == "epochs":
+        epoch = None if said.step is None else float(said.step)
+        return replace(
+            said, scope="epoch", epoch=epoch, epochs=said.steps, epoch_base=0, step=None, steps=None, step_seconds=None,
+        )  # fmt: skip
+    role, scope = _MEANS[bar.is_]
+    groups = found.groupdict() if found else {}
+    epoch, epochs = printed.number(groups.get("epoch")), printed.number(groups.get("epochs"))
+    base = 0 if epochs is None else 1
+    return replace(said, role=role, scope=scope, epoch=epoch, epochs=epochs, epoch_base=base)

@@ -1,0 +1,195 @@
+"""Which lines belong together, what a bar without a name counts, and which of them is the training itself."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+
+from .values import Mark, Observation, Reading
+
+_FULL = 0.98  # of a bar: it is as good as done
+_AGAIN = 0.5  # a bar that falls below this share of what it was begins anew
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Lines of one kind in the order of their file. *reading*: that file."""
+
+    reading: Reading
+    lines: tuple[Observation, ...]
+
+    @property
+    def last(self) -> Observation:
+        return self.lines[-1]
+
+
+def resolved(reading: Reading) -> Reading:
+    """Return a reading in which each line says what it counts: bars without a name too, and epochs told in front."""
+    lines = _with_epochs(reading.observations)
+    return replace(reading, observations=tuple(_named(lines, reading)))
+
+
+def series(readings: Iterable[Reading]) -> list[Series]:
+    """Return the series of training in resolved readings, one for each kind of line, file and rank."""
+    found: dict[tuple[object, ...], list[Observation]] = {}
+    of: dict[tuple[object, ...], Reading] = {}
+    for reading in readings:
+        for one in reading.observations:
+            if one.role == "training":
+                steps = one.steps if one.scope == "run" and one.label == "" else None
+                key = (reading.file, one.rank, one.format, one.scope, one.step is None, steps)
+                found.setdefault(key, []).append(one)
+                of[key] = reading
+    return [Series(of[key], tuple(lines)) for key, lines in found.items()]
+
+
+def leading(found: Sequence[Series]) -> Series | None:
+    """Return the series that tells how far the training is: one that counts the run before one that counts an epoch,
+    one with a total before one without, and of several the one that went on last; None where none counts anything.
+    """
+    return max(found, key=_worth, default=None)
+
+
+def _worth(one: Series) -> tuple[object, ...]:
+    last = one.last
+    steps = last.step is not None
+    counted = steps and last.scope == "run"
+    told = last.steps is not None and counted
+    still = len({line.step for line in one.lines}) < 2
+    stale = told and still and (last.step == last.steps or last.step == 0)  # over before this began, or never moved
+    return (steps, counted and not stale, told and not stale, round(one.reading.modified / 600), _progress(one),
+            last.place.byte, -(last.rank or 0))  # fmt: skip
+
+
+def _progress(one: Series) -> int:
+    """Return how far the furthest line of a series is, so that of several ranks the first counts."""
+    return max((line.step or 0 for line in one.lines[-3:]), default=0) if one.last.rank is not None else 0
+
+
+def _with_epochs(lines: Sequence[Observation]) -> list[Observation]:
+    """Return lines of an epoch's bar with the epoch that a line before them told (`Epoch 3/10`)."""
+    out: list[Observation] = []
+    told: Observation | None = None
+    for one in lines:
+        if one.scope == "epoch" and one.step is None:
+            told = one
+        elif one.scope == "epoch" and one.epoch is None and told is not None:
+            one = replace(one, epoch=_shown(told), epochs=told.epochs, epoch_base=told.epoch_base)
+        out.append(one)
+    return out
+
+
+def _shown(told: Observation) -> float | None:
+    """Return the epoch that goes on: the bar of a loop over epochs shows how many are done."""
+    return told.epoch
+
+
+# Bars without a name: of a run, of an epoch, of an evaluation; their neighbours tell.
+
+
+def _named(lines: Sequence[Observation], reading: Reading) -> list[Observation]:
+    bare = [one for one in lines if one.scope == "unknown" and one.step is not None and not one.label]
+    if not bare:
+        return [_unclaimed(one) for one in lines]
+    main = _main(bare, lines, reading)
+    counts = "epoch" if _is_of_epoch(bare, main, lines, reading) else "run"
+    out, begun = [], False
+    epoch: Observation | None = None
+    for one in lines:
+        if one.scope == "epoch" and one.step is None:
+            epoch = one
+        if one.scope == "unknown" and one.step is not None and not one.label:
+            is_main = one.steps == main
+            begun = begun or is_main
+            one = _claimed(one, is_main, begun, counts, epoch)
+        out.append(_unclaimed(one))
+    return out
+
+
+def _claimed(one: Observation, is_main: bool, begun: bool, counts: str, epoch: Observation | None) -> Observation:
+    if not is_main:
+        return replace(one, role="evaluation" if begun else "preparation", scope="part")
+    if counts == "run":
+        return replace(one, scope="run")
+    told = epoch.epoch if epoch is not None else None
+    epochs = epoch.epochs if epoch is not None else None
+    return replace(one, scope="epoch", epoch=told, epochs=epochs, epoch_base=epoch.epoch_base if epoch else 1)
+
+
+def _unclaimed(one: Observation) -> Observation:
+    """Return a line whose scope stayed unknown as one that claims no total."""
+    return replace(one, scope="part", role="preparation") if one.scope == "unknown" else one
+
+
+def _main(bare: Sequence[Observation], lines: Sequence[Observation], reading: Reading) -> int | None:
+    """Return the total of the bar that is the training's.
+
+    A total that was told in words is it. Else the one within which others came and went; else the last that was not
+    done when another began; else the last.
+    """
+    told = {one.value for one in reading.said if one.name == "steps"}
+    known = [one.steps for one in bare if one.steps in told]
+    if known:
+        return known[-1]
+    around = _around(bare)
+    if around is not None:
+        return around
+    evaluated = _evaluated(bare, reading.marks)
+    rest = [one for one in bare if one.place.byte not in evaluated] or (list(bare) if not evaluated else [])
+    if not rest:
+        return -1  # only bars of evaluations
+    last = rest[-1]
+    for one, following in zip(rest, rest[1:]):
+        if one.steps != following.steps and not _is_done(one):
+            return one.steps
+    return last.steps
+
+
+def _around(bare: Sequence[Observation]) -> int | None:
+    """Return the total of a bar that went on after another bar had come in between, the last such."""
+    seen: dict[int | None, int] = {}
+    found: int | None = None
+    before: Observation | None = None
+    for one in bare:
+        if before is not None and one.steps != before.steps:
+            earlier = seen.get(one.steps)
+            if earlier is not None and one.step is not None and one.step >= earlier > 0:
+                found = one.steps
+        seen[one.steps] = one.step or 0
+        before = one
+    return found
+
+
+def _evaluated(bare: Sequence[Observation], marks: Sequence[Mark]) -> set[int]:
+    """Return the places of bars that follow the heading of an evaluation, before any other total."""
+    heads = [one.place.byte for one in marks if one.kind == "evaluation" and "Running" in one.text]
+    found: set[int] = set()
+    for head in heads:
+        behind = [one for one in bare if one.place.byte > head]
+        for one in behind:
+            if one.steps != behind[0].steps:
+                break
+            found.add(one.place.byte)
+    before = {one.steps for one in bare if one.place.byte not in found}
+    return {one.place.byte for one in bare if one.place.byte in found and one.steps not in before}
+
+
+def _is_of_epoch(bare: Sequence[Observation], main: int | None, lines: Sequence[Observation], reading: Reading) -> bool:
+    """Return whether the bar is of one epoch: it began anew once it was full, or a line in front names the epoch.
+
+    The Trainer of transformers and a total told in words prove a bar of the run.
+    """
+    if main is not None and any(one.name == "steps" and one.value == main for one in reading.said):
+        return False
+    if any(one.format == "hf_trainer" for one in lines):
+        return False
+    own = [one for one in bare if one.steps == main]
+    again = any(_is_done(one) and (two.step or 0) < _AGAIN * (one.step or 0) for one, two in zip(own, own[1:]))
+    named = any(one.scope == "epoch" for one in lines) or any(
+        one.name == "epochs" and one.value > 1 for one in reading.said
+    )
+    return again or named
+
+
+def _is_done(one: Observation) -> bool:
+    return one.steps is not None and one.step is not None and one.step >= _FULL * one.steps

@@ -1,0 +1,79 @@
+"""Fragments of logs with what is to be read in them, and what is read."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import tomllib
+from maple_agents.progress.formats import formats
+from maple_agents.progress.values import Progress
+from maple_agents.progress.whole import progress
+
+CASES = Path(__file__).parents[2] / "cases" / "progress"
+TRAPS = "traps.toml"
+NOW = 1_790_000_000.0
+KEYS = ("step", "total", "epoch", "loss", "speed", "unit")
+
+
+class Fragment(NamedTuple):
+    """*wanted*: what is labelled; what is not labelled is not told, but for the epoch."""
+
+    name: str
+    format: str
+    text: str
+    wanted: dict[str, Any]
+
+    def __str__(self) -> str:
+        return self.name
+
+
+def fragments() -> Iterator[Fragment]:
+    """Yield every fragment of a format."""
+    for path in sorted(CASES.glob("*.toml")):
+        if path.name != TRAPS:
+            yield from _of(path)
+
+
+def traps() -> Iterator[Fragment]:
+    """Yield every text that has a number which is no total of the run."""
+    yield from _of(CASES / TRAPS)
+
+
+def _of(path: Path) -> Iterator[Fragment]:
+    for case in tomllib.loads(path.read_text("utf-8"))["case"]:
+        wanted = {key: case[key] for key in KEYS if key in case}
+        yield Fragment(case["name"], path.stem, case["text"], wanted)
+
+
+def read(text: str, folder: Path) -> Progress:
+    """Return what is read of a log with that text."""
+    path = folder / "log.out"
+    path.write_bytes(text.encode("utf-8"))
+    return progress([str(path)], formats(), NOW)
+
+
+def told(found: Progress) -> dict[str, Any]:
+    """Return the numbers that are read, without those that are not."""
+    last = found.course.last
+    if last is None:
+        return {}
+    loss = found.course.losses[-1][1] if found.course.losses else None
+    said = {
+        "step": last.step,
+        "total": found.course.total.steps if found.course.total else None,
+        "epoch": last.epoch,
+        "loss": loss if loss is not None and math.isfinite(loss) else None,
+        "speed": last.speed.value if last.speed else None,
+        "unit": last.speed.unit if last.speed else None,
+    }
+    return {key: value for key, value in said.items() if value is not None}
+
+
+def wrong(one: Fragment, folder: Path) -> dict[str, tuple[Any, Any]]:
+    """Return the keys of step, total, speed and loss that are read otherwise: what is wanted, and what is told."""
+    found = told(read(one.text, folder))
+    keys = [key for key in KEYS if key != "epoch" or key in one.wanted]
+    return {key: (one.wanted.get(key), found.get(key)) for key in keys if one.wanted.get(key) != found.get(key)}
