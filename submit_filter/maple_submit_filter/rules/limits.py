@@ -32,15 +32,35 @@ def text(settings: Settings, name: str) -> str:
     return (settings.value(name) or b"").decode("utf-8", "replace")
 
 
-def judged(job: Job) -> bool:
+def judged(job: Job, site: Site) -> bool:
     """Return whether the request may be held against the site: it is for this cluster, and every setting was read.
 
-    Behind a word that sbatch does not take, or that only a plug-in of the site knows, nothing is read. Under PBS
-    `-q queue@server` may name another cluster.
+    Behind a word that sbatch does not take, or that a plug-in knows of which the site file does not tell, nothing is
+    read. Under PBS `-q queue@server` may name another cluster.
     """
-    if job.script.refused:
+    if job.script.refused and not _by_plugin(job, site):
         return False
     return "@" not in text(job.settings, "queue") if is_pbs(job) else "clusters" not in job.settings
+
+
+def _by_plugin(job: Job, site: Site) -> bool:
+    """Return whether all that sbatch itself would refuse are options of the site's plug-ins."""
+    refused = [one.span for one in job.script.oddities if one.kind == "refused"]
+    words = [
+        job.source[span.start : span.end].lstrip(b"-").split(b"=")[0].decode("utf-8", "replace") for span in refused
+    ]
+    return bool(words) and all(word in site.plugin_options for word in words)
+
+
+def rows_in_force(job: Job, site: Site) -> List[Partition]:
+    """Return the rows of partition (or queue) and QOS that surely hold for the request."""
+    names = (("queue", site.default_partition),) if is_pbs(job) else (
+        ("partition", site.default_partition), ("qos", site.default_qos))  # fmt: skip
+    found: List[Partition] = []
+    for selector, default in names:
+        said = text(job.settings, selector) or default
+        found += _rows(job.settings, site, selector, said) if said and "reservation" not in job.settings else []
+    return found
 
 
 def surely_openpbs(job: Job, site: Site) -> bool:

@@ -26,6 +26,7 @@ class NodeKind(NamedTuple):
     threads_per_core: Optional[int] = None
     memory_gib: Optional[int] = None
     features: Tuple[str, ...] = ()  # what `--constraint` selects; () unknown
+    cpus: Optional[int] = None  # what all tasks there have together unless threads or core specialization are said
 
 
 class SizeBin(NamedTuple):
@@ -53,6 +54,7 @@ class Partition(NamedTuple):
     max_gpus: Optional[int] = None  # of one job, over all its nodes
     default_walltime: Optional[int] = None
     routed: bool = False  # True: reached through a routing queue only, never named
+    gpus_multiple: Optional[int] = None  # the GPUs of a node are given in multiples of this
     sizes: Tuple[SizeBin, ...] = ()
 
 
@@ -102,6 +104,23 @@ class GpuRequest(NamedTuple):
     form: str = ""
 
 
+class ForeignName(NamedTuple):
+    """A name of another cluster. *what*: "partition", "qos", "queue" or "account" (then *name* is how it ends)."""
+
+    site: str
+    what: str
+    gpus: Optional[int]  # of a node there, None unknown
+    name: str
+
+
+def foreign_names(site: "Site", what: str) -> List[ForeignName]:
+    """Return what other clusters with the same scheduler call theirs, a line each in the snapshot: few jobs need it."""
+    rows = [line.split(" ", 3) for line in site.elsewhere]
+    return [
+        ForeignName(row[0], row[1], int(row[2]) if row[2].isdigit() else None, row[3]) for row in rows if row[1] == what
+    ]
+
+
 class LaunchTemplate(NamedTuple):
     """What starts *launcher* (or "python") on the nodes: the *words* of *over*, with {job.nodes} and other slots.
 
@@ -138,6 +157,12 @@ class Site(NamedTuple):
     mode: str = ""  # "" = repair
     kinds_complete: bool = False  # True: there is no kind of node but *kinds*
     launch_templates: Tuple[LaunchTemplate, ...] = ()  # by which an absent launcher is replaced
+    arch: str = ""  # "x86_64", "aarch64", "" unknown
+    interfaces: Tuple[str, ...] = ()  # network interfaces of the nodes that ranks meet over; () unknown
+    scheduler_module: str = ""  # the module that srun comes from, where `module purge` takes it away
+    account_endings: Tuple[str, ...] = ()  # how accounts end there and nowhere else: "-delta-gpu"; () unknown
+    plugin_options: Tuple[str, ...] = ()  # what sbatch takes here by a plug-in: "image"
+    elsewhere: Tuple[str, ...] = ()  # what other clusters call theirs: see `foreign_names`
     unsure: Tuple[str, ...] = ()  # keys of the tables ("node.a100", "network") not held with high confidence
 
     def kind(self, name: str) -> Optional[NodeKind]:

@@ -99,6 +99,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         threads_per_core=_maybe_count,
         memory_gib=_maybe_count,
         features=_texts,
+        cpus=_maybe_count,
     ),
     Partition: _shape(
         Partition,
@@ -113,6 +114,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         default_walltime=_maybe_count,
         routed=_flag,
         sizes=_list(_of(SizeBin)),
+        gpus_multiple=_maybe_count,
     ),
     SizeBin: _shape(SizeBin, min_nodes=_count, max_nodes=_count, max_walltime=_count),
     Demand: _shape(Demand, options=_texts, values=_texts, except_values=_texts),
@@ -132,6 +134,10 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         srun_inherits_cpus=_maybe_flag,
         kinds_complete=_flag,
         launch_templates=_list(_of(LaunchTemplate)),
+        interfaces=_texts,
+        account_endings=_texts,
+        plugin_options=_texts,
+        elsewhere=_texts,
         unsure=_texts,
     ),
 }

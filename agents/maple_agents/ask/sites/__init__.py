@@ -7,6 +7,7 @@ import json
 import os
 import re
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 import tomllib
@@ -76,7 +77,33 @@ def read(source: bytes, filename: str) -> Site:
     from .launch_templates import for_site  # pydantic: a quarter of a second
 
     site = site_of(parse(source, filename))
-    return site._replace(launch_templates=for_site(site))
+    return site._replace(launch_templates=for_site(site), elsewhere=_elsewhere(site))
+
+
+@cache
+def _names() -> tuple[tuple[str, str, tuple[str, ...]], ...]:
+    """Return (site, scheduler, names) of every site file that can be read; a wrong one is told where it is checked."""
+    from .facts import names_of, site_of
+    from .files import parse
+
+    found = []
+    for one in ids():
+        try:
+            with open(path(one), "rb") as file:
+                site = site_of(parse(file.read(), one + ".toml"))
+        except (OSError, ValueError):
+            continue
+        found.append((site.id, site.scheduler, tuple(names_of(site))))
+    return tuple(found)
+
+
+def _elsewhere(site: Site) -> tuple[str, ...]:
+    """Return the names of the other clusters with this scheduler; a cluster that nobody described has none."""
+    if not site.kinds:
+        return ()
+    own = {one.name for one in site.partitions}
+    others = [names for other, scheduler, names in _names() if other != site.id and scheduler == site.scheduler]
+    return tuple(name for names in others for name in names if name.rsplit(" ", 1)[-1] not in own)
 
 
 def detect(environ: Mapping[str, str], hostname: str, cluster_name: str | None = None) -> str | None:
@@ -108,7 +135,8 @@ def _cache(site_id: str) -> str:
 
 def _checked_by_this(source: bytes) -> str:
     """Return a hash of the file, of the code that checks it, and of the launch templates that go with it."""
-    folders = (os.path.dirname(__file__), *places.folders(os.path.join("templates", "launch")))
+    beside = (os.path.join("templates", "launch"), FOLDER)  # the names of other sites stand in their files
+    folders = (os.path.dirname(__file__), *(one for name in beside for one in places.folders(name)))
     code = sorted((one.path, one.stat().st_mtime_ns) for folder in folders for one in os.scandir(folder))
     return hashlib.sha256(("%s %s" % (__version__, code)).encode() + b"\0" + source).hexdigest()
 

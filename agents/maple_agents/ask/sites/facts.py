@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site, SizeBin
@@ -46,6 +47,11 @@ def site_of(file: SiteFile) -> Site:
         srun_inherits_cpus=version < _CPUS_NOT_INHERITED if slurm and version else None,
         mode=file.mode or "",
         kinds_complete=file.scheduler.node_kinds_complete,
+        arch=file.cpu_arch or "",
+        interfaces=_interfaces(file),
+        scheduler_module=file.modules.scheduler if file.modules and file.modules.proves else "",
+        account_endings=tuple(one for shape in file.account_shapes for one in _endings(shape)),
+        plugin_options=tuple(file.scheduler.plugin_options) if file.scheduler.sure else (),
         unsure=tuple(_unsure(file)),
     )
 
@@ -69,9 +75,16 @@ def _kind(file: SiteFile, name: str, node: Node) -> NodeKind:
         gpu_model=node.gpu_model,
         cores=(node.cores_allocatable or node.cores) if node.sure else None,
         threads_per_core=node.threads_per_core if node.sure else None,
-        memory_gib=node.memory_gib if node.sure else None,
+        memory_gib=(node.memory_allocatable_gib or node.memory_gib) if node.sure else None,
         features=tuple(node.features),
+        cpus=_cpus(node) if node.sure else None,
     )
+
+
+def _cpus(node: Node) -> int | None:
+    """Return the CPUs that a job gets by default of a whole node, None where that is not all hardware threads."""
+    cores = node.cores_allocatable or node.cores
+    return cores * node.threads_default if cores and node.threads_default else None
 
 
 def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) -> Partition:
@@ -90,6 +103,7 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         max_gpus=table.max_gpus_per_job,
         default_walltime=of_clock(table.default_walltime),
         routed=table.kind == "execution-only",
+        gpus_multiple=table.gpus_multiple,
         sizes=tuple(SizeBin(one.min_nodes, one.max_nodes, of_clock(one.max_walltime) or 0) for one in table.size_bins),
     )
 
@@ -100,6 +114,27 @@ def _gpus_per_node(file: SiteFile, table: PartitionTable) -> int | None:
         return table.gpus_per_node
     known = [devices(file.node[kind]) for kind in table.node_kinds]
     return max((gpus for gpus in known if gpus is not None), default=None) if None not in known else None
+
+
+def _interfaces(file: SiteFile) -> tuple[str, ...]:
+    table = file.network
+    return tuple(table.interfaces or filter(None, [table.interface])) if table and table.sure else ()
+
+
+def names_of(site: Site) -> Iterator[str]:
+    """Yield the names of a site as another one's snapshot has them: `SITE WHAT GPUS NAME`, the longest last."""
+    kinds = {kind.name: kind.gpus for kind in site.kinds}
+    for one in site.partitions:
+        gpus = one.gpus_per_node if one.gpus_per_node is not None else kinds.get("".join(one.node_kinds[:1]))
+        yield "%s %s %s %s" % (site.id, one.selector, "?" if gpus is None else gpus, one.name)
+    yield from ("%s account ? %s" % (site.id, ending) for ending in site.account_endings)
+
+
+def _endings(shape: str) -> Iterator[str]:
+    """Yield how accounts of a shape end, where that is a word of the site's own: `[a-z]{4}-delta-(gpu|cpu)` has two."""
+    found = re.search(r"((?:-[a-z]+)+)(?:-\(([a-z|]+)\))?$", shape)
+    if found is not None and len(found[1]) > 4:
+        yield from (found[1] + "-" + one for one in found[2].split("|")) if found[2] else (found[1],)
 
 
 def _gpu_request(file: SiteFile) -> GpuRequest:

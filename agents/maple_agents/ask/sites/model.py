@@ -80,7 +80,8 @@ class Detection(Fact):
 class SchedulerTable(Fact):
     """*partitions_complete*: the source lists every partition (QOS, queue), so a name not in this file does not exist.
 
-    *node_kinds_complete*: the same of kinds of node. Only a generic site has no source.
+    *node_kinds_complete*: the same of kinds of node.
+    *plugin_options*: long names that sbatch takes by a plug-in. Only a generic site has no source.
     """
 
     source: list[str] = []
@@ -89,13 +90,18 @@ class SchedulerTable(Fact):
     default_partition: str = ""
     default_qos: str = ""
     partitions_complete: bool = False
+    plugin_options: list[str] = []
     node_kinds_complete: bool = False
     interactive: str = ""
     os: str = ""
 
 
 class Node(Fact):
-    """A kind of node. *gpus*: cards, as the centre counts; *devices*: what a framework counts, where that differs."""
+    """A kind of node. *gpus*: cards, as the centre counts; *devices*: what a framework counts, where that differs.
+
+    *cores_allocatable*, *memory_allocatable_gib*: the most that a job can ask for, where the system keeps some.
+    *threads_default*: of a core, for a job that says nothing of threads.
+    """
 
     gpus: Count | None = None
     devices: Count | None = None
@@ -106,8 +112,10 @@ class Node(Fact):
     cores: Count | None = None
     cores_allocatable: Count | None = None
     threads_per_core: Count | None = None
+    threads_default: Count | None = None
     cpu: str = ""
     memory_gib: Count | None = None
+    memory_allocatable_gib: Count | None = None
     features: list[str] = []
     nics: Count | None = None
     interconnect: str = ""
@@ -127,6 +135,7 @@ class PartitionTable(Fact):
     """A partition, QOS or queue.
 
     *gpus_per_node*: only where a job gets fewer than the node has, or the kind of node is unknown.
+    *gpus_multiple*: the GPUs of a node are given in multiples of this: of all, where nodes are given whole.
     *constraint*, *partition*: the entry holds for jobs that ask for these. *kind*: of a PBS queue. *access*: who may.
     """
 
@@ -145,6 +154,7 @@ class PartitionTable(Fact):
     default_walltime: Walltime | None = None
     size_bins: list[SizeBin] = []
     max_gpus_per_job: Count | None = None
+    gpus_multiple: Count | None = None
     max_gpus_per_user: Count | None = None
     max_gpus_per_allocation: Count | None = None
     max_cores: Count | None = None
@@ -236,9 +246,10 @@ class Load(Fact):
 
 
 class Modules(Fact):
-    """The module system. *environment*: where people keep their Python."""
+    """The module system. *scheduler*: the one that srun comes from. *environment*: where people keep Python."""
 
     system: str = ""
+    scheduler: str = ""
     reset: str = ""
     environment: str = ""
     pytorch: list[Load] = []

@@ -21,7 +21,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the second task of the array that lands on a node ends with: address already in use. Maple only reports
            it, and only of an array whose tasks leave GPUs of a node to others.
     """
-    if not judged(job) or "array" not in job.settings or plan.allocation.shared is False:
+    if not judged(job, site) or "array" not in job.settings or plan.allocation.shared is False:
         return
     there = most_of(plan.allocation.node_kinds, "gpus")
     asked = plan.allocation.gpus_per_node

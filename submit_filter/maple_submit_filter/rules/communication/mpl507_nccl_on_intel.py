@@ -24,7 +24,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            not apply it: which backend is right depends on the PyTorch that you load.
     """
     kinds = plan.allocation.node_kinds
-    if not judged(job) or not kinds or any(kind.gpu_vendor != "intel" or not kind.gpus for kind in kinds):
+    if not judged(job, site) or not kinds or any(kind.gpu_vendor != "intel" or not kind.gpus for kind in kinds):
         return
     for step in plan.steps:
         index, value = value_of(step.program, "backend")

@@ -31,7 +31,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     vendors = {kind.gpu_vendor for kind in plan.allocation.node_kinds if kind.gpus != 0}
     wanted = _FLAG.get(next(iter(vendors))) if len(vendors) == 1 else None
-    if not judged(job) or wanted is None or any(name in job.source for name in _SET):
+    if not judged(job, site) or wanted is None or any(name in job.source for name in _SET):
         return
     for step in plan.steps:
         if _is_given_none(step, plan, job, wanted):

@@ -41,7 +41,7 @@ def said_of(link: Link, site: Site) -> Optional[LauncherFact]:
 
 def _finding(step: Step, index: int, link: Link, fact: LauncherFact, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     brought = foreign(fact.name.encode(), link.around) or b"PATH" in plan.assigned
-    proven = judged(job) and not step.maybe and not brought
+    proven = judged(job, site) and not step.maybe and not brought
     fix = _replaced(step, index, link, job.source, site) if proven else None
     there = [one.name for one in site.launchers if one.state == "preferred"]
     return Finding("MPL307", "%s is not available at this site" % fact.name, link.name_span or step.span, proven,

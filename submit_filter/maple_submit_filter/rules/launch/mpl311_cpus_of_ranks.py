@@ -24,7 +24,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            because some sites give CPUs with each GPU.
     """
     said = ("cpus-per-task", "cpus-per-gpu", "exclusive", "mincpus", "core-spec")
-    if not judged(job) or plan.allocation.shared is not True or any(name in job.settings for name in said):
+    if not judged(job, site) or plan.allocation.shared is not True or any(name in job.settings for name in said):
         return
     for step in plan.steps:
         ranks = step.workers_per_task

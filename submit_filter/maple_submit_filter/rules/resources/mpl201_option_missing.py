@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            required to be set. Maple invents no value; it offers one only where the site itself names it for jobs of
            this kind, or where the script says it on a line that is not read.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     for demand in site.demands:
         if not _breached(demand, job) or demand.effect not in ("refused", "bad-default"):

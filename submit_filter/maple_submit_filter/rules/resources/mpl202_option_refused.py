@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from ...cures.option_edits import at, unsay
+from ...cures.option_edits import at, restate, unsay
 from ...cures.places import through_route
 from ...launchers.agents import AGENTS
 from ...request.scheduler_words import is_pbs, option
@@ -31,7 +31,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            is routed to it: "Access to queue is denied". Maple takes the option out where the job gets no less
            without it and the script cannot tell the difference; otherwise it asks first.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     for refusal in site.refusals:
         if refusal.effect != "refused":
@@ -58,12 +58,15 @@ def refuses(refusal: Demand, setting: Setting, job: Job) -> bool:
 
 
 def _is(value: str, pattern: str) -> bool:
+    if pattern.startswith("*") and pattern.endswith("*"):
+        return pattern[1:-1] in value
     return value.startswith(pattern[:-1]) if pattern.endswith("*") else value == pattern
 
 
 def _finding(refusal: Demand, setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     routed = is_pbs(job) and setting.name == "queue"
-    fix = through_route(setting, job, site, "MPL202") if routed else _without(setting, plan, job, site)
+    fix = through_route(setting, job, site, "MPL202") if routed else _spelled_otherwise(refusal, setting, job)
+    fix = fix or (None if routed else _without(setting, plan, job, site))
     named = option(job, setting.name, setting.value.decode("utf-8", "replace") if is_pbs(job) else "")
     return Finding(
         "MPL202",
@@ -73,6 +76,18 @@ def _finding(refusal: Demand, setting: Setting, plan: LaunchPlan, job: Job, site
         fixes=(fix,) if fix is not None else (),
         help=refusal.says,
         site_fact=refusal.key,
+    )
+
+
+def _spelled_otherwise(refusal: Demand, setting: Setting, job: Job) -> Optional[Fix]:
+    """Write a dash for the letters that the site does not take in a value, where it takes the option itself."""
+    value = setting.value
+    for pattern in refusal.values:
+        if len(pattern) > 2 and pattern[0] == pattern[-1] == "*":
+            value = value.replace(pattern[1:-1].encode(), b"-")
+    made = restate(job, setting, value, "MPL202") if value != setting.value else None
+    return (
+        made.fix(Safety.ASK, option(job, setting.name, value.decode("utf-8", "replace"))) if made is not None else None
     )
 
 

@@ -26,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   Slurm 22.05 says: Requested node configuration is not available. Maple asks first: fewer GPUs mean fewer
            ranks, or more nodes, and only you know which was meant.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     most = most_of(plan.allocation.node_kinds, "gpus")
     if most is not None:

@@ -25,7 +25,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   Anvil's pages say that a job may not run properly otherwise. `maple check` shows the script without it; at
            submission Maple only reports it.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     for refusal in site.refusals:
         for name in refusal.options if refusal.effect == "may-run-wrongly" else ():

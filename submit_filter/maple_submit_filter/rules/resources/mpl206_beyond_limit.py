@@ -32,7 +32,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            id, and the job vanishes. Maple offers the only other partition, QOS or queue with such nodes that takes
            the request, or less of it where that is the one change to be made; where several take it, it names them.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     found = [one for one in (_nodes(job, site), _too_few(job, site), _time(job, site)) if one is not None]
     yield from found

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, List, Sequence
+from typing import Iterator, List, Optional, Sequence, Tuple
 
 from ...cures.option_edits import at, restate
-from ...cures.places import queues, through_route
+from ...cures.places import moves, needs_of, queues, through_route
 from ...request.scheduler_words import is_pbs, option
-from ...site.facts import Site
-from ...types.edits import Safety
+from ...site.facts import ForeignName, Site, foreign_names
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
-from ..limits import judged, text
+from ..limits import gpu_count, judged, text
 
 _RESERVATION = r"[RSM]\d+(?:\.|\Z)"  # the queue of an advance reservation is called as it is
 
@@ -25,6 +25,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --partition=gpu-A100, where the queue is called gpu-a100; #PBS -q debugging
     Right: #SBATCH --partition=gpu-a100; #PBS -q debug
+    Wrong: #SBATCH --partition=gpuA100x4, which is Delta's, on DeltaAI
+    Right: #SBATCH --partition=ghx4
     Why:   Slurm says: invalid partition specified; qsub: Unknown queue, or: Access to queue is denied, where only a
            routing queue leads to it. It is certain only where the site file lists every one; otherwise Maple points
            out a name that is one letter off, because there may be others that the file does not know.
@@ -32,7 +34,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     selector = "queue" if is_pbs(job) else "partition"
     known = [one.name for one in site.partitions if one.selector == selector and not one.routed]
     said = [name for name in text(job.settings, selector).split(",") if name and "$" not in name]
-    if not judged(job) or not known:
+    if not judged(job, site) or not known:
         return
     if is_pbs(job):
         yield from _routed(job, site)
@@ -40,8 +42,38 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         if is_pbs(job) and (re.match(_RESERVATION, name) or any(one.name == name for one in queues(site))):
             continue
         near = [one for one in known if alike(name, one)]
+        if name not in known and not near:
+            foreign = [one for one in foreign_names(site, selector) if one.name == name]
+            if foreign:
+                yield _of_another(foreign, plan, job, site, known)
+                continue
         if name not in known and (site.partitions_complete or len(near) == 1):
             yield _finding(job, name, near, known, site.partitions_complete)
+
+
+def _of_another(
+    foreign: Sequence[ForeignName], plan: LaunchPlan, job: Job, site: Site, known: Sequence[str]
+) -> Finding:
+    """A script that was written for another cluster; what has as many GPUs on a node stands in for its partition."""
+    selector = "queue" if is_pbs(job) else "partition"
+    named, where = foreign[0].name, ", ".join(dict.fromkeys(one.site for one in foreign))
+    says = "there is no %s %s" if site.partitions_complete else "the site file lists no %s %s"
+    fixes: Tuple[Fix, ...] = ()
+    if not is_pbs(job) and "," not in text(job.settings, selector):
+        for gpus in dict.fromkeys((_gpus_a_node(job) or foreign[0].gpus, min(1, foreign[0].gpus or 0))):
+            fixes += tuple(moves(job, site, needs_of(job, gpus), _kinds_like(gpus, site), "MPL207"))
+    says = says % (selector, named) + "; %s has one" % where
+    return Finding("MPL207", says, at(job.settings.get(selector)), site.partitions_complete, selector, tuple(dict.fromkeys(fixes))[:3],
+                   "available: %s" % ", ".join(known), selector)  # fmt: skip
+
+
+def _gpus_a_node(job: Job) -> Optional[int]:
+    return gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
+
+
+def _kinds_like(gpus: Optional[int], site: Site) -> Tuple[str, ...]:
+    """Return the kinds of node with, or without, GPUs."""
+    return tuple(one.name for one in site.kinds if bool(one.gpus) == bool(gpus))
 
 
 def _routed(job: Job, site: Site) -> Iterator[Finding]:

@@ -24,7 +24,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   the ranks would see no GPU. Maple only reports it: they may be meant for CPUs.
     """
     wanted = site.gpu_request
-    if not judged(job) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
+    if not judged(job, site) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
         return
     kinds = plan.allocation.node_kinds
     if not kinds or not all(kind.gpus for kind in kinds):

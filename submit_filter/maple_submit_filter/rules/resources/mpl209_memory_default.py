@@ -22,7 +22,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #SBATCH --mem=208g
     Why:   the data loaders of four ranks are killed for memory in the first epoch. Maple only reports it.
     """
-    if not judged(job) or not asks_for_gpus(job.settings) or any(asked(job, name) for name in _SAID):
+    if not judged(job, site) or not asks_for_gpus(job.settings) or any(asked(job, name) for name in _SAID):
         return
     for demand in site.demands:
         if demand.effect == "bad-default" and "mem" in demand.options:

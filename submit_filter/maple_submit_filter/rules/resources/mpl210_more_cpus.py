@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Iterator, Optional, Sequence
 
+from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
 from ...request.slurm import values
 from ...site.facts import NodeKind, Site
-from ...types.edits import Safety
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan
+from ...types.launch_plan import LaunchPlan, Option, Step
+from ...types.text import number
 from .. import rule
 from ..limits import judged
 
@@ -23,11 +25,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --ntasks-per-node=4 --cpus-per-task=32, on nodes with 64 cores
     Right: #SBATCH --ntasks-per-node=4 --cpus-per-task=16
-    Why:   Slurm 22.05 says: CPU count per node can not be satisfied. Maple asks first.
+    Wrong: srun --ntasks-per-node=8 --cpus-per-task=8, on nodes that keep 8 of their 64 cores for the system
+    Right: srun --ntasks-per-node=8 --cpus-per-task=7
+    Why:   Slurm 22.05 says: CPU count per node can not be satisfied; of a step: More processors requested than
+           permitted. Of a step the cores are cut unasked, for its ranks stay as they were; else Maple asks first.
     """
-    if not judged(job) or any(name in job.settings for name in _COUNTED_OTHERWISE):
+    if not judged(job, site) or any(name in job.settings for name in _COUNTED_OTHERWISE):
         return
     cpus = _cpus(plan.allocation.node_kinds)
+    yield from _of_steps(plan, cpus) if cpus else ()
     each = values.whole(job.settings.value("cpus-per-task") or b"1")
     tasks = _tasks(job)
     if not cpus or each is None or tasks is None or tasks * each <= cpus:
@@ -41,6 +47,38 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield Finding("MPL210", says, place, True, fixes=fixes, help="request no more CPUs per node than a node has")
 
 
+def _of_steps(plan: LaunchPlan, cpus: int) -> Iterator[Finding]:
+    for step in plan.steps:
+        srun = step.links[0] if step.links and step.links[0].name == "srun" else None
+        option = srun.option("cpus-per-task") if srun is not None else None
+        each = number(option.value) if option is not None else None
+        if srun is None or srun.open or each is None or any(srun.option(name) for name in _COUNTED_OTHERWISE):
+            continue
+        tasks = step.tasks_per_node
+        if tasks is None or tasks * each <= cpus or step.maybe:
+            continue
+        says = "%s per node with %s each, but a job gets at most %s of a node" % (
+            counted(tasks, "task"), counted(each, "CPU"), counted(cpus, "CPU"))  # fmt: skip
+        fixes = (*_on_all_nodes(step, plan, each, cpus), *_with_fewer(option, cpus // tasks))
+        yield Finding("MPL210", says, option.value_span if option else None, True, fixes=fixes,
+                      help="give each task fewer CPUs, or start fewer tasks on a node")  # fmt: skip
+
+
+def _on_all_nodes(step: Step, plan: LaunchPlan, each: int, cpus: int) -> Iterator[Fix]:
+    """Yield the fix for a step that names fewer nodes than the job has, where its tasks fit on those."""
+    nodes, option = plan.allocation.nodes, step.links[0].option("nodes")
+    if nodes and step.tasks and option is not None and nodes > (step.nodes or nodes):
+        edits = change(option, b"%d" % nodes, "MPL210") if -(-step.tasks // nodes) * each <= cpus else None
+        if edits:
+            yield Fix(tuple(edits), Safety.ASK, "run the step on all nodes of the job")
+
+
+def _with_fewer(option: Optional[Option], each: int) -> Iterator[Fix]:
+    edits = change(option, b"%d" % each, "MPL210") if each else None
+    if edits:
+        yield Fix(tuple(edits), Safety.SAFE, "give each task %s" % counted(each, "CPU"))
+
+
 def _tasks(job: Job) -> Optional[int]:
     """Return the tasks on each node that the request surely wants."""
     said = values.whole(job.settings.value("ntasks-per-node") or b"")
@@ -51,6 +89,10 @@ def _tasks(job: Job) -> Optional[int]:
 
 
 def _cpus(kinds: Sequence[NodeKind]) -> Optional[int]:
-    """Return the most CPUs of any of the nodes, every hardware thread counted; None where one is not known."""
-    counts = [kind.cores * kind.threads_per_core for kind in kinds if kind.cores and kind.threads_per_core]
+    """Return the most CPUs of any of the nodes; None where one is not known.
+
+    Every hardware thread is counted, unless the site says that a job gets fewer by default.
+    """
+    each = [kind.cpus or (kind.cores or 0) * (kind.threads_per_core or 0) for kind in kinds]
+    counts = [count for count in each if count]
     return max(counts) if counts and len(counts) == len(kinds) else None

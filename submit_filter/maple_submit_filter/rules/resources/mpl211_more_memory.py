@@ -26,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     setting = job.settings.get("mem")
     wanted = values.mebibytes(setting.value) if setting is not None else None
     most = most_of(plan.allocation.node_kinds, "memory_gib")
-    if not judged(job) or setting is None or wanted is None or not most or wanted <= most * 1024:
+    if not judged(job, site) or setting is None or wanted is None or not most or wanted <= most * 1024:
         return
     made = restate(job, setting, b"0", "MPL211")
     fixes = (made.fix(Safety.ASK, "use --mem=0, all memory of the node"),) if made is not None else ()

@@ -28,7 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            two stand in. Where both ask for the same number on each node, the one without a type says nothing more and
            is left out; else it asks.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     said = [(name, item) for name in _OPTIONS for item in gpu_items(job.settings, name)]
     typed = [one for one in said if one[1].type]

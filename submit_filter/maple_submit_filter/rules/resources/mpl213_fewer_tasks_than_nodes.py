@@ -24,6 +24,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     nodes = values.nodes(job.settings.value("nodes") or b"")
     tasks = values.whole(job.settings.value("ntasks") or b"")
-    if judged(job) and nodes is not None and tasks and tasks < nodes[0]:
+    if judged(job, site) and nodes is not None and tasks and tasks < nodes[0]:
         says = "%s for %s: sbatch gives the job %d" % (counted(tasks, "task"), counted(nodes[0], "node"), tasks)
         yield Finding("MPL213", says, at(job.settings.get("ntasks")), help="request at least one task per node")

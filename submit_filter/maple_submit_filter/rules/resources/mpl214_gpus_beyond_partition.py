@@ -26,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   such a limit belongs to a QOS, which refuses the job or lets it wait forever. `maple check` shows the change;
            at submission Maple only reports it, because the pages do not tell which.
     """
-    if not judged(job):
+    if not judged(job, site):
         return
     for found in (_per_node(plan, job, site), _total(plan, job, site)):
         if found is not None:
@@ -38,7 +38,10 @@ def _roomier(found: Finding, plan: LaunchPlan, job: Job, site: Site) -> Tuple[Fi
     """Choose another partition, or QOS, of the same nodes that gives so many."""
     needs = needs_of(job, gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres"))
     if needs.gpus is None:
-        needs = needs._replace(gpus=-(-(gpu_count(job.settings, "gpus") or 1) // (needs.nodes or 1)))
+        each = (gpu_count(job.settings, "gpus-per-task") or 0) * (
+            values.whole(job.settings.value("ntasks") or b"") or 0
+        )
+        needs = needs._replace(gpus=-(-(gpu_count(job.settings, "gpus") or each or 1) // (needs.nodes or 1)))
     kinds = tuple(kind.name for kind in plan.allocation.node_kinds)
     return tuple(moves(job, site, needs, kinds, "MPL214", found.site_fact.partition(".")[0]))[:1]
 
@@ -49,6 +52,10 @@ def _per_node(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
         count = gpu_count(job.settings, name)
         if most is not None and there and count is not None and most.most < count <= there:
             return _finding(job.settings.get(name), count, most, most.most)
+    each, tasks = gpu_count(job.settings, "gpus-per-task"), values.whole(job.settings.value("ntasks") or b"")
+    alone = values.nodes(job.settings.value("nodes") or b"1") == (1, 1)
+    if most is not None and there and each and tasks and alone and most.most < each * tasks <= there:
+        return _finding(job.settings.get("ntasks"), each * tasks, most, most.most)
     return None
 
 

@@ -31,7 +31,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     from ...play.pbs_allocation import chunks_of
     from .pbs_request import beyond
 
-    if not judged(job):
+    if not judged(job, site):
         return
     for chunk in chunks_of(job.settings):
         for excess in beyond(chunk, plan.allocation.node_kinds):

@@ -38,7 +38,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     from ...request.pbs.refusals import Refusal, refusals
     from ...request.pbs.submission import read_argv
 
-    if not judged(job):
+    if not judged(job, site):
         return
     said = job.submission
     found = refusals(read_argv(said.argv), said.environment, job.script, said.path if said.came == "file" else b"")

@@ -40,7 +40,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         or nodes < 2
         or plan.unread
         or plan.strangers
-        or not judged(job)
+        or not judged(job, site)
         or not any(asked(job, name) for name in _SAYS_SO)
     ):
         return

@@ -1,0 +1,58 @@
+"""A scheduler that is a module, and is taken away."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional
+
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+
+_PURGE = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:-\w+[ \t]+)?purge|ml[ \t]+purge)\b")
+_LOAD = re.compile(rb"(?m)^[ \t]*(?:module[ \t]+(?:load|add|swap|restore|reset|use)|ml)\b([^#\n]*)")
+_BACK = re.compile(
+    rb"(?m)^[ \t]*(?:module[ \t]+(?:restore|reset)|ml[ \t]+(?:restore|reset))\b|\b(?:source|eval)\b|^[ \t]*\.[ \t]"
+)
+
+
+@rule("MPL407", "module purge takes the scheduler's commands away", "slurm")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Where Slurm itself is a module, `module purge` takes srun and scontrol away until it is loaded again.
+
+    Wrong: module purge; module load gpu ... srun python train.py, on Expanse
+    Right: module purge; module load slurm gpu ... srun python train.py
+    Why:   bash says: srun: command not found. Maple asks first: a profile may have put srun on PATH by other means.
+    """
+    module = site.scheduler_module.encode()
+    if not module or b"purge" not in job.source:
+        return
+    purges = list(_PURGE.finditer(job.source))
+    used = [step.span.start for step in plan.steps if step.links and step.links[0].name == "srun" and not step.maybe]
+    if not purges or not used or purges[-1].end() > used[0]:
+        return
+    last = purges[-1]
+    between = job.source[last.end() : used[0]]
+    if re.search(rb"(?m)^[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), between) or _BACK.search(between):
+        return
+    if any(b"$" in one for one in _LOAD.findall(between)) and re.search(
+        rb"=[^#\n]*(?<![\w/.-])%s(?![\w.-])" % re.escape(module), job.source
+    ):
+        return
+    edit = _loaded(job.source, last.end(), used[0], module)
+    says = "%s is a module here: after this, srun is not found" % module.decode()
+    fix = Fix((edit,), Safety.ASK, "load %s again" % module.decode())
+    yield Finding("MPL407", says, Span(last.start(), last.end()), fixes=(fix,), site_fact="modules")
+
+
+def _loaded(source: bytes, start: int, end: int, module: bytes) -> Edit:
+    """Return the edit that loads the module: with those that are loaded next, else on the line of the purge."""
+    found: Optional[re.Match[bytes]] = re.compile(rb"(?m)^[ \t]*module[ \t]+(?:load|add)(?=[ \t])").search(
+        source, start, end
+    )
+    if found is not None:
+        return Edit(Span(found.end(), found.end()), b" " + module, "MPL407")
+    return Edit(Span(start, start), b" && module load " + module, "MPL407")

@@ -1,0 +1,63 @@
+"""Accounts that this cluster, or this kind of node, does not take."""
+
+from __future__ import annotations
+
+from typing import Iterator, Optional
+
+from ...cures.option_edits import at, restate
+from ...request.scheduler_words import option
+from ...site.facts import Site, foreign_names
+from ...types.edits import Safety
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from ...types.settings import Setting
+from .. import rule
+from ..limits import judged, text
+
+
+@rule("MPL219", "an account of another cluster, or for other nodes")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Some centres end an account's name with the cluster that it is for, and with what may be used by it.
+
+    Wrong: #SBATCH --account=abcd-delta-gpu, on DeltaAI; --account=abcd-delta-cpu with a partition of GPUs, on Delta
+    Right: #SBATCH --account=abcd-dtai-gh; --account=abcd-delta-gpu
+    Why:   Slurm says: Invalid account or account/partition combination specified. Maple asks first: which accounts
+           you have, only you and the centre know.
+    """
+    setting = job.settings.get("account")
+    if setting is None or not (site.account_endings or site.elsewhere) or not judged(job, site):
+        return
+    name = text(job.settings, "account").lower()
+    own = next((one for one in site.account_endings if name.endswith(one)), "")
+    gpus = [bool(kind.gpus) for kind in plan.allocation.node_kinds if kind.gpus is not None]
+    kind = ("gpu" if all(gpus) else "cpu" if not any(gpus) else "") if gpus else ""
+    if own:
+        half = _half(own, kind, site)
+        if half:
+            says = "%s is an account for %s nodes" % (text(job.settings, "account"), "CPU" if kind == "gpu" else "GPU")
+            yield _finding(job, setting, own, half, says)
+        return
+    for other in foreign_names(site, "account"):
+        if name.endswith(other.name):
+            here = [one for one in site.account_endings if not kind or _half(one, kind, site) == ""]
+            says = "%s is an account of %s" % (text(job.settings, "account"), other.site)
+            yield _finding(job, setting, other.name, here[0] if len(here) == 1 else "", says)
+            return
+
+
+def _half(ending: str, kind: str, site: Site) -> str:
+    """Return the ending for the nodes that are asked for, "" where this one is for them."""
+    other = {"gpu": "cpu", "cpu": "gpu"}.get(kind)
+    if other is None or not ending.endswith("-" + other):
+        return ""
+    wanted = ending[: -len(other)] + kind
+    return wanted if wanted in site.account_endings else ""
+
+
+def _finding(job: Job, setting: Setting, old: str, new: str, says: str) -> Finding:
+    value: Optional[bytes] = setting.value[: len(setting.value) - len(old)] + new.encode() if new else None
+    made = restate(job, setting, value, "MPL219") if value else None
+    fixes = (made.fix(Safety.ASK, option(job, "account", value.decode("utf-8", "replace"))),) if made and value else ()
+    return Finding("MPL219", says, at(setting), asks_for="account", fixes=fixes,
+                   help="name an account for this cluster and these nodes", site_fact="account_shapes")  # fmt: skip
