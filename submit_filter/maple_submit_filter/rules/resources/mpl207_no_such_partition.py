@@ -63,7 +63,8 @@ def _of_another(
         for gpus in dict.fromkeys((_gpus_a_node(job) or foreign[0].gpus, min(1, foreign[0].gpus or 0))):
             fixes += tuple(moves(job, site, needs_of(job, gpus), _kinds_like(gpus, site), "MPL207"))
     says = says % (selector, named) + "; %s has one" % where
-    return Finding("MPL207", says, at(job.settings.get(selector)), site.partitions_complete, selector, tuple(dict.fromkeys(fixes))[:3],
+    fixes = tuple(dict.fromkeys(fixes))[:3]
+    return Finding("MPL207", says, at(job.settings.get(selector)), site.partitions_complete, selector, fixes,
                    "available: %s" % ", ".join(known), selector)  # fmt: skip
 
 
