@@ -65,7 +65,7 @@ def _is(value: str, pattern: str) -> bool:
 
 def _finding(refusal: Demand, setting: Setting, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     routed = is_pbs(job) and setting.name == "queue"
-    fix = through_route(setting, job, site, "MPL202") if routed else _spelled_otherwise(refusal, setting, job)
+    fix = through_route(setting, job, site, "MPL202") if routed else spelled_otherwise(refusal, setting, job, "MPL202")
     fix = fix or (None if routed else _without(setting, plan, job, site))
     named = option(job, setting.name, setting.value.decode("utf-8", "replace") if is_pbs(job) else "")
     return Finding(
@@ -79,13 +79,13 @@ def _finding(refusal: Demand, setting: Setting, plan: LaunchPlan, job: Job, site
     )
 
 
-def _spelled_otherwise(refusal: Demand, setting: Setting, job: Job) -> Optional[Fix]:
+def spelled_otherwise(refusal: Demand, setting: Setting, job: Job, why: str) -> Optional[Fix]:
     """Write a dash for the letters that the site does not take in a value, where it takes the option itself."""
     value = setting.value
     for pattern in refusal.values:
         if len(pattern) > 2 and pattern[0] == pattern[-1] == "*":
             value = value.replace(pattern[1:-1].encode(), b"-")
-    made = restate(job, setting, value, "MPL202") if value != setting.value else None
+    made = restate(job, setting, value, why) if value != setting.value else None
     return (
         made.fix(Safety.ASK, option(job, setting.name, value.decode("utf-8", "replace"))) if made is not None else None
     )

@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asked, asks_for_gpus, judged
-from .mpl202_option_refused import refuses
+from .mpl202_option_refused import refuses, spelled_otherwise
 
 
 @rule("MPL205", "an option that the site advises against")
@@ -22,6 +22,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gres=gpu:4, on Anvil
     Right: #SBATCH --gpus-per-node=4
+    Wrong: #SBATCH --job-name=vit:b16, on Vista
+    Right: #SBATCH --job-name=vit-b16
     Why:   Anvil's pages say that a job may not run properly otherwise. `maple check` shows the script without it; at
            submission Maple only reports it.
     """
@@ -32,8 +34,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             setting = job.settings.get(name)
             if setting is not None and refuses(refusal, setting, job):
                 says = "the site advises against %s" % option(job, name)
-                made = unsay(job, name, "MPL205")
-                fixes = (made.fix(Safety.ASK, "remove " + option(job, name)),) if made is not None else ()
+                made, spelled = unsay(job, name, "MPL205"), spelled_otherwise(refusal, setting, job, "MPL205")
+                gone = made.fix(Safety.ASK, "remove " + option(job, name)) if made is not None else None
+                fixes = tuple(filter(None, (spelled or gone,)))
                 yield Finding("MPL205", says, at(setting), False, "", fixes, refusal.says, refusal.key)
     for demand in site.demands:
         gpu = demand.effect == "may-run-wrongly" and demand.applies == "gpu" and asks_for_gpus(job.settings)
