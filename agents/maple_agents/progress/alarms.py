@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from .printed import duration, speed
 from .values import Alarm, Course, Estimate, Mark, Observation, Run
 
-LONGEST = 2.5  # times the longest gap seen: then it is silent
+LONGEST = 2.2  # times the longest gap seen: then it is silent
 LEAST_GAPS = 5  # that must be known before silence means anything
 FLOOR = 30.0  # seconds of silence that are never worth a word
 FIRST_PAUSE = 600.0  # seconds that a first evaluation or checkpoint may take, where none was seen before
@@ -61,7 +61,8 @@ def _may_pause(course: Course) -> bool:
         return True
     if last.epoch is not None and last.epoch > 0 and last.epoch == int(last.epoch):
         return True
-    return last.step >= 100 and last.step % 100 == 0 and last.step_seconds is not None
+    apart = statistics.median(two.step - one.step for one, two in zip(course.points, course.points[1:]))
+    return last.step >= 100 and last.step % 100 == 0 and last.step % (10 * apart) == 0
 
 
 def _newest(course: Course, *kinds: str) -> Mark | None:
@@ -122,9 +123,9 @@ def _loss(course: Course) -> Iterator[Alarm]:
     values = [one[1] for one in losses]
     if len(values) < 13:
         return
-    before, now = values[:-3][-100:], statistics.median(values[-3:])
-    usual = statistics.median(before)
-    if usual > 0 and now > EXPLODED * usual and now > 1.5 * max(before[-50:]) and now > values[0]:
+    now = statistics.median(values[-3:])
+    usual = min(statistics.median(values[at : at + 10]) for at in range(len(values) - 12))
+    if min(values) > 0 and now > EXPLODED * usual and now > statistics.median(values[:3]):
         yield Alarm("loss-explodes", "the loss is %.4g, and was %.4g" % (now, usual), losses[-1][2])
 
 

@@ -2,7 +2,7 @@
 
 A step's time is the median over the last steps, pauses left out, for a bar's own speed is smoothed over everything. The
 first steps after a start are dropped: they hold compilation and caches. Pauses are those gaps that stand out among
-their neighbours; what they took so far is spread over the steps that are left.
+their neighbours; each kind of them is expected again after as many steps as lay between those that were seen.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ from typing import NamedTuple
 from .values import Course, Estimate, Point, Run
 
 NEIGHBOURS = 10  # gaps on each side, which a pause is compared with
-PAUSE = 2.5  # times the usual gap around
+PAUSE = 1.4  # times the usual gap around; what is no pause after all only makes the mean of the median
 LAST = 60  # gaps, and
 LAST_SECONDS = 120.0  # of the clock, over which a step's time is taken; the more of the two
 GROUPS = 9  # into which they are put where the clock shows whole seconds
 _COARSE = 1.0  # seconds that such a clock may be off
+APART = 1.8  # times as long is a pause of another kind
 WARM = 3  # gaps after a start that tell nothing
 
 
@@ -43,10 +44,10 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
     if step_seconds is None:
         step_seconds = _since_start(course, run)
         because = "the speed is the average since the start" if step_seconds else ""
-    share, pauses = _pauses(found, course)
-    left = _left(course, step_seconds, share, now, found)
+    kinds = pauses(found)
+    left = _left(course, step_seconds, kinds, now, found)
     return Estimate(
-        step_seconds=step_seconds, pause_seconds=share.seconds, pauses=pauses,
+        step_seconds=step_seconds, pause_seconds=_each(found), pauses=sum(one.times for one in kinds),
         usual_gap=statistics.median(one.seconds for one in found) if found else None,
         longest_gap=max((one.seconds for one in found), default=None), left=left,
         ends_at=now + left if left is not None else None, earlier_step_seconds=_earlier(found),
@@ -124,30 +125,51 @@ def _earlier(found: Sequence[Gap]) -> float | None:
     return statistics.median(one.seconds / one.steps for one in before) if len(before) >= 12 else None
 
 
-class Share(NamedTuple):
-    """Seconds of pauses that come with each step, and the step of the last pause."""
+class Pauses(NamedTuple):
+    """Pauses of one kind, by their length. *every*: steps from one to the next; *last*: step of the last."""
 
+    times: int
     seconds: float
+    every: float
     last: float
 
-
-def _pauses(found: Sequence[Gap], course: Course) -> tuple[Share, int]:
-    pauses = [one for one in found if one.extra]
-    if not pauses or not found:
-        return Share(0.0, 0.0), 0
-    first = found[0].step - found[0].steps
-    span = pauses[-1].step - first
-    return (
-        (Share(sum(one.extra for one in pauses) / span, pauses[-1].step), len(pauses)) if span > 0 else (Share(0, 0), 0)
-    )
+    def ahead(self, total: float) -> float:
+        """Return the seconds of those that are to come; one at the very end counts."""
+        return math.floor((total - self.last) / self.every + 0.25) * self.seconds if self.every > 0 else 0.0
 
 
-def _left(course: Course, step_seconds: float | None, share: Share, now: float, found: Sequence[Gap]) -> float | None:
+def pauses(found: Sequence[Gap]) -> list[Pauses]:
+    """Return the kinds of pauses: an evaluation and a checkpoint take different times and come at different steps."""
+    seen = sorted((one for one in found if one.extra), key=lambda one: one.extra)
+    if not seen:
+        return []
+    cuts = [at for at in range(1, len(seen)) if seen[at].extra > APART * seen[at - 1].extra]
+    parts = [seen[begin:end] for begin, end in zip([0, *cuts], [*cuts, len(seen)])]
+    return [_kind(part, found) for part in parts]
+
+
+def _kind(part: Sequence[Gap], found: Sequence[Gap]) -> Pauses:
+    steps = sorted(one.step for one in part)
+    between = [two - one for one, two in zip(steps, steps[1:])]
+    first, now = found[0].step - found[0].steps, found[-1].step
+    every = statistics.median(between) if between else max(steps[0] - first, now - steps[0])
+    return Pauses(len(part), statistics.median(one.extra for one in part), every, steps[-1])
+
+
+def _each(found: Sequence[Gap]) -> float:
+    """Return the seconds of pauses that came with each step."""
+    steps = sum(one.steps for one in found)
+    return sum(one.extra for one in found) / steps if steps else 0.0
+
+
+def _left(
+    course: Course, step_seconds: float | None, kinds: Sequence[Pauses], now: float, found: Sequence[Gap]
+) -> float | None:
     if course.step is None or course.total is None or step_seconds is None:
         return None
-    steps = course.total.steps - course.step
+    total = course.total.steps
     whole = (
-        steps * step_seconds + share.seconds * max(0.0, course.total.steps - max(share.last, 0.0)) if steps > 0 else 0.0
+        (total - course.step) * step_seconds + sum(one.ahead(total) for one in kinds) if total > course.step else 0.0
     )
     silent = max(0.0, now - course.last_at) if course.last_at is not None else 0.0
     longest = max((one.seconds for one in found), default=0.0)

@@ -117,7 +117,10 @@ def compiled(found: dict[str, Sheet], own: Sequence[str] = ()) -> Formats:
 
 def _of_user(pattern: str) -> Form:
     """Return the form of a user's own pattern: it may be anything, so any line is looked at."""
-    named = re.compile(pattern).groupindex
+    try:
+        named = re.compile(pattern).groupindex
+    except re.error as error:
+        raise ValueError("no regular expression: %s" % error) from None
     if "step" not in named and "epoch" not in named:
         raise ValueError("it names neither (?P<step>…) nor (?P<epoch>…)")
     unit = next((one for one in ("step_seconds", "ms") if one in named), "")

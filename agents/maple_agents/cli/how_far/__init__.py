@@ -1,0 +1,1 @@
+"""`maple progress`: how far a job is."""

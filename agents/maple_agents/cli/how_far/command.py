@@ -1,0 +1,156 @@
+"""`maple progress`: how far, how fast, and whether it will make it."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from typing import TYPE_CHECKING, Optional
+
+import click
+
+from ...base.complaint import Complaint
+from ...progress.answers import QUESTIONS
+from .. import completion
+
+if TYPE_CHECKING:
+    from ...progress.job_logs import Found
+    from ...progress.values import Progress
+
+ALARM, UNKNOWN = 3, 1
+
+
+@click.command()
+@click.argument("job", metavar="[JOBID|LOG]", required=False, shell_complete=completion.job_or_file)
+@click.option(
+    "--log",
+    "logs",
+    multiple=True,
+    metavar="FILE",
+    shell_complete=completion.files,
+    help="Read this log, or the logs in this folder; may be said several times.",
+)
+@click.option("--watch", is_flag=True, help="Show it again and again, in place, until the job is over.")
+@click.option("--every", metavar="SECONDS", type=click.IntRange(2, 3600), default=15, show_default=True,
+              help="With --watch: how often the logs are read.")  # fmt: skip
+@click.option("--ask", "question", metavar="QUESTION", type=click.Choice(QUESTIONS),
+              help=f"Answer one question, as JSON: {', '.join(QUESTIONS)}.")  # fmt: skip
+@click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON; its shape is stable.")
+def progress(
+    job: Optional[str], logs: tuple[str, ...], watch: bool, every: int, question: Optional[str], as_json: bool
+) -> int:
+    """Show how far a job is, how fast, when it will be done, and what is odd.
+
+    Without a job your running jobs are listed, one line each. With one each number is shown with the line of the log
+    that tells it. LOG is a file, or a folder of files of ranks. A total that nothing tells is unknown: none is made up.
+
+    \b
+    Examples:
+      maple progress                          my running jobs
+      maple progress 4711                     one job, with the lines that tell it
+      maple progress slurm-4711.out           a log; its job need not be known
+      maple progress 4711 --watch             until it is over
+      maple progress 4711 --json --ask eta    for programs
+
+    Lines of a program's own are read by a pattern of yours: [progress] pattern = '...' in maple.toml beside the script
+    or the log, or in /etc/maple/progress.toml for a site. It is a regular expression of Python with the groups step,
+    total, epoch, epochs, loss, step_seconds or ms, as far as the lines tell them.
+
+    \b
+    maple.toml:
+      [progress]
+      pattern = 'round (?P<step>[0-9]+) of (?P<total>[0-9]+)'
+
+    Exit code: 0 shown; 1 nothing tells how far it is, or no job of yours runs; 2 usage, or nothing can be read; 3
+    shown, and something is odd (an alarm).
+    """
+    from ..fix.application import interruptible, printing, spoken
+
+    with interruptible():
+        spoken()
+        if job is None and not logs:
+            return _jobs(watch, every, question, as_json)
+        found = _found(job, logs)
+        if watch and not (as_json or question):
+            from .watch import watched
+
+            return code(watched(lambda: _read(_found(job, logs)), every))
+        told = _read(found)
+        with printing():
+            _shown(told, question, as_json)
+        return code(told)
+
+
+def _jobs(watch: bool, every: int, question: Optional[str], as_json: bool) -> int:
+    from ..fix.application import printing
+
+    if question:
+        raise Complaint("--ask wants a job", "maple progress JOBID --ask %s" % question)
+    if watch and not as_json:
+        from .table import listed
+        from .watch import watched_lines
+
+        return watched_lines(lambda: listed(_running()), every)
+    found = _running()
+    with printing():
+        if as_json:
+            from ...progress.answers import whole
+
+            click.echo(json.dumps({"version": 1, "jobs": [whole(one) for one in found]}, indent=2))
+        else:
+            from .table import listed
+
+            click.echo("\n".join(listed(found)) if found else "none of your jobs runs", err=not found)
+    return 0 if found else UNKNOWN
+
+
+def _running() -> "list[Progress]":
+    from ...progress.job_logs import MOST_JOBS, of_job, running
+
+    found = []
+    for one in running()[:MOST_JOBS]:
+        try:
+            found.append(_read(of_job(one.id)))
+        except Complaint:  # it ended a moment ago, or is of another part of an array
+            continue
+    return found
+
+
+def _found(job: Optional[str], logs: tuple[str, ...]) -> "Found":
+    """Return the job or the logs that are meant. Raises `Complaint`."""
+    from ...progress.job_logs import of_files, of_job
+
+    if job is not None and (not job[:1].isdigit() or os.path.exists(job)) and os.path.exists(job):
+        return of_files([job, *logs])
+    if job is not None and not logs:
+        return of_job(job.strip())
+    return of_files(logs)
+
+
+def _read(found: "Found") -> "Progress":
+    from dataclasses import replace
+
+    from ...progress.own_patterns import known
+    from ...progress.whole import progress as read
+
+    folders = [os.path.dirname(one) for one in (found.script, *found.files[:1]) if one] + [""]
+    told = read(found.files, known(folders), time.time(), found.run, found.hints, found.ranks)
+    return told if found.files else replace(told, notes=(*told.notes, *found.missing))
+
+
+def _shown(told: "Progress", question: Optional[str], as_json: bool) -> None:
+    from ...progress.answers import answer, whole
+
+    if question:
+        click.echo(json.dumps(answer(told, question), indent=2))
+    elif as_json:
+        click.echo(json.dumps(whole(told), indent=2))
+    else:
+        from .page import page
+
+        click.echo("\n".join(page(told)))
+
+
+def code(told: "Progress") -> int:
+    """Return the exit code for what is known."""
+    return UNKNOWN if told.course.last is None else ALARM if told.alarms else 0

@@ -1,0 +1,141 @@
+"""The page of one job: each number with the line that tells it, small curves, ranks, alarms."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import Union
+
+from ...base.terminal import on_screen
+from ...progress.alarms import checkpoint, is_done, shown_at, silence
+from ...progress.answers import fraction, shown
+from ...progress.estimate import gaps
+from ...progress.printed import duration, speed
+from ...progress.values import Mark, Observation, Place, Progress, Run, Total
+from .marks import bar, bold, curve, red
+from .table import step
+
+QUOTED = 150  # characters of a line
+MOST_RANKS = 8
+
+
+def page(found: Progress) -> list[str]:
+    """Return the lines of the page."""
+    return [
+        bold(_head(found.run, found.now)), *_alarms(found), *_step(found), *_total(found), *_time(found), *_loss(found),
+        *_speed(found), *_checkpoint(found), *_ranks(found), *_notes(found),
+    ]  # fmt: skip
+
+
+def _head(run: Run, now: float) -> str:
+    job = "job %s" % run.job if run.job else "the log"
+    name = " (%s)" % shown(run.name) if run.name else ""
+    state = ": %s" % run.state if run.state != "unknown" else ""
+    if run.started is None:
+        return job + name + state
+    ran = " for %s" % duration((run.ended or now) - run.started)
+    return job + name + state + ran + (" of %s" % duration(run.limit) if run.limit is not None else "")
+
+
+def _alarms(found: Progress) -> Iterator[str]:
+    for one in found.alarms:
+        yield red("alarm: ") + shown(one.says)
+        if one.at is not None and one.at is not found.course.last:
+            yield from _quote(one.at)
+
+
+def _step(found: Progress) -> Iterator[str]:
+    course, last = found.course, found.course.last
+    if last is None:
+        yield "no line of its logs tells how far it is"
+        return
+    share = fraction(found)
+    percent = " %d %%" % int(100 * share) if share is not None else ""
+    done = ", done" if course.ended is not None or is_done(course) else ""
+    again = ", started %d times in this log" % course.starts if course.starts > 1 else ""
+    yield "%s%s  step %s%s%s" % (bar(share), percent, step(found), done, again)
+    yield from _quote(last)
+    quiet = silence(course, found.now)
+    if quiet is not None and quiet >= 60 and not done:
+        yield "  silent for %s" % duration(quiet)
+    if course.busy is not None and not done:
+        yield "  busy with %s" % (shown(course.busy.label) or "an evaluation")
+        yield from _quote(course.busy)
+
+
+def _total(found: Progress) -> Iterator[str]:
+    total = found.course.total
+    if total is not None and total.because != "printed with the step":
+        yield "total %s: %s" % (format(total.steps, ","), total.because)
+        yield from _quote(total)
+    elif total is None and found.course.last is not None:
+        yield "total unknown: nothing tells how many steps the run has"
+
+
+def _time(found: Progress) -> Iterator[str]:
+    told, run = found.estimate, found.run
+    if told.step_seconds:
+        pauses = ", and %d pause%s" % (told.pauses, "" if told.pauses == 1 else "s") if told.pauses else ""
+        why = " (%s)" % told.because if told.because and told.left is not None else ""
+        yield "speed %s%s%s" % (speed(told.step_seconds), pauses, why)
+    if told.left is None or told.ends_at is None or is_done(found.course):
+        return
+    ends = time.strftime("%a %H:%M", time.localtime(told.ends_at))
+    limit = ""
+    if run.ends_at is not None:
+        margin = run.ends_at - told.ends_at
+        limit = ", %s %s its limit" % (duration(abs(margin)), "before" if margin >= 0 else "AFTER")
+    yield "left  %s: ends %s%s" % (duration(told.left), ends, limit)
+
+
+def _loss(found: Progress) -> Iterator[str]:
+    losses = found.course.losses
+    if not losses:
+        return
+    drawn = "  " + curve([one[1] for one in losses]) if len(losses) > 3 else ""
+    first = "%.4g to " % losses[0][1] if len(losses) > 1 else ""
+    yield "loss  %s%.4g%s" % (first, losses[-1][1], drawn)
+    if losses[-1][2].place != (found.course.last.place if found.course.last else None):
+        yield from _quote(losses[-1][2])
+
+
+def _speed(found: Progress) -> Iterator[str]:
+    steady = [one.steps / one.seconds for one in gaps(found.course) if one.seconds > 0]
+    if len(steady) > 5:
+        yield "steps/s     %s" % curve(steady)
+
+
+def _checkpoint(found: Progress) -> Iterator[str]:
+    mark = checkpoint(found.course)
+    if mark is None:
+        return
+    step_ = " at step %s" % format(mark.step, ",") if mark.step is not None else ""
+    age = ", %s ago" % duration(found.now - mark.at) if mark.at is not None else ""
+    yield "last checkpoint%s%s" % (step_, age)
+    yield from _quote(mark)
+
+
+def _ranks(found: Progress) -> Iterator[str]:
+    ranks = found.course.ranks
+    if len({one[1] for one in ranks}) < 2:
+        return
+    for rank, at, line in sorted(ranks, key=lambda one: one[1])[:MOST_RANKS]:
+        yield "  rank %d: step %g  %s" % (rank, at, _where(line.place))
+    if len(ranks) > MOST_RANKS:
+        yield "  and %d further ranks" % (len(ranks) - MOST_RANKS)
+
+
+def _notes(found: Progress) -> Iterator[str]:
+    for one in found.notes:
+        yield "note: " + shown(one)
+
+
+def _quote(one: Union[Observation, Mark, Total]) -> Iterator[str]:
+    text = shown(one.text)
+    cut = text if len(text) <= QUOTED else text[: QUOTED - 1] + "…"
+    yield "  %s" % _where(one.place)
+    yield from ("  | " + line for line in on_screen(cut))
+
+
+def _where(place: Place) -> str:
+    return shown(shown_at(Observation(place, "", "")))

@@ -1,0 +1,68 @@
+"""One line for each running job: bar, step, speed, time left, limit, last checkpoint, silence."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...progress.alarms import checkpoint, silence
+from ...progress.answers import fraction, shown
+from ...progress.printed import duration, speed
+from ...progress.values import Progress
+from .marks import bar, red
+
+QUIET = 300  # seconds that are worth a word, though no alarm
+_HEAD = ("job", "name", "", "step", "speed", "left", "limit in", "checkpoint", "")
+
+
+def listed(found: Sequence[Progress]) -> list[str]:
+    """Return the lines of a table, its columns as wide as they must be."""
+    rows = [_HEAD, *(row(one) for one in found)]
+    widths = [max(len(one[at]) for one in rows) for at in range(len(_HEAD))]
+    lines = []
+    for at, cells in enumerate(rows):
+        cut = [cell.ljust(width) for cell, width in zip(cells, widths)]
+        last = cut[-1].rstrip()
+        lines.append("  ".join([*cut[:-1], red(last) if at and last else last]).rstrip())
+    return lines
+
+
+def row(found: Progress) -> tuple[str, ...]:
+    """Return the cells of one job."""
+    run, told = found.run, found.estimate
+    share = fraction(found)
+    left = duration(told.left) if told.left is not None else "?"
+    end = duration(run.ends_at - found.now) if run.ends_at is not None else "none"
+    pace = speed(told.step_seconds) if told.step_seconds else "?"
+    return run.job, shown(run.name)[:20], bar(share, 12), step(found), pace, left, end, age(found), odd(found)
+
+
+def step(found: Progress) -> str:
+    """Return where it is, in a few words."""
+    course, last = found.course, found.course.last
+    if last is None:
+        return "no line tells it"
+    if last.step is None:
+        epochs = "/%g" % last.epochs if last.epochs else ""
+        return "epoch %g%s" % (last.epoch or 0, epochs)
+    if course.total is not None and course.step is not None:
+        return "%s/%s" % (format(int(course.step), ","), format(course.total.steps, ","))
+    if last.scope == "epoch":
+        within = "%d/%s" % (last.step, last.steps or "?")
+        return "epoch %g: %s" % (last.epoch, within) if last.epoch is not None else "%s of an epoch" % within
+    return "%s of ?" % format(last.step, ",")
+
+
+def age(found: Progress) -> str:
+    """Return how old the last checkpoint is."""
+    mark = checkpoint(found.course)
+    if mark is None:
+        return "none told"
+    return duration(found.now - mark.at) + " old" if mark.at is not None else "step %s" % mark.step
+
+
+def odd(found: Progress) -> str:
+    """Return the worst alarm, else that it is quiet, else nothing."""
+    if found.alarms:
+        return shown(found.alarms[0].says)
+    quiet = silence(found.course, found.now)
+    return "silent for %s" % duration(quiet) if quiet is not None and quiet >= QUIET else ""

@@ -1,0 +1,199 @@
+"""Progress as JSON, whole or as the answer to one of a fixed set of questions. The shape is stable: see the README.
+
+Whatever stands in a log is shown with its secrets masked and nothing that a terminal would obey.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Union
+
+from ..diagnose.read.clean_lines import cleaned
+from .alarms import age_at_limit, checkpoint, is_done, silence
+from .values import Mark, Observation, Place, Progress, Said, Total
+
+VERSION = 1
+QUESTIONS = ("speed", "progress", "eta", "loss", "checkpoint", "throughput", "failures")
+MOST_LOSSES = 60
+_THROUGHPUTS = ("samples/s", "tokens/s")
+
+
+def shown(text: str) -> str:
+    """Return a line of a log as it may be shown."""
+    return cleaned(text.encode("utf-8", "surrogateescape")).strip()
+
+
+def whole(found: Progress) -> dict[str, Any]:
+    """Return all that is known."""
+    run = found.run
+    return {
+        "version": VERSION,
+        "at": found.now,
+        "job": {
+            "id": run.job or None, "name": shown(run.name) or None, "state": run.state, "started": run.started,
+            "limit": run.limit, "ends_at": run.ends_at, "restarts": run.restarts, "nodes": list(run.nodes),
+        },
+        "progress": progress(found),
+        "speed": speed(found),
+        "left": eta(found),
+        "loss": loss(found),
+        "checkpoint": last_checkpoint(found),
+        "throughput": throughput(found),
+        "failures": failures(found),
+        "silent": silence(found.course, found.now),
+        "ranks": [{"rank": rank, "step": step, "quote": quote(at)} for rank, step, at in found.course.ranks],
+        "alarms": [{"kind": one.kind, "says": one.says, "quote": quote(one.at)} for one in found.alarms],
+        "done": is_done(found.course) or found.course.ended is not None,
+        "files": [{"file": shown(one.file), "bytes": one.bytes, "modified": one.modified or None,
+                   "wrong": one.wrong or None} for one in found.readings],
+        "notes": [shown(one) for one in found.notes],
+    }  # fmt: skip
+
+
+def answer(found: Progress, question: str) -> dict[str, Any]:
+    """Return the answer to one of `QUESTIONS`."""
+    told = {
+        "speed": speed, "progress": progress, "eta": eta, "loss": loss, "checkpoint": last_checkpoint,
+        "throughput": throughput, "failures": failures,
+    }[question](found)  # fmt: skip
+    return {"version": VERSION, "at": found.now, "job": found.run.job or None, "question": question, "answer": told}
+
+
+def progress(found: Progress) -> dict[str, Any]:
+    """Return how far it is: what the line prints, and what that means over the whole run."""
+    course, last = found.course, found.course.last
+    if last is None:
+        return _nothing("step", "total", "fraction", "epoch", "overall", "format", "started_at_step", "starts", "quote")
+    of_epoch = last.scope == "epoch"
+    total = course.total
+    return {
+        "step": last.step,
+        "total": total.steps if total is not None and not of_epoch else None,
+        "fraction": fraction(found),
+        "epoch": {
+            "at": last.epoch, "of": last.epochs, "first": last.epoch_base,
+            "step": last.step if of_epoch else None, "steps": last.steps if of_epoch else None,
+        },
+        "overall": {
+            "step": course.step, "total": total.steps if total else None, "because": total.because if total else None,
+            "quote": quote(total) if total else None,
+        },
+        "format": last.format,
+        "started_at_step": course.began,
+        "starts": course.starts,
+        "quote": quote(last),
+    }  # fmt: skip
+
+
+def fraction(found: Progress) -> float | None:
+    """Return the done share of the run, None where no total is known."""
+    course = found.course
+    if course.total is None or course.step is None or not course.total.steps:
+        return None
+    return min(1.0, course.step / course.total.steps)
+
+
+def speed(found: Progress) -> dict[str, Any]:
+    """Return how fast it is: as printed, and as measured."""
+    last, told = found.course.last, found.estimate
+    printed = last.speed if last is not None else None
+    return {
+        "step_seconds": told.step_seconds,
+        "steps_per_second": 1 / told.step_seconds if told.step_seconds else None,
+        "printed": {"value": _finite(printed.value), "unit": printed.unit} if printed is not None else None,
+        "because": told.because or None,
+        "pauses": told.pauses,
+        "pause_seconds_per_step": told.pause_seconds,
+        "quote": quote(last),
+    }
+
+
+def eta(found: Progress) -> dict[str, Any]:
+    """Return how much time is left, and whether the limit allows it."""
+    told, end = found.estimate, found.run.ends_at
+    margin = end - told.ends_at if end is not None and told.ends_at is not None else None
+    return {
+        "seconds": told.left, "ends_at": told.ends_at, "limit_at": end,
+        "before_limit": margin, "in_time": margin >= 0 if margin is not None else None,
+        "because": told.because or None, "quote": quote(found.course.last),
+    }  # fmt: skip
+
+
+def loss(found: Progress) -> dict[str, Any]:
+    """Return the last loss, and some of those before; what is not finite is told as a word."""
+    losses = found.course.losses
+    if not losses:
+        return _nothing("value", "step", "curve", "quote")
+    step, value, at = losses[-1]
+    return {
+        "value": _finite(value),
+        "step": step,
+        "curve": [[one[0], _finite(one[1])] for one in thinned(list(losses), MOST_LOSSES)],
+        "quote": quote(at),
+    }
+
+
+def last_checkpoint(found: Progress) -> dict[str, Any]:
+    """Return the last checkpoint that the log tells of, and how old one will be at the limit."""
+    mark, end = checkpoint(found.course), found.run.ends_at
+    if mark is None:
+        return _nothing("step", "at", "age", "age_at_limit", "quote")
+    return {
+        "step": mark.step, "at": mark.at, "age": found.now - mark.at if mark.at is not None else None,
+        "age_at_limit": age_at_limit(found.course, found.estimate, end) if end is not None else None,
+        "quote": quote(mark),
+    }  # fmt: skip
+
+
+def throughput(found: Progress) -> dict[str, Any]:
+    """Return samples or tokens a second, as printed; for each GPU where their number is known."""
+    seen = [point.at for point in found.course.points] or ([found.course.last] if found.course.last else [])
+    last = next((one for one in reversed(seen) if one.speed is not None and one.speed.unit in _THROUGHPUTS), None)
+    if last is None or last.speed is None:
+        return _nothing("value", "unit", "per_gpu", "gpus", "quote")
+    of_device = last.format == "torchtitan"
+    gpus = found.run.gpus
+    return {
+        "value": _finite(last.speed.value),
+        "unit": last.speed.unit + (" of one device" if of_device else ""),
+        "per_gpu": _finite(last.speed.value) if of_device else _finite(last.speed.value / gpus) if gpus else None,
+        "gpus": gpus,
+        "quote": quote(last),
+    }
+
+
+def failures(found: Progress) -> dict[str, Any]:
+    """Return how often it was started anew, and what is odd now."""
+    return {
+        "starts_in_log": found.course.starts,
+        "restarts": found.run.restarts,
+        "alarms": [{"kind": one.kind, "says": one.says, "quote": quote(one.at)} for one in found.alarms],
+    }
+
+
+def quote(one: Union[Observation, Mark, Total, Said, None]) -> dict[str, Any] | None:
+    """Return a line with its place, as it may be shown."""
+    if one is None:
+        return None
+    return {**place(one.place), "text": shown(one.text)}
+
+
+def place(one: Place) -> dict[str, Any]:
+    """Return a place; the line is null where the file is too long to be counted."""
+    return {"file": shown(one.file), "line": one.line or None, "byte": one.byte}
+
+
+def thinned(values: list[Any], most: int) -> list[Any]:
+    """Return at most *most* of the values, evenly, the last among them."""
+    if len(values) <= most:
+        return values
+    return [values[round(at * (len(values) - 1) / (most - 1))] for at in range(most)]
+
+
+def _finite(value: float) -> float | str:
+    """Return a number as JSON can hold it: "nan" and "inf" are no numbers there."""
+    return value if math.isfinite(value) else str(value)
+
+
+def _nothing(*keys: str) -> dict[str, Any]:
+    return dict.fromkeys(keys)

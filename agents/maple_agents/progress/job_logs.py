@@ -1,0 +1,101 @@
+"""The logs of a job, found as maple-fix finds them, and what its script says of totals; read as the user."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from typing import NamedTuple, Optional
+
+from maple_submit_filter.types.job_records import Part, Value
+from maple_submit_filter.types.submission import Submission
+
+from ..ask.schedulers import choose
+from ..ask.schedulers.protocol import Job, JobState, Scheduler, SchedulerError
+from ..base.complaint import Complaint
+from ..diagnose.gather import by_files, by_job
+from ..diagnose.gather.log_of_job import with_submitted
+from ..diagnose.gather.sources.job_facts import name_of
+from ..diagnose.values import Case
+from .values import Place, Run, Said, Total
+
+MOST_FILES = 64
+MOST_JOBS = 12  # of the user's running ones that are looked at: each costs the scheduler a question
+_READ = ("stdout", "stderr", "both", "rank")
+
+
+class Found(NamedTuple):
+    """A job, the files that it writes to with the rank of each, what its script says, and the script's path."""
+
+    run: Run
+    files: tuple[str, ...]
+    ranks: tuple[Optional[int], ...]
+    hints: tuple["Total | Said", ...] = ()
+    script: str = ""
+    missing: tuple[str, ...] = ()
+
+
+def of_job(job: str, scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str, str]] = None) -> Found:
+    """Return what is known of the caller's own job. Raises `Complaint`."""
+    return _found(by_job(job, scheduler=scheduler, environ=environ))
+
+
+def of_files(logs: Sequence[str]) -> Found:
+    """Return what is known of logs that are named. Raises `Complaint` where none can be read."""
+    return _found(with_submitted(by_files(logs), logs, None))
+
+
+def running(scheduler: Optional[Scheduler] = None, environ: Optional[Mapping[str, str]] = None) -> list[Job]:
+    """Return the caller's own jobs that run, the newest first. Raises `Complaint` where nobody can be asked."""
+    try:
+        asked = scheduler or choose(environ=environ)
+        jobs = asked.jobs_of(name_of(os.geteuid()))
+    except SchedulerError as error:
+        raise Complaint("no scheduler could be asked: %s" % error.text, "maple progress LOG reads a file") from error
+    own = [one for one in jobs if one.state is JobState.RUNNING]
+    return sorted(own, key=lambda one: one.started or 0, reverse=True)
+
+
+def _found(case: Case) -> Found:
+    ended = case.ended
+    read = [one for one in case.logs if one.role in _READ][:MOST_FILES]
+    values = said(case.asked)
+    run = Run(
+        job=ended.id, name=case.name, state=ended.state, started=ended.started, ended=ended.ended, limit=ended.limit,
+        gpus=_number(values, "gpus"), restarts=ended.restarts, nodes=ended.nodes,
+    )  # fmt: skip
+    script = os.fsdecode(os.path.join(case.asked.cwd, case.asked.path)) if case.asked is not None else ""
+    return Found(
+        run, tuple(one.path for one in read), tuple(one.rank for one in read),
+        tuple(hints(values, script)), script, case.missing,
+    )  # fmt: skip
+
+
+def said(asked: Optional[Submission]) -> tuple[Value, ...]:
+    """Return what script, program and configs say of the training; what cannot be read says nothing."""
+    if asked is None or not asked.script:
+        return ()
+    from ..admission.files import read_files
+
+    whole = Part("launch", "", hashlib.sha256(asked.script).hexdigest(), (1, asked.script.count(b"\n") + 1))
+    try:
+        return read_files(asked, (whole,)).values
+    except (RecursionError, ValueError, LookupError):  # the script is not ours
+        return ()
+
+
+def hints(values: Sequence[Value], script: str) -> Iterator["Total | Said"]:
+    """Yield the totals that these tell, each with its place."""
+    for one in values:
+        place = Place(one.file or os.path.basename(script) or "the script", one.line)
+        text = "%s = %s" % (one.name, one.value)
+        number = _number((one,), one.name)
+        if one.name == "steps" and number:
+            yield Total(number, "as its %s say" % ("arguments" if one.by == "arguments" else "files"), place, text)
+        elif one.name == "epochs" and number:
+            yield Said("epochs", number, place, text)
+
+
+def _number(values: Sequence[Value], name: str) -> Optional[int]:
+    found = next((one.value for one in values if one.name == name), "")
+    return int(found) if found.isascii() and found.isdigit() and len(found) < 12 else None

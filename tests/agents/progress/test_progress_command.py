@@ -1,0 +1,142 @@
+"""`maple progress` as a person and a program call it."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+from tests.agents.progress.made import START, Made, log
+
+PROGRESS = "shape.schema"
+KEYS = {"version", "at", "job", "progress", "speed", "left", "loss", "checkpoint", "throughput", "failures", "silent",
+        "ranks", "alarms", "done", "files", "notes"}  # fmt: skip
+
+
+@pytest.fixture
+def a_log(tmp_path: Path) -> str:
+    """A training at half its way, printed until now."""
+    made = Made(save=(100, 10.0))
+    text, last = log(made, "megatron", START + 620)
+    off = time.time() - last
+    moved = "".join(_moved(line, off) for line in text.splitlines(keepends=True))
+    (tmp_path / "train.log").write_text(moved)
+    return "train.log"
+
+
+def _moved(line: str, off: float) -> str:
+    """Return a line with its time put off by seconds."""
+    if not line.startswith(" ["):
+        return line
+    at = time.mktime(time.strptime(line[2:21], "%Y-%m-%d %H:%M:%S"))
+    return " [" + time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at + off)) + line[21:]
+
+
+def test_a_page_shows_each_number_with_its_line(maple, a_log: str) -> None:  # type: ignore[no-untyped-def]
+    """Step, total, speed, time left, loss, checkpoint; file and line of each."""
+    said = maple("progress", a_log)
+    assert said.code == 0, said
+    for part in (
+        "step 510/1,000",
+        "train.log:",
+        "iteration      510/    1000",
+        "left ",
+        "loss ",
+        "last checkpoint at step 500",
+    ):
+        assert part in said.out, part
+    assert "alarm" not in said.out
+
+
+def test_the_json_has_its_keys_and_quotes_the_log(maple, a_log: str) -> None:  # type: ignore[no-untyped-def]
+    """The quoted text stands at the quoted place."""
+    told = json.loads(maple("progress", a_log, "--json").out)
+    assert set(told) == KEYS
+    assert (told["progress"]["step"], told["progress"]["total"]) == (510, 1000)
+    quoted = told["progress"]["quote"]
+    line = Path(quoted["file"]).read_text().split("\n")[quoted["line"] - 1]
+    assert quoted["text"] == line.strip()
+    assert told["left"]["seconds"] == pytest.approx(480 + 5 * 10, rel=0.1)
+
+
+@pytest.mark.parametrize(
+    ("question", "key", "value"),
+    [("progress", "step", 510), ("speed", "step_seconds", 1.0), ("eta", "seconds", 530.0), ("loss", "step", 510),
+     ("checkpoint", "step", 500), ("throughput", "value", None), ("failures", "restarts", 0)],
+)  # fmt: skip
+def test_each_question_has_an_answer(maple, a_log: str, question: str, key: str, value: object) -> None:  # type: ignore[no-untyped-def]
+    """As JSON, with or without --json."""
+    told = json.loads(maple("progress", a_log, "--ask", question).out)
+    assert told["question"] == question
+    assert told["answer"][key] == (pytest.approx(value, rel=0.1) if isinstance(value, float) else value)
+    assert (
+        json.loads(maple("progress", a_log, "--json", "--ask", question).out)["answer"].keys() == told["answer"].keys()
+    )
+
+
+def test_a_log_that_tells_nothing_has_code_1(maple, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """And says so."""
+    (tmp_path / "a.log").write_text("hello\n")
+    said = maple("progress", "a.log")
+    assert (said.code, "no line of its logs tells" in said.out) == (1, True)
+    assert json.loads(maple("progress", "a.log", "--json").out)["progress"]["step"] is None
+
+
+def test_what_cannot_be_read_has_code_2(maple) -> None:  # type: ignore[no-untyped-def]
+    """In one line."""
+    said = maple("progress", "--log", "gone.log")
+    assert said.code == 2 and said.err.startswith("maple: ") and said.err.count("\n") == 1
+
+
+def test_an_alarm_has_code_3(maple, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A loss that is nan."""
+    text, _ = log(Made(), "megatron", START + 500, loss=lambda step: float("nan"))
+    (tmp_path / "a.log").write_text(text)
+    said = maple("progress", "a.log")
+    assert said.code == 3 and "the loss is nan since step" in said.out
+
+
+@pytest.mark.parametrize("where", ["beside", "site"])
+def test_a_pattern_of_ones_own_is_read(maple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, where: str) -> None:  # type: ignore[no-untyped-def]
+    """Beside the log, or for the site."""
+    (tmp_path / "a.log").write_text("round 7 of 12 err 0.5\n")
+    assert maple("progress", "a.log").code == 1
+    toml = "[progress]\npattern = 'round (?P<step>[0-9]+) of (?P<total>[0-9]+) err (?P<loss>[0-9.]+)'\n"
+    if where == "site":
+        monkeypatch.setenv("MAPLE_ETC", str(tmp_path / "etc"))
+        (tmp_path / "etc").mkdir()
+        (tmp_path / "etc" / "progress.toml").write_text(toml)
+    else:
+        (tmp_path / "maple.toml").write_text(toml)
+    told = json.loads(maple("progress", "a.log", "--json").out)
+    assert (told["progress"]["step"], told["progress"]["total"], told["loss"]["value"]) == (7, 12, 0.5)
+
+
+@pytest.mark.parametrize("pattern", ["'('", "'no groups'", "3"])
+def test_a_pattern_that_is_wrong_is_told_with_its_file(maple, tmp_path: Path, pattern: str) -> None:  # type: ignore[no-untyped-def]
+    """One line, exit code 2."""
+    (tmp_path / "a.log").write_text("step 1\n")
+    (tmp_path / "maple.toml").write_text("[progress]\npattern = %s\n" % pattern)
+    said = maple("progress", "a.log")
+    assert said.code == 2 and "maple.toml: [progress]" in said.err and said.err.count("\n") == 1
+
+
+def test_no_secret_and_nothing_that_a_terminal_obeys_is_shown(maple, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """On the page and in the JSON."""
+    token = "hf_" + "abcdefghijklmnopqrstuvwxyzABCDEFGH"
+    line = "\x1b]0;title\x07step 3/10 loss 0.5 HF_TOKEN=%s \x1b[2J\n" % token
+    (tmp_path / "a.log").write_text(line)
+    for words in (("progress", "a.log"), ("progress", "a.log", "--json"), ("progress", "a.log", "--ask", "progress")):
+        said = maple(*words)
+        assert "step 3/10" in said.out
+        assert token not in said.out and "\x1b]" not in said.out and "\\u001b" not in said.out
+
+
+def test_watching_a_log_that_ends_ends(maple, tmp_path: Path) -> None:  # type: ignore[no-untyped-def]
+    """A line where it is no terminal."""
+    text, _ = log(Made(total=100), "megatron", START + 5000)
+    (tmp_path / "a.log").write_text(text + "[after training is done] datetime: 2026-05-28 10:00:00\n")
+    said = maple("progress", "a.log", "--watch", "--every", "2")
+    assert said.code == 0 and "100/100" in said.out

@@ -1,0 +1,157 @@
+"""Time left, and what is odd, in trainings whose end is known."""
+
+from __future__ import annotations
+
+import math
+import random
+import statistics
+from pathlib import Path
+
+import pytest
+from maple_agents.progress.values import Run
+
+from tests.agents.progress.made import SHAPES, START, Made, log, loss_of, seen
+
+HEALTHY = [
+    Made(seed=1), Made(evaluate=(100, 40.0), seed=2), Made(save=(250, 60.0), evaluate=(50, 10.0), seed=3),
+    Made(total=20000, each=100, step=0.05, seed=4), Made(total=500, step=8, each=1, evaluate=(50, 120.0), seed=5),
+    Made(resumed=400, seed=6), Made(total=300, step=30, each=1, seed=7),
+    Made(total=4000, step=0.5, each=50, evaluate=(500, 100.0), save=(1000, 30.0), seed=8),
+]  # fmt: skip
+EACH = [pytest.param(made, shape, id="%s-%d" % (shape, made.seed)) for made in HEALTHY for shape in SHAPES]
+
+
+def moment(made: Made, share: float) -> float:
+    """Return when that share of the run's time is over."""
+    return START + 30 + (made.ends - START - 30) * share
+
+
+@pytest.mark.parametrize(("made", "shape"), EACH)
+def test_the_time_left_is_about_right_at_a_quarter(made: Made, shape: str, tmp_path: Path) -> None:
+    """Within 30 %, with evaluations, checkpoints, after a resume, in each shape of line."""
+    now = moment(made, 0.25)
+    left = seen(tmp_path, made, shape, now).estimate.left
+    assert left is not None
+    assert left == pytest.approx(made.ends - now, rel=0.3)
+
+
+def test_the_median_error_is_small(tmp_path: Path) -> None:
+    """Of all of these."""
+    off = []
+    for made in HEALTHY:
+        for shape in SHAPES:
+            now = moment(made, 0.25)
+            off.append(abs((seen(tmp_path, made, shape, now).estimate.left or 0) / (made.ends - now) - 1))
+    assert statistics.median(off) < 0.1
+
+
+@pytest.mark.parametrize(("made", "shape"), EACH)
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.55, 0.8, 0.97])
+def test_a_healthy_run_is_left_in_peace(made: Made, shape: str, share: float, tmp_path: Path) -> None:
+    """No alarm at any time."""
+    assert seen(tmp_path, made, shape, moment(made, share)).alarms == ()
+
+
+def longest_gap(made: Made, until: float) -> float:
+    times = [at for at, kind, _ in made.events() if at <= until and kind == "step"]
+    return max(two - one for one, two in zip(times, times[1:]))
+
+
+@pytest.mark.parametrize(("made", "shape"), EACH)
+def test_a_run_that_hangs_is_told_of(made: Made, shape: str, tmp_path: Path) -> None:
+    """Within three times the longest gap of its healthy part, half a minute at least; not while it may be healthy."""
+    hang = moment(made, 0.6)
+    last = [at for at, _, _ in made.events() if at <= hang][-1]
+    longest = longest_gap(made, hang)
+    now = last + max(3 * longest, 31.0)
+    kinds = [one.kind for one in seen(tmp_path, made, shape, now, hang=hang).alarms]
+    assert "silent" in kinds
+    early = seen(tmp_path, made, shape, last + 1.5 * longest, hang=hang).alarms
+    assert [one.kind for one in early if one.kind == "silent"] == []
+
+
+@pytest.mark.parametrize("short", [0.5, 0.8, 0.93, 1.07, 1.3, 2.0])
+@pytest.mark.parametrize("made", [HEALTHY[0], HEALTHY[1], HEALTHY[4], HEALTHY[7]], ids=lambda made: str(made.seed))
+def test_an_end_after_the_limit_is_told_of(made: Made, short: float, tmp_path: Path) -> None:
+    """And only that."""
+    run = Run(job="1", state="running", started=START, limit=(made.ends - START) * short)
+    found = seen(tmp_path, made, "megatron", moment(made, 0.45), run)
+    assert ("limit" in [one.kind for one in found.alarms]) == (short < 1)
+
+
+def test_the_age_of_the_last_checkpoint_at_the_limit_is_told(tmp_path: Path) -> None:
+    """A checkpoint every 250 s and more; the job dies in between."""
+    made = Made(save=(250, 20.0))
+    run = Run(job="1", state="running", started=START, limit=900.0)
+    found = seen(tmp_path, made, "megatron", moment(made, 0.6), run)
+    assert any("the last checkpoint will be about" in one.says for one in found.alarms)
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+@pytest.mark.parametrize("kind", ["nan", "explodes"])
+def test_a_loss_that_is_lost_is_told_of(shape: str, kind: str, tmp_path: Path) -> None:
+    """With the line that shows it."""
+    bad = {"nan": lambda step: math.nan if step > 400 else loss_of(step),
+           "explodes": lambda step: loss_of(step) * (1 if step < 400 else 30.0)}[kind]  # fmt: skip
+    made = Made()
+    found = seen(tmp_path, made, shape, moment(made, 0.5), loss=bad)
+    alarm = {"nan": "loss-not-finite", "explodes": "loss-explodes"}[kind]
+    assert [one.kind for one in found.alarms] == [alarm]
+    assert found.alarms[0].at is not None
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_a_loss_that_is_noisy_is_no_loss_that_explodes(seed: int, tmp_path: Path) -> None:
+    """It may jump to three times what it was, and come back."""
+    noise = random.Random(seed)
+    made = Made(seed=seed)
+    found = seen(tmp_path, made, "megatron", moment(made, 0.9), loss=lambda step: loss_of(step) * noise.uniform(0.6, 3))
+    assert found.alarms == ()
+
+
+@pytest.mark.parametrize("shape", SHAPES)
+def test_a_speed_that_halves_is_told_of(shape: str, tmp_path: Path) -> None:
+    """And the time left follows it."""
+    made = Made(total=2000, slower=0.5)
+    now = moment(made, 0.6)
+    found = seen(tmp_path, made, shape, now)
+    assert [one.kind for one in found.alarms] == ["slower"]
+    assert found.estimate.left == pytest.approx(made.ends - now, rel=0.1)
+
+
+def test_a_rank_far_behind_is_told_of(tmp_path: Path) -> None:
+    """Ranks print into one file, each with its label."""
+    from maple_agents.progress.formats import formats
+    from maple_agents.progress.whole import progress
+
+    line = (
+        "[rank%d]:[titan] 2026-06-16 22:%02d:%02d,000 - root - INFO - step: %d  loss:  6.1  memory:  1.41GiB(1.79%%)\n"
+    )
+    path = tmp_path / "log"
+    with open(path, "w") as file:
+        for step in range(1, 200):
+            for rank in range(4):
+                if rank != 2 or step < 120:
+                    file.write(line % (rank, step // 60, step % 60, step))
+    found = progress([str(path)], formats(), START, Run(state="running"))
+    assert [(one.kind, one.says) for one in found.alarms if one.kind == "rank-behind"] == [
+        ("rank-behind", "rank 2 is at step 119, the others are at 199")
+    ]
+
+
+def test_a_requeue_begins_a_new_clock_and_the_step_goes_on(tmp_path: Path) -> None:
+    """The log is appended to; the job stood still for a day."""
+    from maple_agents.progress.formats import formats
+    from maple_agents.progress.whole import progress
+
+    first, _ = log(Made(total=1000), "megatron", START + 500)
+    made = Made(total=1000, resumed=300)
+    then, _ = log(made, "megatron", START + 400)
+    day = "".join(then)
+    path = tmp_path / "log"
+    path.write_text(first + "slurmstepd: error: *** JOB 1 ON n1 CANCELLED AT 2026-06-01 DUE TO JOB REQUEUE ***\n" + day)
+    found = progress([str(path)], formats(), START + 400, Run(state="running", restarts=1))
+    assert found.course.starts == 2
+    assert found.course.step == 640
+    assert found.estimate.step_seconds == pytest.approx(1.0, rel=0.05)
+    assert found.course.points[0].step == 310
