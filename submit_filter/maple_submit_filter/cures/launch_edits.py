@@ -248,6 +248,11 @@ def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:
     return tuple(Fix(tuple(edits), Safety.SAFE, "the job's first node is the master") for edits in ways)
 
 
+def as_offers(fixes: Sequence[Fix]) -> Tuple[Fix, ...]:
+    """Return fixes that nobody makes unasked."""
+    return tuple(one._replace(safety=Safety.ASK) for one in fixes)
+
+
 def pointed_at(text: Optional[Text], step: Step) -> Span:
     """Return the place to show for a value: where it is written, else its launch line."""
     return (place(text) if text is not None else None) or step.span

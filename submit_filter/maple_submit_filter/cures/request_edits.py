@@ -136,5 +136,11 @@ def _into_chunk(beside: Setting, chosen: Setting, job: Job) -> Optional[Fix]:
         says = "remove -l %s, which the chunk already sets" % beside.name
         return without.fix(safety, says) if said == beside.value else None
     value = chosen.value + b":" + name + b"=" + beside.value
-    made = restate(job, chosen, value, CODE) if chunks[0].count == 1 and select.chunks(value) is not None else None
-    return (made + without).fix(Safety.SAFE, "move %s into the chunk" % beside.name) if made is not None else None
+    made = restate(job, chosen, value, CODE) if select.chunks(value) is not None else None
+    if made is None:
+        return None
+    if chunks[0].count == 1:
+        return (made + without).fix(Safety.SAFE, "move %s into the chunk" % beside.name)
+    return (made + without).fix(
+        Safety.ASK, "%s=%s for each chunk" % (beside.name, beside.value.decode("ascii", "replace"))
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional
 
-from ...cures.launch_edits import as_first_node, put, replacements
+from ...cures.launch_edits import as_first_node, as_offers, put, replacements
 from ...launchers.rank_words import first_node
 from ...site.facts import Site
 from ...types.edits import Edit, Span
@@ -40,7 +40,8 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
         breach.kind == "master-local"
     )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
-    return Finding("MPL501", says, where, sure, fixes=as_first_node(ways) if sure else (),
+    fixes = as_first_node(ways) if sure else as_offers(as_first_node(ways))
+    return Finding("MPL501", says, where, sure, fixes=fixes,
                    help="use the name of the job's first node")  # fmt: skip
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ...cures.launch_edits import first_node_fixes, pointed_at
+from ...cures.launch_edits import as_offers, first_node_fixes, pointed_at
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job
@@ -38,5 +38,6 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
     sure = breach.kind != "list-said"  # a program may read its ranks, and so its master, elsewhere
-    return Finding("MPL504", SAID[breach.kind], at, sure, fixes=fixes if sure else (),
+    fixes = fixes if sure else as_offers(fixes)
+    return Finding("MPL504", SAID[breach.kind], at, sure, fixes=fixes,
                    help="use the name of the job's first node")  # fmt: skip

@@ -7,7 +7,7 @@ from typing import Iterator, Tuple
 
 from ...cures.launch_edits import pointed_at, replacements
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
@@ -46,9 +46,20 @@ def _finding(step: Step, breach: Breach, job: Job) -> Finding:
     ways = replacements(port, (USUAL,), CODE, job.source)
     safety = Safety.ASK if port.raw else Safety.SAFE
     fixes: Tuple[Fix, ...] = tuple(Fix(tuple(edits), safety, "use 29500, the default port of torch") for edits in ways)
+    fixes = _unquoted(step, job) + fixes if port.raw[:1] == b"$" else fixes
     return Finding(
         CODE, _says(port.raw), pointed_at(port, step), True, fixes=fixes, help="set a number from 1024 to 65535"
     )
+
+
+def _unquoted(step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Write double quotes for the single ones that keep this shell, and every other one, from expanding the words."""
+    line = job.source[step.span.start : step.span.end]
+    found = re.search(rb"'(\$\{?\w+\}?:\$\{?\w+\}?)'", line)
+    if found is None:
+        return ()
+    spans = (Span(step.span.start + at, step.span.start + at + 1) for at in (found.start(), found.end() - 1))
+    return (Fix(tuple(Edit(span, b'"', CODE) for span in spans), Safety.SAFE, "let the shell expand the endpoint"),)
 
 
 def _says(port: bytes) -> str:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import FrozenSet, Iterator, List, Tuple
+from typing import Dict, FrozenSet, Iterator, List, Tuple
 
 from ...cures.launch_edits import exec_in_task
 from ...launchers.agents import AGENTS
-from ...launchers.rank_words import rank_words
+from ...launchers.rank_words import RankWords, rank_words
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -42,13 +42,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _set(lost: List[bytes], step: Step, job: Job, site: Site) -> Tuple[Fix, ...]:
     """Set them in each task from the launcher's own variables, where these are known."""
-    words = rank_words(step.links[:1], site, job.source) if set(lost) <= _TORCH else None
-    own = {b"RANK": words.rank, b"LOCAL_RANK": words.local, b"WORLD_SIZE": words.tasks} if words is not None else {}
+    words = rank_words(step.links[:1], site, job.source)
+    own = _own(words) if words is not None else {}
     if not own or not all(own.get(name) for name in lost):
         return ()
     said = [name + b"=$" + own[name] for name in lost]
     edits = exec_in_task(job.source, step.program_span, said, "MPL404")
     return (Fix(tuple(edits), Safety.ASK, "set %s in each task" % ", ".join(map(bytes.decode, lost))),) if edits else ()
+
+
+def _own(words: RankWords) -> Dict[bytes, bytes]:
+    """Return what stands for each rank variable among those of the launcher in force."""
+    rank, local, tasks = words.rank, words.local, words.tasks
+    return {
+        b"RANK": rank, b"SLURM_PROCID": rank, b"OMPI_COMM_WORLD_RANK": rank,
+        b"LOCAL_RANK": local, b"SLURM_LOCALID": local, b"OMPI_COMM_WORLD_LOCAL_RANK": local,
+        b"WORLD_SIZE": tasks, b"SLURM_NTASKS": tasks, b"OMPI_COMM_WORLD_SIZE": tasks,
+    }  # fmt: skip
 
 
 def _unset(step: Step, job: Job) -> FrozenSet[bytes]:

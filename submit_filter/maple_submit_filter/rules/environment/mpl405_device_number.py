@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator
+from typing import Iterator, Tuple
 
 from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan, Link
+from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
 from ..program_text import programs
 
@@ -25,8 +26,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: srun --ntasks-per-node=8 --gpus-per-task=1 python train.py, where train.py calls set_device(SLURM_LOCALID)
     Right: srun --ntasks-per-node=8 --gpus-per-node=8 python train.py, or set_device(0) in train.py
-    Why:   local ranks 1 to 7 end with: invalid device ordinal. Maple only reports it: Slurm 22.05 without cgroups
-           shows all devices all the same.
+    Why:   local ranks 1 to 7 end with: invalid device ordinal. Maple only shows the change: Slurm 22.05 without
+           cgroups shows all devices all the same.
     """
     for one in programs(plan, job):
         outer = one.step.links[0] if one.step.links else None
@@ -37,8 +38,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         found = _LOCAL.search(one.text)
         if found and (not found.group(1) or _is_taken(found.group(1), one.text)):
             yield Finding("MPL405", "%s takes the GPU of its local rank, but each task sees one, number 0" % one.name,
-                          one.step.program_span or one.step.span,
+                          one.step.program_span or one.step.span, fixes=_all_of_a_node(outer, one.step, job),
                           help="use device 0, or --gpus-per-node in place of --gpus-per-task")  # fmt: skip
+
+
+def _all_of_a_node(srun: Link, step: Step, job: Job) -> Tuple[Fix, ...]:
+    """Give the step the GPUs of a node together, of which each task takes its own."""
+    option, setting = srun.option("gpus-per-task"), job.settings.get("gpus-per-task")
+    span = option.span if option is not None else setting.origin.span if setting is not None else None
+    words = b"--gpus-per-node=%d" % (step.tasks_per_node or 0)
+    if span is None:
+        return ()
+    return (Fix((Edit(span, words, "MPL405"),), Safety.ASK, words.decode()),)
 
 
 def _each(srun: Link, job: Job) -> bytes:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Iterator, List
 
-from ...cures.launch_edits import pointed_at, put, replacements
+from ...cures.launch_edits import change, pointed_at, put, replacements
+from ...cures.option_edits import restate
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -28,14 +29,30 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == "world-size":
                 yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job, site)
             if breach.kind == "world-said":
-                yield _said(step, breach)
+                yield _said(step, breach, job)
 
 
-def _said(step: Step, breach: Breach) -> Finding:
+def _as_many_tasks(step: Step, world: int, job: Job) -> Iterator[Fix]:
+    """Yield what starts as many tasks as the world has ranks: the launcher's total, or the tasks of a node."""
+    total = step.links[0].option("n", "np", "ntasks") if step.links else None
+    nodes = step.nodes or 0
+    if total is not None:
+        edits = change(total, b"%d" % world, "MPL306")
+        if edits:
+            yield Fix(tuple(edits), Safety.ASK, "start %d processes" % world)
+    elif nodes and world % nodes == 0:
+        setting = job.settings.get("ntasks-per-node")
+        made = restate(job, setting, b"%d" % (world // nodes), "MPL306") if setting is not None else None
+        if made is not None:
+            yield made.fix(Safety.ASK, "--ntasks-per-node=%d" % (world // nodes))
+
+
+def _said(step: Step, breach: Breach, job: Job) -> Finding:
     """A program that finds its rank by itself may start more processes, as Lightning does."""
     says = "WORLD_SIZE is %s, but the launcher starts %s processes" % (
         breach.numbers["world size"], breach.numbers["tasks"])  # fmt: skip
-    return Finding("MPL306", says, pointed_at(breach.texts.get("world-text"), step),
+    fixes = tuple(_as_many_tasks(step, breach.numbers["world size"] or 0, job))
+    return Finding("MPL306", says, pointed_at(breach.texts.get("world-text"), step), fixes=fixes,
                    help="start as many tasks as the world has ranks")  # fmt: skip
 
 

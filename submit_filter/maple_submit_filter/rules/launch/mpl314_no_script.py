@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, Optional
 
 from ...launchers.grammar import place
@@ -43,17 +44,43 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     cut = [one.step for one in cut_lines(plan, job, CODE)]
     for step, breach in found:
         if step not in cut:  # which MPL108 speaks of
-            yield _finding(step, breach)
+            yield _finding(step, breach, plan, job)
 
 
-def _finding(step: Step, breach: Breach) -> Finding:
+def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     says, help = SAYS[breach.names[0]]
     start, end = breach.numbers.get("start"), breach.numbers.get("end")
     command = Span(start, end) if start is not None and end is not None else step.span
     fix = _hyphens(step) if breach.names == (b"dash",) else None
+    fix = (
+        _one_node(plan, job) if breach.names == (b"node",) else _bare(step, job) if breach.names == (b"none",) else fix
+    )
     return Finding(CODE, says % (step.links[-1].name if step.links else "the shell"),
                    place(breach.texts["word"]) or command, True, fixes=(fix,) if fix is not None else (),
                    help=help)  # fmt: skip
+
+
+def _one_node(plan: LaunchPlan, job: Job) -> Optional[Fix]:
+    """Keep the first of the names where a variable takes all of them."""
+    for spans in plan.assigned.values():
+        for span in spans:
+            text = job.source[span.start : span.end].rstrip(b"\"'")
+            listed = b"scontrol show hostname" in text or b"PBS_NODEFILE" in text
+            if listed and text.endswith(b")") and text.count(b"$(") == 1 and b"|" not in text:
+                end = span.start + len(text) - 1
+                edit = Edit(Span(end, end), b" | head -n 1", CODE)
+                return Fix((edit,), Safety.SAFE, "the job's first node is the master")
+    return None
+
+
+def _bare(step: Step, job: Job) -> Optional[Fix]:
+    """Leave out a `bash -c` whose text is not quoted, so that it takes one word only."""
+    line = job.source[step.span.start : step.span.end]
+    found = re.search(rb"\b(?:bash|sh)[ \t]+-l?c[ \t]+(?=torchrun\b|python3?\b|accelerate\b|deepspeed\b)", line)
+    if found is None:
+        return None
+    edit = Edit(Span(step.span.start + found.start(), step.span.start + found.end()), b"", CODE)
+    return Fix((edit,), Safety.ASK, "start it without bash -c, which takes one word only")
 
 
 def _hyphens(step: Step) -> Optional[Fix]:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+from typing import Iterator, Optional, Tuple
 
+from ...cures.launch_edits import change, put
 from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
 from ...site.facts import Site
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -25,8 +27,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --gpus-per-node=4 ... torchrun --nproc-per-node=$SLURM_NTASKS_PER_NODE, where that is 1
     Wrong: #SBATCH --gpus-per-node=4 ... torchrun train.py --nproc-per-node=4 (an argument of train.py)
     Right: #SBATCH --gpus-per-node=4 ... torchrun --nproc-per-node=4 train.py
-    Why:   the job trains, exits with 0, and pays for GPUs that do nothing. Maple only reports it: a rank may use
-           several.
+    Why:   the job trains, exits with 0, and pays for GPUs that do nothing. Maple only shows the change: a rank
+           may use several.
     """
     given, steps = plan.allocation.gpus_per_node, [step for step in plan.steps if step.groups]
     if mask_of(plan.allocation.node_kinds) in plan.assigned:
@@ -45,7 +47,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     at = (option.span if option is not None else None) or link.name_span or step.span
     says = "%d rank%s per node start%s, but the job requests %d GPUs per node" % (
         ranks, "s"[: ranks != 1], "s"[: ranks == 1], given)  # fmt: skip
-    yield Finding("MPL319", says, at, help="start a rank for each GPU, or request fewer GPUs")
+    yield Finding(
+        "MPL319", says, at, fixes=_one_each(step, given), help="start a rank for each GPU, or request fewer GPUs"
+    )
+
+
+def _one_each(step: Step, given: int) -> Tuple[Fix, ...]:
+    """Start a rank for each GPU; accelerate counts those of all machines."""
+    link, name = step.links[-1], _OPTION[step.links[-1].name]
+    total = given * (step.nodes or 1) if name == "num-processes" else given
+    spelled = name.replace("-", "_") if link.name == "accelerate" else name
+    edits = change(link.option(name), b"%d" % total, "MPL319") if link.option(name) else put(
+        link, [(spelled, b"%d" % total)], "MPL319")  # fmt: skip
+    return (Fix(tuple(edits), Safety.ASK, "--%s=%d" % (spelled, total)),) if edits else ()
 
 
 def _ranks(step: Step) -> Optional[int]:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional
+import re
+from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
 from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
+from ...launchers.rank_words import rank_words
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
@@ -35,9 +37,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind in ("gpus-job", "gpus-asked"):
                 yield _of_job(step, breach, job)
             if breach.kind == "local-rank-beyond":
-                yield _told(step, breach)
+                yield _told(step, breach, plan, job, site)
             if breach.kind == "gpus-fewer":
-                yield _fewer_seen(step, breach)
+                yield _fewer_seen(step, breach, job)
 
 
 def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
@@ -46,7 +48,8 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
     says = "%d ranks start, but the job has requested %d GPU%s in all" % (workers * agents, total, "s"[: total != 1])
     need = "--gpus counts the whole job: request --gpus=%d, or --gpus-per-node=%d, or start fewer ranks"
     if "gpus" not in job.settings:
-        return Finding("MPL203", says, step.span, help="request a GPU for each rank, or start fewer ranks")
+        own = _more_on_a_node(job, workers * agents // max(step.nodes or 1, 1))
+        return Finding("MPL203", says, step.span, fixes=own, help="request a GPU for each rank, or start fewer ranks")
     sure = breach.kind == "gpus-job"  # a node of one's own may bring all its GPUs
     fix = _as_many(job, workers * agents)
     return Finding("MPL203", says, at(job.settings.get("gpus")), sure, fixes=(fix,) if fix is not None else (),
@@ -64,18 +67,52 @@ def _as_many(job: Job, ranks: int) -> Optional[Fix]:
     return made.fix(Safety.ASK, "--gpus=" + value.decode("utf-8", "replace")) if made is not None else None
 
 
-def _told(step: Step, breach: Breach) -> Finding:
+def _more_on_a_node(job: Job, wanted: int) -> Tuple[Fix, ...]:
+    """Request so many GPUs on each node, where a number of them is said for a node or a chunk."""
+    for name in ("gpus-per-node", "gres", "ngpus", "select"):
+        setting = job.settings.get(name)
+        if setting is None:
+            continue
+        value = (
+            re.sub(
+                rb"(ngpus=|gpu:(?:[\w.-]+:)?|^(?:[a-zA-Z][\w-]*:)?)\d+(?=$|[:+,(])", rb"\g<1>%d" % wanted, setting.value
+            )
+            if name != "select"
+            else re.sub(rb"(ngpus=)\d+", rb"\g<1>%d" % wanted, setting.value)
+        )
+        made = restate(job, setting, value, "MPL203") if wanted and value != setting.value else None
+        if made is not None:
+            return (made.fix(Safety.ASK, "request %s per node" % counted(wanted, "GPU")),)
+    return ()
+
+
+def _local_words(plan: LaunchPlan, step: Step, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Take the launcher's local rank where the script takes its rank for LOCAL_RANK."""
+    words = rank_words(step.links[:1], site, job.source)
+    if words is None or not words.local:
+        return ()
+    for span in plan.assigned.get(b"LOCAL_RANK", ()):
+        found = job.source.find(words.rank, span.start, span.end)
+        if found >= 0:
+            edit = Edit(Span(found, found + len(words.rank)), words.local, "MPL203")
+            return (Fix((edit,), Safety.ASK, "LOCAL_RANK=$%s" % words.local.decode()),)
+    return ()
+
+
+def _told(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     """A program that is given its local rank takes the GPU of that number by convention, and by nothing else."""
     says = "local ranks up to %d, but the nodes it may run on have %s GPUs" % (
         (breach.numbers["workers"] or 1) - 1, breach.numbers["node"])  # fmt: skip
-    return Finding("MPL203", says, step.span, help="start at most one rank per GPU")
+    fixes = _local_words(plan, step, job, site)
+    return Finding("MPL203", says, step.span, fixes=fixes, help="start at most one rank per GPU")
 
 
-def _fewer_seen(step: Step, breach: Breach) -> Finding:
+def _fewer_seen(step: Step, breach: Breach, job: Job) -> Finding:
     """Ranks that share a device are no mistake of every program: NCCL alone refuses them."""
     workers, seen = (breach.numbers[name] or 0 for name in ("workers", "visible"))
     says = "%d ranks run on each node, and see %d GPU%s there" % (workers, seen, "s"[: seen != 1])
-    return Finding("MPL203", says, step.span, help="request a GPU for each rank, or start fewer ranks")
+    fixes = _more_on_a_node(job, workers)
+    return Finding("MPL203", says, step.span, fixes=fixes, help="request a GPU for each rank, or start fewer ranks")
 
 
 def _hidden(plan: LaunchPlan) -> bool:

@@ -136,14 +136,22 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     setting, others = job.settings.get(name), _roomier(job, site, row.row)
     fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
     fixes.append(_with(job, setting, value))
+    fixes += [_moved(job, row.row, other) for other in others[:4]] if len(others) > 1 else []
     if not others and not is_pbs(job) and row.row.node_kinds:
-        fixes += moves(job, site, needs_of(job, _gpus(job)), row.row.node_kinds, "MPL206", row.row.selector)
+        needs = needs_of(job, _gpus(job) or _gpus_of(row.row, site))
+        fixes += moves(job, site, needs, row.row.node_kinds, "MPL206", row.row.selector)
+        fixes += moves(job, site, needs, (), "MPL206", row.row.selector) if needs.gpus and len(fixes) < 2 else ()
     helps = "stay within the limit, or choose another %s" % _kind_of(row)
     if others:
         form = "the %s %s takes it" if len(others) == 1 else "these %s take it: %s"
         helps = form % (_kind_of(row, len(others)), ", ".join(others[:4]))
     return Finding("MPL206", says, at(setting), True, fixes=tuple(one for one in fixes if one is not None),
                    help=helps, site_fact=row.key)  # fmt: skip
+
+
+def _gpus_of(row: Partition, site: Site) -> Optional[int]:
+    kind = site.kind(row.node_kinds[0])
+    return row.gpus_per_node if row.gpus_per_node is not None else kind.gpus if kind is not None else None
 
 
 def _gpus(job: Job) -> Optional[int]:

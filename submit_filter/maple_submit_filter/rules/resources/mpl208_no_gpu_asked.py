@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Tuple
 
+from ...cures.option_edits import say
 from ...launchers.agents import BY_NAME
-from ...site.facts import Site
+from ...site.facts import GpuRequest, Site
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -21,7 +23,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --partition=gpuA100x4, and torchrun --nproc-per-node=4, on Delta
     Right: #SBATCH --gpus-per-node=4
-    Why:   the ranks would see no GPU. Maple only reports it: they may be meant for CPUs.
+    Why:   the ranks would see no GPU. Maple only shows the change: they may be meant for CPUs.
     """
     wanted = site.gpu_request
     if not judged(job, site) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
@@ -35,8 +37,21 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
             told = "request them: %s" % form if "{" not in form else "request them the way this site expects: %s" % form
             yield Finding("MPL208", "the ranks use one GPU each, but the job requests no GPU",
-                          step.links[-1].name_span or step.span, help=told, site_fact="gpu_request")  # fmt: skip
+                          step.links[-1].name_span or step.span, fixes=_request(job, plan, step, wanted),
+                          help=told, site_fact="gpu_request")  # fmt: skip
             return
+
+
+def _request(job: Job, plan: LaunchPlan, step: Step, wanted: GpuRequest) -> Tuple[Fix, ...]:
+    """Request a GPU for each rank of a node, or all that its nodes have, in the words of the site."""
+    counts = {kind.gpus for kind in plan.allocation.node_kinds}
+    number = step.workers_per_task or (counts.pop() if len(counts) == 1 else None)
+    nodes = plan.allocation.nodes or 1
+    words = wanted.form.replace("{n}", str(number)).replace("{total}", str((number or 0) * nodes))
+    new = [word for word in words.split() if word[2:].partition("=")[0] not in job.settings]
+    if not number or "{" in words or not new:
+        return ()
+    return (say(job, " ".join(new).encode(), "MPL208").fix(Safety.ASK, "add " + " ".join(new)),)
 
 
 def _whole_nodes(job: Job) -> bool:

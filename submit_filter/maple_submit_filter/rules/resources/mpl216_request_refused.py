@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Iterator
 
 from ...cures.option_edits import at
 from ...site.facts import Site
+from ...types.edits import Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -63,7 +64,7 @@ def _finding(one: Refusal, job: Job, site: Site) -> Finding:
     sure = surely_openpbs(job, site) and not (one.setting is not None and one.setting.name == "place")
     from ...cures.request_edits import cure
 
-    fix = cure(one, job, site) if sure else None
-    fixes = (fix,) if fix is not None else ()
+    fix = cure(one, job, site)
+    fixes = (fix if sure else fix._replace(safety=Safety.ASK),) if fix is not None else ()
     wanted = "write the request in a form that PBS accepts"
     return Finding("MPL216", "qsub refuses this request: " + told, at(one.setting), sure, fixes=fixes, help=wanted)

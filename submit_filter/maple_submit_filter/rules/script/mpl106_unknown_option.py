@@ -7,6 +7,7 @@ from typing import Iterator
 from ...request.slurm.options import SBATCH
 from ...request.unread_directives import unknown_option
 from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -20,8 +21,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: #SBATCH --gpu-per-node=4
     Right: #SBATCH --gpus-per-node=4
-    Why:   sbatch says: unrecognized option. Maple only reports it, where one letter makes it an option that there
-           is, for plug-ins bring options of their own, such as --image or --container-image.
+    Why:   sbatch says: unrecognized option. Maple speaks of it where one letter makes it an option that there is,
+           and only shows the change, for plug-ins bring options of their own, such as --image or --container-image.
     """
     if not unknown_option(job.script.refused):
         return
@@ -31,6 +32,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         said = job.source[oddity.span.start : oddity.span.end].split(b"=")[0].lstrip(b"-").decode("utf-8", "replace")
         near = [name.decode() for name in SBATCH.long if alike(said, name.decode())]
         if near and len(said) > 3:
-            yield Finding(
-                "MPL106", "sbatch knows no option --%s" % said, oddity.span, help="did you mean --%s?" % near[0]
-            )
+            start = job.source.find(said.encode(), oddity.span.start, oddity.span.end)
+            edit = Edit(Span(start, start + len(said.encode())), near[0].encode(), "MPL106")
+            fix = Fix((edit,), Safety.ASK, "--%s" % near[0])
+            fixes = (fix,) if start >= 0 else ()
+            yield Finding("MPL106", "sbatch knows no option --%s" % said, oddity.span, fixes=fixes,
+                          help="did you mean --%s?" % near[0])  # fmt: skip
