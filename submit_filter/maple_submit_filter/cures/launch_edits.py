@@ -248,6 +248,22 @@ def as_first_node(ways: Sequence[List[Edit]]) -> Tuple[Fix, ...]:
     return tuple(Fix(tuple(edits), Safety.SAFE, "the job's first node is the master") for edits in ways)
 
 
+def counted_hosts(plan: LaunchPlan, source: bytes, why: str) -> List[Edit]:
+    """Count the hosts of PBS_NODEFILE where the script counts its lines, of which each host may have several."""
+    import re  # few scripts need it
+
+    edits = []
+    for spans in plan.assigned.values():
+        for span in spans:
+            found = re.search(
+                rb"(wc -l < |cat )(\"?\$\{?PBS_NODEFILE\}?\"?)( \| wc -l)?(?=[)`])", source[span.start : span.end]
+            )
+            if found is not None and (found.group(3) or found.group(1)[:2] == b"wc"):
+                at = Span(span.start + found.start(), span.start + found.end())
+                edits.append(Edit(at, b"sort -u " + found.group(2) + b" | wc -l", why))
+    return edits
+
+
 def as_offers(fixes: Sequence[Fix]) -> Tuple[Fix, ...]:
     """Return fixes that nobody makes unasked."""
     return tuple(one._replace(safety=Safety.ASK) for one in fixes)

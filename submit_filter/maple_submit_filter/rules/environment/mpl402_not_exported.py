@@ -12,6 +12,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
+from ..launch.mpl304_node_rank import own_node_rank
 
 NOT_EXPORTED, NOT_BY_SRUN = "not exported", "srun --export leaves it out"
 NOT_BY_JOB = "srun takes over the job's --export, which leaves it out"
@@ -36,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             if breach.kind == "withheld":
                 yield from _told(step, breach, plan, job)
             if breach.kind == "option-empty":
-                yield _empty(step, breach, plan, job)
+                yield _empty(step, breach, plan, job, site)
 
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
@@ -97,6 +98,13 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
         added = b"".join(b"," + name for name in names)
         edit = Edit(Span(span.end, span.end), added, "MPL402") if span is not None else None
         return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),) if edit else ()
+    listed = next(
+        (link.option("envlist", "genvlist") for link in step.links if link.option("envlist", "genvlist")), None
+    )
+    if listed is not None and listed.value_span is not None:
+        end = listed.value_span.end
+        edit = Edit(Span(end, end), b"".join(b"," + name for name in names), "MPL402")
+        return (Fix((edit,), Safety.SAFE, "pass on " + _listed(names)),)
     line = job.source[step.span.start : step.span.end]
     pattern = rb"\\(?=\$\{?(?:%s)\b)" % b"|".join(map(re.escape, names))
     starts = [step.span.start + found.start() for found in re.finditer(pattern, line)]
@@ -104,13 +112,15 @@ def _handed_on(names: Tuple[bytes, ...], step: Step, plan: LaunchPlan, job: Job)
     return (Fix(drops, Safety.SAFE, "this shell expands %s" % _listed(names)),) if drops else ()
 
 
-def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
+def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     """An option other than the master's address came out empty."""
     name = breach.texts["option"].raw.decode()
     option = step.links[-1].option(name) if step.links else None
     span = option.span if option is not None else None
     names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
     fixes = _handed_on(names, step, plan, job) if names else _as_granted(name, option, plan)
+    if not fixes and step.links and name in ("node-rank", "machine-rank"):
+        fixes = own_node_rank(step, step.links[-1], job, site)
     foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
     says = (
         "--%s is empty in the tasks" % name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, List, Optional, Tuple
 
-from ...cures.launch_edits import change_setting, put
+from ...cures.launch_edits import change_setting, counted_hosts, put
 from ...launchers.agents import RECORDS
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
@@ -45,6 +45,10 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     says = "%s waits for %s, but starts on %s" % (link.name, counted(wanted, "node"), started)
     option = link.option(_OPTION.get(link.name, "nnodes"))
     at = (option.value_span or option.span if option is not None else None) or link.name_span
+    hosts = counted_hosts(plan, job.source, "MPL303") if b"PBS_NODEFILE" in job.source else []
+    if hosts:
+        fix = Fix(tuple(hosts), Safety.SAFE, "count the hosts, not the lines of the node file")
+        return Finding("MPL303", says, at, True, fixes=(fix,), help="each host may stand there several times")
     if step.links[0].name in ("ssh", "pbs_tmrsh"):
         return Finding(
             "MPL303", says, at, True, help="start it on every node, each in the background (&), and end with: wait"

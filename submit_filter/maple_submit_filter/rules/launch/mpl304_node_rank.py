@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Iterator, List, Optional
+from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import Edits, in_task, put, task_value
 from ...launchers.agents import BY_NAME
@@ -56,6 +56,11 @@ def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
         fixes=tuple(_fixes(step, link, job, site)),
         help="let each task expand the variable itself",
     )
+
+
+def own_node_rank(step: Step, link: Link, job: Job, site: Site) -> Tuple[Fix, ...]:
+    """Return ways to have each task say its own node rank."""
+    return tuple(_fixes(step, link, job, site))
 
 
 def _fixes(step: Step, link: Link, job: Job, site: Site) -> Iterator[Fix]:

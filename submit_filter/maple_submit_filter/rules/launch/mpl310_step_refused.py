@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Iterator, Optional, Tuple
+import re
+from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change, drop
 from ...launchers.deepspeed import REFUSED
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Step
@@ -50,6 +51,7 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job) -> Finding:
     )
     at = (option.value_span if option is not None else None) or step.span
     says = breach.names[0].decode()
+    fixes = fixes or (_slots(step, plan, job) if says == REFUSED else ())
     return Finding("MPL310", says, at, True, fixes=fixes, help=HOSTFILE if says == REFUSED else _help(wanted, plan))
 
 
@@ -82,8 +84,66 @@ def _count(step: Step, name: str) -> int:
     return int(raw) if raw.isdigit() else 0
 
 
+_PER_NODE = re.compile(rb"ppr:(\d{1,5}):node")
+_NOTHING_HERE = ("bind-to", "oversubscribe", "report-bindings", "mca", "rank-by", "nooversubscribe")
+
+
+def _in_its_words(step: Step, breach: Breach, job: Job) -> Optional[Fix]:
+    """Say what Open MPI's options say in the words of PALS or Hydra: ranks a node, and variables that are passed on."""
+    link = step.links[0]
+    if b"an option of Open MPI" not in breach.names[0] and b"oversubscribe" not in breach.names[0]:
+        return None
+    edits: List[Edit] = []
+    for one in link.options:
+        value = one.value.raw if one.value is not None else b""
+        ranks = _PER_NODE.match(value) if one.name == "map-by" else None
+        if one.name in ("npernode", "N") and value.isdigit():
+            ranks = re.match(rb"(\d+)", value)
+        if one.span is None and (ranks or one.name in ("x", *_NOTHING_HERE)):
+            return None
+        if ranks is not None and one.span is not None:
+            edits.append(Edit(one.span, b"-ppn " + ranks.group(1), "MPL310"))
+        elif one.name == "x" and b"=" in value and one.span is not None:
+            edits.append(
+                Edit(one.span, b"-env " + job.source[one.span.start : one.span.end].split(None, 1)[-1], "MPL310")
+            )
+        elif one.name in ("x", "map-by", *_NOTHING_HERE):
+            edits += drop(job.source, one, "MPL310") or []
+    passed = any(one.name == "x" for one in link.options) and link.option("envall") is None
+    if passed and link.options_at is not None:
+        edits.append(Edit(Span(link.options_at, link.options_at), b" -envall", "MPL310"))
+    return Fix(tuple(edits), Safety.ASK, "say it in the words of this mpiexec") if edits else None
+
+
+def _slots(step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Write slots behind each name where the script itself makes the host file of all nodes."""
+    option = step.links[-1].option("hostfile")
+    raw = (
+        job.source[option.value_span.start : option.value_span.end] if option is not None and option.value_span else b""
+    )
+    counts = {kind.gpus for kind in plan.allocation.node_kinds}
+    number = plan.allocation.gpus_per_node or (counts.pop() if len(counts) == 1 else None)
+    if not raw or not number:
+        return ()
+    quoted = rb"[\"']?".join((b"", re.escape(raw.strip(b"\"'")), b""))
+    found = re.search(
+        rb"(?m)^[^#\n]*\b(?:scontrol show hostnames?|PBS_NODEFILE|SLURM_JOB_NODELIST)\b[^\n>]*?(?=[ \t]*>[ \t]*%s)"
+        % quoted,
+        job.source,
+    )
+    if found is None or b"slots" in found.group():
+        return ()
+    words = b" | sed 's/$/ slots=%d/'" % number
+    return (
+        Fix((Edit(Span(found.end(), found.end()), words, "MPL310"),), Safety.ASK, "slots=%d for each node" % number),
+    )
+
+
 def _without(step: Step, breach: Breach, job: Job) -> Tuple[Fix, ...]:
     """Leave out the option that this launcher does not take; what it was there for may need another."""
+    translated = _in_its_words(step, breach, job)
+    if translated is not None:
+        return (translated,)
     named = [one for one in step.links[-1].options if b" %s, which is" % one.spelling in breach.names[0]]
     edits = drop(job.source, named[0], "MPL310") if named else None
     if not edits:

@@ -7,7 +7,7 @@ from typing import Iterator, Optional, Tuple
 
 from ...cures.option_edits import restate
 from ...site.facts import Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -48,6 +48,13 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _a_task_each(one: Program, job: Job) -> Tuple[Fix, ...]:
     """One task for each device, where the job's own directive counts the tasks."""
     devices, setting = _devices(one), job.settings.get("ntasks-per-node")
+    name = job.settings.get("job-name")
+    if name is not None and text(job.settings, "job-name") in _INTERACTIVE:
+        made = restate(job, name, b"train", "MPL324")
+        return (made.fix(Safety.ASK, "--job-name=train"),) if made is not None else ()
+    if not one.step.links and one.step.program_span is not None:
+        start = one.step.program_span.start
+        return (Fix((Edit(Span(start, start), b"srun ", "MPL324"),), Safety.ASK, "start it by srun"),)
     if [link.name for link in one.step.links] != ["srun"] or not devices:
         return ()
     if setting is None or setting.value == b"%d" % devices:

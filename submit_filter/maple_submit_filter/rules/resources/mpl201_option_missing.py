@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ...cures.option_edits import say
+from ...launchers.agents import AGENTS
 from ...request.scheduler_words import is_pbs, option
 from ...site.facts import Demand, Site
 from ...types.edits import Fix, Safety
@@ -32,7 +33,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             continue
         if demand.effect == "bad-default" and "mem" in demand.options:
             continue  # MPL209 speaks of memory
-        yield _finding(demand, job, site)
+        yield _finding(demand, plan, job, site)
 
 
 def _breached(demand: Demand, job: Job) -> bool:
@@ -43,13 +44,32 @@ def _breached(demand: Demand, job: Job) -> bool:
     return not any(asked(job, name) for name in demand.options)
 
 
-def _finding(demand: Demand, job: Job, site: Site) -> Finding:
+def _a_task_a_node(demand: Demand, plan: LaunchPlan, job: Job) -> Optional[Fix]:
+    """Say the one task a node that Slurm gives where nobody names a number: unasked where every launch wants it."""
+    if "ntasks-per-node" not in demand.options or "nodes" not in job.settings or not plan.steps:
+        return None
+    agents = all(step.links and step.links[-1].name in AGENTS and not step.breaches for step in plan.steps)
+    whole = (
+        agents
+        and not plan.unread
+        and all(
+            group.world_size is not None and group.world_size == group.declared
+            for step in plan.steps
+            for group in step.groups
+        )
+    )
+    made = say(job, b"--ntasks-per-node=1", "MPL201")
+    return made.fix(Safety.SAFE if whole else Safety.ASK, "add --ntasks-per-node=1")
+
+
+def _finding(demand: Demand, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     names = " or ".join(option(job, name) for name in demand.options)
     proven = demand.effect == "refused"
     says = "%s is missing; the site refuses the job without it" if proven else "%s is missing"
     if proven and is_pbs(job) and demand.text:
         says += ": " + demand.text.removeprefix("qsub: ").replace("%", "%%")
     fix = (_said_unread(demand, job) or _named_by_site(demand, job, site)) if proven else None
+    fix = fix or (_a_task_a_node(demand, plan, job) if proven else None)
     return Finding(
         "MPL201",
         says % names,

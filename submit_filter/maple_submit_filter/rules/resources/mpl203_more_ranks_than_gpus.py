@@ -30,6 +30,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   local rank 4 asks for a device that is not there. Maple asks first: fewer ranks change the global batch
            size.
     """
+    yield from _slots(plan, job) if b"slots=" in job.source and b"deepspeed" in job.source else ()
     for step in plan.steps:
         for breach in step.breaches:
             if breach.kind == "gpus-node" or (breach.kind == "gpus-visible" and not _hidden(plan)):
@@ -40,6 +41,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
                 yield _told(step, breach, plan, job, site)
             if breach.kind == "gpus-fewer":
                 yield _fewer_seen(step, breach, job)
+
+
+def _slots(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
+    """deepspeed starts a worker for each slot of a host file."""
+    counts = [kind.gpus for kind in plan.allocation.node_kinds]
+    most = max((count for count in counts if count), default=0) if None not in counts else 0
+    most = most or plan.allocation.gpus_per_node or 0
+    for found in re.finditer(rb"(?m)^[^#\n]*\bslots=(\d{1,3})\b", job.source) if most else ():
+        if int(found.group(1)) > most:
+            span = Span(*found.span(1))
+            fix = Fix((Edit(span, b"%d" % most, "MPL203"),), Safety.ASK, "slots=%d" % most)
+            yield Finding("MPL203", "%d slots on each node, which has %s" % (int(found.group(1)), counted(most, "GPU")),
+                          span, fixes=(fix,), help="deepspeed starts a worker for each slot")  # fmt: skip
 
 
 def _of_job(step: Step, breach: Breach, job: Job) -> Finding:

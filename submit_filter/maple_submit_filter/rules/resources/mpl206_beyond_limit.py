@@ -136,7 +136,7 @@ def _finding(job: Job, site: Site, name: str, says: str, row: Limit, value: byte
     setting, others = job.settings.get(name), _roomier(job, site, row.row)
     fixes = [_moved(job, row.row, others[0])] if len(others) == 1 else []
     fixes.append(_with(job, setting, value))
-    fixes += [_moved(job, row.row, other) for other in others[:4]] if len(others) > 1 else []
+    fixes += [_moved(job, row.row, other) for other in others[:4]] if len(others) > 1 and not value else []
     if not others and not is_pbs(job) and row.row.node_kinds:
         needs = needs_of(job, _gpus(job) or _gpus_of(row.row, site))
         fixes += moves(job, site, needs, row.row.node_kinds, "MPL206", row.row.selector)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from ...cures.option_edits import at
+from ...cures.option_edits import at, restate
 from ...site.facts import Site
+from ...types.edits import Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -23,9 +24,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     Wrong: sbatch --nodes=four job.sh, or #SBATCH --time=2h
     Right: sbatch --nodes=4 job.sh, and #SBATCH --time=02:00:00
+    Wrong: #SBATCH --time=48:00 for two days (Slurm reads minutes and seconds), or --gres=gpus:4
+    Right: #SBATCH --time=48:00:00, and --gres=gpu:4
     Why:   sbatch 22.05.8 says: "four" is not a valid node count; Invalid --time specification. Nothing is submitted.
            Only values that no release takes are reported; Maple cannot know which value was meant.
     """
+    yield from _doubtful(job, site)
     if not any(re.search(rb"[a-zA-Z]", one.value) for one in job.settings):
         return
     from ...request.slurm.refusals import refusals  # few values need it
@@ -34,6 +38,29 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         example = _RIGHT.get(setting.name, "--%s=4" % setting.name)
         yield Finding("MPL217", "sbatch refuses this value: " + said, at(setting), True,
                       help="give it a value such as " + example)  # fmt: skip
+
+
+_PLURAL = (b"gpus", b"GPU", b"GPUs", b"Gpu")
+
+
+def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
+    """What sbatch may take, and hardly as it is meant: a resource called gpus, hours read as minutes."""
+    gres, time = job.settings.get("gres"), job.settings.get("time")
+    if gres is not None and gres.value.split(b":")[0] in _PLURAL:
+        made = restate(job, gres, b"gpu" + gres.value[len(gres.value.split(b":")[0]) :], "MPL217")
+        fixes = (made.fix(Safety.ASK, "--gres=gpu:..."),) if made is not None else ()
+        yield Finding("MPL217", "the resource is called gpu, not %s" % gres.value.split(b":")[0].decode(), at(gres),
+                      fixes=fixes, help="sbatch says: Invalid generic resource (gres) specification")  # fmt: skip
+    hours, colon, minutes = time.value.partition(b":") if time is not None else (b"", b"", b"")
+    if time is not None and colon and hours in _HOURS and minutes == b"00":
+        made = restate(job, time, time.value + b":00", "MPL217")
+        fixes = (made.fix(Safety.ASK, "--time=%s:00" % time.value.decode()),) if made is not None else ()
+        said = time.value.decode()
+        yield Finding("MPL217", "%s is %s minutes to Slurm, not hours" % (said, hours.decode()), at(time), fixes=fixes,
+                      help="hours are written with minutes and seconds: %s:00" % said)  # fmt: skip
+
+
+_HOURS = (b"24", b"36", b"48", b"72", b"96", b"120", b"168")  # how long people train, and for how many minutes nobody
 
 
 def _is_read(job: Job, setting: Setting) -> bool:

@@ -42,7 +42,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     if not said or job.submission.came == "wrap" or unknown_option(said) or said.startswith("the script is larger"):
         return
-    fix = _fix(job.source) if place is None else None
+    fix = _fix(job.source) if place is None else _joined(job.source, place)
     yield Finding(WHY, "sbatch refuses the script: " + said, place or _first_line(job.source), True,
                   fixes=(fix,) if fix is not None else (), help=_help(job))  # fmt: skip
 
@@ -61,6 +61,16 @@ def _help(job: Job) -> str:
         name = job.submission.path.rpartition(b"/")[2].decode("utf-8", "backslashreplace")
         return "convert the line ends: dos2unix " + (name or "FILE")
     return "begin the script with #!/bin/bash" if job.script.unreadable else "correct this line"
+
+
+def _joined(source: bytes, place: Span) -> Optional[Fix]:
+    """Write `--nodes=2` for `--nodes = 2`, on every directive that is written so."""
+    edits = []
+    for one in re.finditer(rb"(?m)^#SBATCH[ \t]+--[a-z-]+([ \t]*=[ \t]*)[^\s=#-]\S*[ \t]*$", source):
+        if one.group(1) != b"=":
+            edits.append(Edit(Span(one.start(1), one.end(1)), b"=", WHY))
+    here = any(source.count(b"\n", 0, edit.span.start) == source.count(b"\n", 0, place.start) for edit in edits)
+    return Fix(tuple(edits), Safety.SAFE, "no blanks about the =") if here else None
 
 
 def _unix(source: bytes) -> Optional[Fix]:

@@ -1,0 +1,61 @@
+"""Devices that are numbered by the rank in the whole job."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional
+
+from ...launchers.rank_words import rank_words
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+
+_SET = re.compile(
+    rb"\b(?:CUDA|HIP|ROCR)_VISIBLE_DEVICES=[\"']?\\?\$\{?"
+    rb"(SLURM_PROCID|PMI_RANK|PALS_RANKID|OMPI_COMM_WORLD_RANK|PMIX_RANK|RANK)\b\}?(?=[\"'\s;]|$)"
+)
+_LOCALS = {
+    b"SLURM_PROCID": b"SLURM_LOCALID", b"PMI_RANK": b"PMI_LOCAL_RANK", b"PALS_RANKID": b"PALS_LOCAL_RANKID",
+    b"OMPI_COMM_WORLD_RANK": b"OMPI_COMM_WORLD_LOCAL_RANK", b"RANK": b"LOCAL_RANK",
+}  # fmt: skip
+
+
+@rule("MPL408", "devices are numbered by the rank of the whole job")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """The GPUs of each node are counted from 0, the ranks of a job over all of its nodes.
+
+    Wrong: CUDA_VISIBLE_DEVICES=$SLURM_PROCID, on two nodes with four tasks each
+    Right: CUDA_VISIBLE_DEVICES=$SLURM_LOCALID
+    Why:   on the second node ranks 4 to 7 name devices that are not there, and see none. `maple check` shows the
+           change; at submission Maple only reports it. A file beside the script is read and not changed.
+    """
+    step = next((one for one in plan.steps if (one.nodes or 1) > 1 and (one.tasks or 0) > (one.nodes or 1)), None)
+    if step is None:
+        return
+    found = _SET.search(job.source) if b"_VISIBLE_DEVICES=" in job.source else None
+    if found is not None:
+        yield _finding(found, step, job, site)
+        return
+    beside = _beside(step, job)
+    if beside is not None and _SET.search(beside[1]):
+        says = "%s gives each task the device of its rank in the whole job" % beside[0]
+        yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
+
+
+def _finding(found: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Finding:
+    words = rank_words(step.links[:1], site, job.source)
+    local = words.local if words is not None and words.rank == found.group(1) else _LOCALS.get(found.group(1), b"")
+    edit = Edit(Span(*found.span(1)), local, "MPL408")
+    fixes = (Fix((edit,), Safety.ASK, "the device of the rank on its node"),) if local else ()
+    says = "%s counts the tasks of all nodes, and the devices of each node begin with 0" % found.group(1).decode()
+    return Finding("MPL408", says, Span(*found.span()), fixes=fixes, help="take the rank on the node")
+
+
+def _beside(step: Step, job: Job) -> "Optional[tuple[str, bytes]]":
+    """Return the name and text of the shell script that the step starts, where it lies beside."""
+    word = step.program[0] if step.program else b""
+    text = job.read(word) if job.read is not None and word.endswith(b".sh") and b"\0" not in word else None
+    return (word.decode("utf-8", "replace"), text) if text is not None else None

@@ -1,0 +1,108 @@
+"""Rank variables of another launcher."""
+
+from __future__ import annotations
+
+import re
+from typing import Dict, Iterator, Optional, Tuple
+
+from ...launchers.rank_words import RankWords, rank_words
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+
+# What each launcher surely does not set. Sources: srun(1); Open MPI 4.1 and 5 "mpirun"; PALS' public client; MPICH 4.
+# srun with --mpi=pmi2 sets PMI_RANK, and PALS sets it too, so these stand in no row of theirs.
+_NEVER: Dict[str, Tuple[bytes, ...]] = {
+    "srun": (b"OMPI_COMM_WORLD_", b"PALS_", b"MV2_COMM_WORLD_"),
+    "openmpi": (b"PMI_RANK", b"PMI_SIZE", b"PMI_LOCAL_RANK", b"PALS_", b"MPI_LOCALRANKID"),
+    "pals": (b"OMPI_COMM_WORLD_", b"MPI_LOCALRANKID", b"MV2_COMM_WORLD_"),
+    "hydra": (b"OMPI_COMM_WORLD_", b"PALS_"),
+    "intelmpi": (b"OMPI_COMM_WORLD_", b"PALS_"),
+}
+_READ = re.compile(rb"\\?\$\{?((?:OMPI_COMM_WORLD_|PALS_|MV2_COMM_WORLD_)\w+|PMI_\w+|MPI_LOCALRANKID)\b(?!:?[-=+?])")
+_RANK, _LOCAL, _SIZE = re.compile(rb"(WORLD_RANK|PMI_RANK|RANKID)\Z"), re.compile(rb"LOCAL"), re.compile(rb"SIZE\Z")
+
+
+@rule("MPL409", "rank variables that this launcher does not set")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """Each launcher tells its ranks who they are by variables of its own.
+
+    Wrong: srun bash -c 'RANK=$OMPI_COMM_WORLD_RANK python train.py'
+    Wrong: mpirun ./run.sh, where run.sh says --node_rank=$PMI_RANK and the mpirun is Open MPI's
+    Right: srun bash -c 'RANK=$SLURM_PROCID python train.py'; --node_rank=$OMPI_COMM_WORLD_RANK
+    Why:   the word is empty: every task takes itself for rank 0, or torchrun says: invalid int value: ''. `maple check`
+           shows the change; at submission Maple only reports it. A file beside the script is read and not changed.
+    """
+    launchers = {_launcher(step, site) for step in plan.steps}
+    name = launchers.pop() if len(launchers) == 1 else ""
+    if name not in _NEVER or not any(word in job.source or _beside(plan, job) for word in (b"_RANK", b"RANKID")):
+        return
+    step = plan.steps[0]
+    words = rank_words(step.links[:1], site, job.source)
+    found = _first(job.source, name)
+    if found is not None:
+        yield _finding(found, name, words)
+        return
+    for beside, text in _beside(plan, job):
+        other = _first(text, name)
+        if other is not None:
+            says = "%s reads %s, which %s does not set" % (beside, other.group(1).decode(), _SHOWN.get(name, name))
+            yield Finding("MPL409", says, step.program_span or step.span, help=_instead(other.group(1), words))
+            return
+
+
+_SHOWN = {"openmpi": "Open MPI's mpirun", "pals": "PALS' mpiexec", "hydra": "MPICH's mpiexec", "intelmpi": "Intel MPI"}
+
+
+def _launcher(step: Step, site: Site) -> str:
+    """Return whose variables a step's tasks surely have, "" where that is not known."""
+    link = step.links[0] if step.links else None
+    if link is None or step.maybe:
+        return ""
+    if link.name == "srun":
+        return "srun" if not any(one.name == "mpiexec" for one in step.links) else ""
+    if link.name != "mpiexec" or link.around or not link.argv:
+        return ""
+    return site.maker(link.argv[0].raw.decode("utf-8", "replace"))
+
+
+def _first(text: bytes, name: str) -> "Optional[re.Match[bytes]]":
+    """Return the first word that reads such a variable, where the text neither sets nor asks about any."""
+    for found in _READ.finditer(re.sub(rb"(?m)^[ \t]*#.*$", lambda one: b" " * len(one.group()), text)):
+        variable = found.group(1)
+        if variable.startswith(_NEVER[name]) and variable + b"=" not in text:
+            asked = re.search(rb"(?:-[nzv] |\+x|:[-=+?]|\bif\b[^\n]*)[^\n]*%s|%s[^\n]*:-" % (variable, variable), text)
+            return None if asked else found
+    return None
+
+
+def _meant(variable: bytes, words: Optional[RankWords]) -> bytes:
+    """Return the launcher's own variable for what another one's says."""
+    if words is None:
+        return b""
+    if _LOCAL.search(variable):
+        return words.local if not _SIZE.search(variable) else b""
+    return words.rank if _RANK.search(variable) else words.tasks if _SIZE.search(variable) else b""
+
+
+def _instead(variable: bytes, words: Optional[RankWords]) -> str:
+    own = _meant(variable, words)
+    return "read $%s" % own.decode() if own else "read the variables of the launcher that is used"
+
+
+def _finding(found: "re.Match[bytes]", name: str, words: Optional[RankWords]) -> Finding:
+    variable = found.group(1)
+    own, span = _meant(variable, words), Span(*found.span(1))
+    says = "%s does not set %s" % (_SHOWN.get(name, name), variable.decode())
+    fixes = (Fix((Edit(span, own, "MPL409"),), Safety.ASK, "read %s" % own.decode()),) if own else ()
+    return Finding("MPL409", says, span, fixes=fixes, help=_instead(variable, words))
+
+
+def _beside(plan: LaunchPlan, job: Job) -> Tuple[Tuple[str, bytes], ...]:
+    """Return the shell scripts that the steps start, where they lie beside: name and text."""
+    names = [step.program[0] for step in plan.steps if step.program and step.program[0].endswith(b".sh")]
+    found = [(name, job.read(name)) for name in dict.fromkeys(names) if job.read is not None and b"\0" not in name]
+    return tuple((name.decode("utf-8", "replace"), text) for name, text in found if text is not None)
