@@ -1,5 +1,5 @@
 # mypy: disable-error-code="import-not-found"
-"""One all-reduce and one all-gather, compared with arithmetic and timed at two sizes.
+"""One all-reduce and one all-gather, compared with arithmetic and timed; and each rank's link to the next.
 
 Bytes a second are what passes each link ("bus bandwidth" of nccl-tests, github.com/NVIDIA/nccl-tests, PERFORMANCE.md),
 so that numbers of different world sizes can be compared.
@@ -7,6 +7,7 @@ so that numbers of different world sizes can be compared.
 
 from __future__ import annotations
 
+import socket
 import time
 from statistics import median
 from typing import Any, Callable, Dict
@@ -14,7 +15,7 @@ from typing import Any, Callable, Dict
 import torch
 import torch.distributed as dist
 
-from maple_miniapps import devices, neighbours
+from maple_miniapps import devices, links
 from maple_miniapps.phases import CheckFailed, Run
 from maple_miniapps.process_group import World
 
@@ -36,7 +37,7 @@ def check(run: Run, world: World) -> None:
             for nbytes in (CPU_SIZES if world.device.type == "cpu" else GPU_SIZES)
             for name, call, passes in BOTH
         ]
-    neighbours.measure(run, world)
+    measure(run, world)
 
 
 def all_reduce(world: World, values: Any) -> float:
@@ -81,3 +82,41 @@ def _seconds(world: World, call: Callable[[], Any]) -> float:
     call()
     devices.synchronize(world.device)
     return time.perf_counter() - began
+
+
+CPU_MOST = 1 << 22  # bytes
+GPU_MOST = 1 << 26
+
+
+def measure(run: Run, world: World) -> None:
+    """Put the link to the next rank into the facts."""
+    most = CPU_MOST if world.device.type == "cpu" else GPU_MOST
+    with run.phase("links"):
+        room = torch.zeros(most, dtype=torch.uint8, device=world.device)
+        onward, back = (GroupWire(world, (world.rank + step) % world.size, room) for step in (1, -1))
+        place = links.Place(world.rank, world.size, socket.gethostname())
+        run.facts["links"] = links.measured(place, onward, back, most, run.timeout)
+
+
+class GroupWire(links.Wire):
+    """The way to one rank of the process group; *room* is where data come from and go to, on this rank's device."""
+
+    def __init__(self, world: World, peer: int, room: Any) -> None:
+        self._device, self._peer, self._room = world.device, peer, room
+
+    def say(self, words: bytes) -> None:
+        padded = list(words.ljust(links.WORDS, b"\0"))
+        dist.send(torch.tensor(padded, dtype=torch.uint8, device=self._device), self._peer)
+
+    def hear(self) -> bytes:
+        words = torch.empty(links.WORDS, dtype=torch.uint8, device=self._device)
+        dist.recv(words, self._peer)
+        return bytes(words.tolist()).rstrip(b"\0")
+
+    def push(self, nbytes: int) -> None:
+        dist.send(self._room[:nbytes], self._peer)
+        devices.synchronize(self._device)
+
+    def pull(self, nbytes: int) -> None:
+        dist.recv(self._room[:nbytes], self._peer)
+        devices.synchronize(self._device)

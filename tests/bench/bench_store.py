@@ -7,7 +7,7 @@ import time
 from collections.abc import Callable, Iterator
 
 import pytest
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 
 from tests.daemon.store.jobs import outcome, record, version

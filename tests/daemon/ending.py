@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, Optional
 
 from maple_daemon.base.peers import started
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.answer import reply as answer
 from maple_submit_filter.answer.audit_line import host
 from maple_submit_filter.host import frames

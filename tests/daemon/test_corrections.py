@@ -15,7 +15,7 @@ from click.testing import CliRunner, Result
 from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.templates import lint
 from maple_daemon.cli.admin import admin
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 
 from tests.daemon.asking import ask

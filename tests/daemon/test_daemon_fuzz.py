@@ -18,7 +18,7 @@ from maple_daemon.remember.memory import Keeper
 from maple_daemon.remember.readings import Readings
 from maple_daemon.serve import queries
 from maple_daemon.serve.queries import Questions
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.answer import decision as decide
 from maple_submit_filter.answer import earlier, packing
 from maple_submit_filter.host import frames

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from maple_daemon.remember import memory
 from maple_daemon.remember.memory import Keeper, Line
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 
 from tests.daemon.store.jobs import record
 

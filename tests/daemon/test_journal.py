@@ -16,7 +16,7 @@ import pytest
 from maple_daemon.remember import journal
 from maple_daemon.remember.journal import Journal
 from maple_daemon.remember.memory import Keeper
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import StoreError
 from maple_submit_filter.answer import reply
 from maple_submit_filter.types.job_records import Record

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 
 import pytest
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.host.frames import Reply
 
 from tests.daemon.asking import found, written

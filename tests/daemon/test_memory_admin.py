@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 
 from tests.daemon.serving import WRONG, Daemon, request

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 from maple_daemon.cli.admin import admin
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 
 
 def _memory(folder: Any, name: str = "daemon.toml") -> str:

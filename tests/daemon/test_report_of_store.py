@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from maple_daemon.cli.admin import admin
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Counted
 
 from tests.daemon.store.jobs import outcome, record, version

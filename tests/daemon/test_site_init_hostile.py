@@ -15,9 +15,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from maple_agents.ask.sites.files import parse
 from maple_daemon.sites import draft_kinds
-from maple_daemon.sites.draft_command import NothingHere, draft
+from maple_daemon.sites.draft_command import NothingHere, draft, interfaces, machine, modules_of, pytorch
 from maple_daemon.sites.draft_kinds import kinds_of, maker
-from maple_daemon.sites.draft_machine import interfaces, machine, modules_of, pytorch
 from maple_daemon.sites.draft_slurm import gres_gpus, node_of, nodes_said, partitions, qos, system
 from maple_daemon.sites.draft_tables import text_of
 from maple_daemon.sites.draft_values import Asking, Machine, Place, Seen, System, version

@@ -11,10 +11,10 @@ import types
 from typing import Any
 
 import pytest
-from maple_agents.ask.memory import failed_jobs
-from maple_agents.ask.memory.failed_jobs import Failure, failure_of
+from maple_agents.ask.memory import service
+from maple_agents.ask.memory.service import Failure, failure_of
 from maple_daemon.outcomes.failures import MOST_OF_USER, Failures
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.types.job_records import STATES, Outcome
 
 from tests.daemon.asking import found
@@ -205,7 +205,7 @@ def test_a_job_that_comes_again_is_not_told_of() -> None:
 )  # fmt: skip
 def test_a_task_is_told_as_its_whole_job(job: str, whole: str) -> None:
     """Names of servers may hold the same signs."""
-    assert failed_jobs.whole(job) == whole
+    assert service.whole(job) == whole
 
 
 def test_failures_are_states_that_nobody_wished_for() -> None:
@@ -217,10 +217,10 @@ def test_failures_are_states_that_nobody_wished_for() -> None:
 def test_what_is_not_known_is_left_out() -> None:
     """And a cause that was found stands in place of the exit code."""
     one = Failure("7", "", "failed")
-    assert failed_jobs.said([one]) == "maple: job 7 failed; maple-fix 7"
-    assert failed_jobs.said([one], lambda job: "no module named 'x'") == (
+    assert service.said([one]) == "maple: job 7 failed; maple-fix 7"
+    assert service.said([one], lambda job: "no module named 'x'") == (
         "maple: job 7 failed: no module named 'x'; maple-fix 7"
     )
-    assert failed_jobs.said([]) == ""
-    shown = failed_jobs.said([Failure("7", "a\x1b[31m\nb" + "x" * 200, "failed", signal=9)])
+    assert service.said([]) == ""
+    shown = service.said([Failure("7", "a\x1b[31m\nb" + "x" * 200, "failed", signal=9)])
     assert "\x1b" not in shown and "\n" not in shown and len(shown) < 200 and ": signal 9;" in shown

@@ -1,10 +1,14 @@
-"""Where the script of `maple new` goes: standard output, or a file that was not there."""
+"""Files of the user's that a command makes: a script where none was, and what lies in his own state folder."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import stat
 import sys
+from collections.abc import Iterator, Mapping
+
+from maple_submit_filter.host import own_folders
 
 from .complaint import Complaint
 
@@ -57,3 +61,71 @@ def _write(script: bytes, path: str, mode: int | None) -> None:
     finally:
         with contextlib.suppress(OSError):
             os.unlink(fresh)
+
+
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC
+_FILE = os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK | os.O_NOCTTY
+
+
+@contextlib.contextmanager
+def opened(name: str = "", make: bool = True, environ: Mapping[bytes, bytes] = os.environb) -> Iterator[int]:
+    """Yield the user's folder `maple`, or *name* in it, made with mode 0700 if *make* says so. Raises `OSError`."""
+    path = (own_folders.made if make else own_folders.path)(own_folders.STATE, environ)
+    if path is None:
+        raise OSError("there is no folder of one's own")
+    folder = _checked(os.open(path, _FOLDER))
+    try:
+        if name:
+            if make:
+                with contextlib.suppress(FileExistsError):
+                    os.mkdir(name, 0o700, dir_fd=folder)
+            inner = _checked(os.open(name, _FOLDER, dir_fd=folder))
+            os.close(folder)
+            folder = inner
+        yield folder
+    finally:
+        os.close(folder)
+
+
+def read(folder: int, name: str, most: int) -> bytes | None:
+    """Return what a file holds; None where there is none, it is longer, or not one's own alone. Raises nothing."""
+    try:
+        file = os.open(name, os.O_RDONLY | _FILE, dir_fd=folder)
+    except OSError:
+        return None
+    try:
+        found = os.fstat(file)
+        own = found.st_uid == os.geteuid() and found.st_nlink == 1 and not found.st_mode & 0o022
+        if not stat.S_ISREG(found.st_mode) or not own or found.st_size > most:
+            return None
+        with open(file, "rb", closefd=False) as data:
+            return data.read(most)
+    except OSError:
+        return None
+    finally:
+        os.close(file)
+
+
+def write(folder: int, name: str, data: bytes) -> None:
+    """Put a file of mode 0600 there, whole or not at all, in place of what had its name. Raises `OSError`."""
+    new = ".%s.%s" % (name, os.urandom(6).hex())
+    file = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | _FILE, 0o600, dir_fd=folder)
+    try:
+        with open(file, "wb") as out:
+            out.write(data)
+        os.rename(new, name, src_dir_fd=folder, dst_dir_fd=folder)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            os.unlink(new, dir_fd=folder)
+        raise
+
+
+def _checked(folder: int) -> int:
+    """Return *folder*, closed to others. Raises `OSError` where it is another's."""
+    found = os.fstat(folder)
+    if found.st_uid != os.geteuid():
+        os.close(folder)
+        raise PermissionError("the folder is another user's")
+    if stat.S_IMODE(found.st_mode) & 0o077:
+        os.fchmod(folder, 0o700)
+    return folder

@@ -155,7 +155,7 @@ def releases(ctx: click.Context) -> list[str]:
 
 
 def _jobs(failed: bool) -> list[str]:
-    from maple_agents.ask.memory.failed_jobs import STATES
+    from maple_agents.ask.memory.service import STATES
 
     try:
         told = _asked({"ask": "records", "limit": MOST})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import sys
+from collections.abc import Mapping
 from importlib import import_module
 from typing import TYPE_CHECKING, NoReturn, Optional, Sequence
 
@@ -19,6 +20,7 @@ from .groups import Group
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
+
 
 OWN = {
     "check": ("maple_agents.cli.check", "Say what is wrong with a batch script; submit nothing."),
@@ -53,7 +55,7 @@ class Commands(Group):
         try:
             loaded = plugin.load()
         except (ImportError, AttributeError) as error:
-            from ..base.extras import remedy
+            from ..base.complaint import remedy
 
             todo = remedy(error) if isinstance(error, ImportError) else ""
             raise Complaint(
@@ -113,9 +115,8 @@ def run(words: Optional[Sequence[str]] = None, command: click.Command = maple, n
     terminal.make(sys.stdout, sys.stderr)
     given = list(sys.argv[1:] if words is None else words)
     code = _run(given, command, name)
-    from . import news
 
-    news.told(["fix", *given] if command is not maple else given)
+    told(["fix", *given] if command is not maple else given)
     return code
 
 
@@ -153,7 +154,7 @@ def _told(error: click.ClickException) -> None:
 
 def _lacking(error: ImportError) -> int:
     """A library of an extra that nobody installed is no mistake of Maple's own."""
-    from ..base.extras import remedy
+    from ..base.complaint import remedy
 
     todo = remedy(error)
     if not todo:
@@ -187,3 +188,58 @@ def _unheard() -> int:
     """The reader has seen enough, which is no failure; leave nothing to flush that could fail again."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.__stdout__.fileno() if sys.__stdout__ else 1)
     return 0
+
+
+SECONDS = 0.1  # that the service has for its answer
+
+
+def told(words: list[str], environ: Mapping[str, str] = os.environ) -> None:
+    """Say it on stderr, where both outputs are a terminal. Raises nothing; who does not answer in time says nothing."""
+    if not _is_read(words, environ):
+        return
+    try:
+        line = _line(words)
+    except Exception:  # what was asked for is done; this was not asked for
+        return
+    if line:
+        print(line, file=sys.stderr, flush=True)
+
+
+def _is_read(words: list[str], environ: Mapping[str, str]) -> bool:
+    if "off" in environ.get("MAPLE", "").split(",") or "--json" in words:
+        return False
+    try:
+        return sys.stdout.isatty() and sys.stderr.isatty()
+    except (AttributeError, ValueError):  # they are closed
+        return False
+
+
+def _line(words: list[str]) -> str:
+    from ..ask.memory.service import ask, read, said
+
+    return said(read(ask({"ask": "failures", "seen": _looked_at(words) or ""}, seconds=SECONDS)), _cause)
+
+
+def _looked_at(words: list[str]) -> Optional[str]:
+    """Return the job that this very call was about: it need not be told of again."""
+    if words[:1] not in (["fix"], ["show"]):
+        return None
+    pairs = zip(words, words[1:])
+    named = (word for before, word in pairs if word[:1].isdigit() and before not in ("--exit-code", "--rounds"))
+    return next(named, None) or _taken()
+
+
+def _taken() -> Optional[str]:
+    """Return the job that `maple-fix` took where none was named."""
+    from .fix.argument import taken
+
+    return taken()
+
+
+def _cause(job: str) -> str:
+    """Return the cause that was found at the job's end, "" where nobody looked."""
+    import time
+
+    from ..diagnose.at_end import says
+
+    return says(job, time.time())

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
 from typing import Any
 
-from ..base import own_files
+from ..base import new_file
 from .values import Case, Cause, Cure, Diagnosis, Ended, Evidence, LogFile
 
 FOLDER = "diagnoses"
@@ -44,9 +44,9 @@ def kept(job: str, now: float) -> dict[str, Any] | None:
     Of an array, named by its own id, the task that was diagnosed last. Raises nothing.
     """
     try:
-        with own_files.opened(FOLDER, make=False) as folder:
+        with new_file.opened(FOLDER, make=False) as folder:
             for name in _names(folder, job):
-                told = _table(own_files.read(folder, name, MOST_BYTES))
+                told = _table(new_file.read(folder, name, MOST_BYTES))
                 if told is not None and 0 <= now - float(told["at"]) <= WEEK:
                     return told
     except (OSError, KeyError, TypeError, ValueError):
@@ -72,9 +72,9 @@ def keep(diagnosis: Diagnosis, at: float) -> None:
     data = json.dumps(row).encode()
     if len(data) > MOST_BYTES:
         return
-    with own_files.opened(FOLDER) as folder:
+    with new_file.opened(FOLDER) as folder:
         _leave(folder, MOST_KEPT - 1)
-        own_files.write(folder, diagnosis.case.ended.id + ".json", data)
+        new_file.write(folder, diagnosis.case.ended.id + ".json", data)
 
 
 def ended(told: Ended, job: str, status: str) -> Ended | None:
@@ -97,7 +97,7 @@ def ended(told: Ended, job: str, status: str) -> Ended | None:
 
 def _of_pbs(told: Ended, job: str, status: str) -> Ended | None:
     """Return it of a job of PBS: limits have exit statuses of their own, and who deleted a job its comment tells."""
-    from ..ask.memory.failed_jobs import STATES
+    from ..ask.memory.service import STATES
     from ..ask.schedulers.pbs.jobs import ending
     from ..ask.schedulers.protocol import OF_REASON
     from .gather.sources.from_pbs import made_up

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, fields, replace
 
 from maple_submit_filter.types.job_records import Record, Version
 
-from ..base import own_files
+from ..base import new_file
 from ..base.secrets.masking import masked
 from .fix.kinds.insertion import without_footer
 from .read.templates import template
@@ -203,7 +203,7 @@ def with_cases(found: Diagnosis, finish: Finish) -> Diagnosis:
     made = not_again(finish(recalled(found, known)), mark, known)
     now = remembered(made, mark, known, time.time())
     if now != known:
-        with contextlib.suppress(OSError), own_files.opened() as folder:
+        with contextlib.suppress(OSError), new_file.opened() as folder:
             write(folder, now)
     return made
 
@@ -216,7 +216,7 @@ def confirm(found: Diagnosis, cause: str, entry: str = "") -> str:
     if not mark:
         return "its log holds no line that such a job could be known by again"
     try:
-        with own_files.opened() as folder:
+        with new_file.opened() as folder:
             write(folder, confirmed(found.case.ended.id, mark, cause, entry, read(folder), time.time()))
     except OSError as error:
         return (error.strerror or str(error)).lower()
@@ -225,7 +225,7 @@ def confirm(found: Diagnosis, cause: str, entry: str = "") -> str:
 
 def read(folder: int) -> list[Earlier]:
     """Return the cases, the newest first; what is none of ours is left out."""
-    data = own_files.read(folder, NAME, MOST_BYTES)
+    data = new_file.read(folder, NAME, MOST_BYTES)
     try:
         told = json.loads(data) if data else []
     except (ValueError, RecursionError):
@@ -239,7 +239,7 @@ def write(folder: int, cases: Sequence[Earlier]) -> None:
     rows = [asdict(replace(one, says=masked(one.says))) for one in cases]
     while len(data := json.dumps(rows, separators=(",", ":")).encode()) > MOST_BYTES:
         rows = rows[: len(rows) // 2]
-    own_files.write(folder, NAME, data)
+    new_file.write(folder, NAME, data)
 
 
 def settled(cases: Sequence[Earlier], mark: str) -> list[Earlier]:
@@ -275,7 +275,7 @@ def _ran(hashes: set[str]) -> dict[str, str]:
 
 
 def _known() -> list[Earlier]:
-    with contextlib.suppress(OSError), own_files.opened(make=False) as folder:
+    with contextlib.suppress(OSError), new_file.opened(make=False) as folder:
         return read(folder)
     return []
 

@@ -17,7 +17,7 @@ from ..ask.sites.model import Load, SiteFile, TransportVariable
 from ..base.tables import Part, paths, read
 from . import catalogue, environments, model_facts, paradigms, proofs
 from .environments import Described, Environment, described
-from .facts import fact
+from .model_facts import fact
 from .paradigms import Paradigm
 from .proofs import composition_revision
 

@@ -177,7 +177,7 @@ def settings_of(path: str) -> Settings:
 @contextmanager
 def memory(settings: Settings) -> Iterator[Store]:
     """Give the store that the settings name; what goes wrong with it is a complaint."""
-    from ..store.choice import open_store
+    from ..store import open_store
     from ..store.protocol import StoreError
 
     try:

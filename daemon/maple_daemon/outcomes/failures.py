@@ -10,7 +10,7 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable
 
-from maple_agents.ask.memory.failed_jobs import STATES, Failure, failure_of, said, whole
+from maple_agents.ask.memory.service import STATES, Failure, failure_of, said, whole
 from maple_submit_filter.types.job_records import Outcome
 
 from ..base.background import Background

@@ -20,7 +20,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable, Collection
 from typing import NamedTuple
 
-from ..base import sockets
+from ..base import peers
 from ..base.log import log
 from ..base.peers import Stranger, peer_of
 from .events import MOST, BadEvent, Ended, Submitted, ended, submitted
@@ -173,8 +173,8 @@ class EventsSocket:
     async def start(self, path: str) -> None:
         """Listen; what is in the way is said, and nothing is raised."""
         try:
-            self._server = await asyncio.start_unix_server(self._serve, sock=sockets.bound(path), limit=MOST + 1)
-        except (sockets.NoSocket, OSError) as error:
+            self._server = await asyncio.start_unix_server(self._serve, sock=peers.bound(path), limit=MOST + 1)
+        except (peers.NoSocket, OSError) as error:
             log().error("no socket for events", why=str(error))
 
     async def stop(self) -> None:

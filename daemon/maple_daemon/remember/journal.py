@@ -17,8 +17,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from maple_submit_filter.types.job_records import Record
 
 from ..base.log import log
-from ..store import rows
-from ..store.choice import SCHEMES
+from ..store import SCHEMES, rows
 from ..store.mounts import on_network
 from ..store.protocol import NotKept, Store
 

@@ -12,12 +12,11 @@ from typing import Any
 
 from maple_submit_filter.host.frames import Request
 
-from ..base import limits, metrics, sockets
+from ..base import limits, metrics, peers
 from ..base.limits import Limits
 from ..base.log import cause, log
-from ..base.peers import Peer
+from ..base.peers import Peer, notify
 from ..base.settings import Settings
-from ..base.sockets import notify
 from ..decide import rules_in_force
 from ..decide.exact import Memory
 from ..decide.handlers import Handled, Handler, Wish
@@ -32,7 +31,7 @@ from ..remember.journal import Journal
 from ..remember.memory import Keeper, purging
 from ..remember.readings import Readings
 from ..remember.recorder import Recorder
-from ..store.choice import open_store
+from ..store import open_store
 from ..store.protocol import Gone, Store
 from .queries import Questions
 from .server import Server
@@ -294,14 +293,14 @@ def _purged(gone: Gone) -> None:
 
 def listening(settings: Settings) -> socket.socket:
     """Return the socket to serve: systemd's, else one of our own. Raises `sockets.NoSocket`."""
-    passed = sockets.activated(os.environ, os.getpid())
+    passed = peers.activated(os.environ, os.getpid())
     if passed:
         passed[0].setblocking(False)
         return passed[0]
     folder = os.path.dirname(settings.socket)
     with contextlib.suppress(OSError):
         os.makedirs(folder, 0o755, exist_ok=True)
-    return sockets.bound(settings.socket)
+    return peers.bound(settings.socket)
 
 
 def _name(listening: socket.socket) -> str:

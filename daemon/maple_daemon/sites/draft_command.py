@@ -1,10 +1,12 @@
-"""What `maple site init` does around the draft: its id, its check, its file."""
+"""What `maple site init` does around the draft: its id, its check, its file, and what this host shows of itself."""
 
 from __future__ import annotations
 
 import datetime
 import os
 import re
+import shlex
+from collections.abc import Iterable
 from pathlib import Path
 
 from maple_agents.ask.schedulers.pbs.library import configuration
@@ -12,10 +14,8 @@ from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.base.complaint import Complaint
 
-from . import draft_pbs, draft_slurm
-from .draft_machine import machine
-from .draft_tables import text_of
-from .draft_values import Asking
+from . import draft_pbs, draft_slurm, draft_tables
+from .draft_values import SMALL, Asking, Launcher, Machine, entries_of, shown, text_of
 
 _ID = re.compile(r"[a-z0-9]+(-[a-z0-9]+)*")
 
@@ -79,9 +79,129 @@ def draft(asking: Asking, site_id: str, today: datetime.date, root: str = "/") -
     if not (system.nodes or system.places or system.version):
         first = asking.silent[0].split(" / ")[0] if asking.silent else "the scheduler said nothing"
         raise NothingHere(first)
-    return text_of(system, machine(asking, root), site_id or id_of(system.cluster), today, asking.silent)
+    return draft_tables.text_of(system, machine(asking, root), site_id or id_of(system.cluster), today, asking.silent)
 
 
 def id_of(cluster: str) -> str:
     """Return a site's id from the name of a cluster."""
     return re.sub(r"[^a-z0-9]+", "-", cluster.lower()).strip("-") or "my-cluster"
+
+
+LAUNCHERS = ("srun", "mpiexec", "mpirun", "aprun", "ibrun", "jsrun", "flux", "torchrun", "accelerate", "deepspeed")
+_MPI = ("mpiexec", "mpirun")
+_SAYS = {  # what `--version` says, and what a site file calls it
+    "Open MPI": "Open MPI",
+    "OpenRTE": "Open MPI",
+    "HYDRA build details": "Hydra",
+    "Intel(R) MPI Library": "Intel MPI",
+}
+_FAMILIES = re.compile(
+    r"(?:openmpi|ompi|mpich|cray-mpich|cray-pals|intel-?mpi|impi|mvapich\d?|hpcx|spectrum-mpi)(?:$|[/-])", re.I
+)
+_PYTORCH = re.compile(r"(?:^|[/_-])(?:py)?torch(?:$|[/_-])", re.IGNORECASE)
+_MODULE = re.compile(r"[A-Za-z0-9][\w.+/@=-]{0,119}", re.ASCII)
+_MOST_PYTORCH = 8
+_INFINIBAND = "32"  # ARPHRD_INFINIBAND of if_arp.h
+_FABRICS = {"InfiniBand": "InfiniBand"}  # link_layer: with Ethernet it may be anybody's
+
+
+def machine(asking: Asking, root: str = "/") -> Machine:
+    """Return what is seen here. *root*: of the files, for tests."""
+    modules, listed = modules_of(asking)
+    found = list(launchers(asking, several=_several(listed)))
+    return Machine(
+        host=shown(os.uname().nodename),
+        os=os_of(text_of(os.path.join(root, "etc/os-release"))),
+        interfaces=tuple(interfaces(os.path.join(root, "sys/class/net"))),
+        fabric=fabric(os.path.join(root, "sys/class/infiniband")),
+        launchers=tuple(found),
+        modules=modules,
+        modules_name=shown(asking.environ.get("LMOD_SYSTEM_NAME", "")) if modules.startswith("Lmod") else "",
+        pytorch=tuple(pytorch(listed)),
+        notes=tuple(_notes(found, listed)),
+    )
+
+
+def os_of(text: str) -> str:
+    """Return PRETTY_NAME of an os-release file."""
+    found = re.search(r"^PRETTY_NAME=(.*)$", text, re.MULTILINE)
+    return shown(found[1].strip().strip("\"'")) if found else ""
+
+
+def interfaces(folder: str) -> Iterable[str]:
+    """Yield the interfaces of a fast network: InfiniBand by its type, Slingshot by its name (`hsn0`)."""
+    for name in entries_of(folder):
+        kind = text_of(os.path.join(folder, name, "type"), 64).strip()
+        if (kind == _INFINIBAND or re.fullmatch(r"hsn\d+", name)) and re.fullmatch(r"[\w.-]{1,15}", name, re.ASCII):
+            yield name
+
+
+def fabric(folder: str) -> str:
+    """Return the fabric that all adapters with a link layer name, "" where they do not agree, or it is Ethernet."""
+    found = set()
+    for adapter in entries_of(folder):
+        for port in entries_of(os.path.join(folder, adapter, "ports")):
+            found.add(text_of(os.path.join(folder, adapter, "ports", port, "link_layer"), 64).strip())
+    return _FABRICS.get(found.pop(), "") if len(found) == 1 else ""
+
+
+def launchers(asking: Asking, several: bool) -> Iterable[Launcher]:
+    """Yield the launchers that PATH finds. *several*: modules bring other MPIs, so whose a job gets is not known."""
+    for name in LAUNCHERS:
+        path = asking.found(name)
+        if path:
+            whose = implementation(path, asking) if name in _MPI else ""
+            yield Launcher(name, shown(path), "" if several else whose)
+
+
+def implementation(path: str, asking: Asking) -> str:
+    """Return whose program an mpiexec is, by what it says and, where that is nothing, by where it lies."""
+    if re.search(r"/(cray/pe/)?pals/", os.path.realpath(path)):
+        return "PALS"
+    said = asking.said(path, "--version", limit=SMALL, errors_too=True)
+    found = {name for words, name in _SAYS.items() if words in said}
+    return found.pop() if len(found) == 1 else ""
+
+
+def modules_of(asking: Asking) -> tuple[str, list[str]]:
+    """Return the module system, and the modules that can be loaded at once, as a shell here would list them."""
+    environ = asking.environ
+    lmod, tcl = environ.get("LMOD_CMD", ""), environ.get("MODULES_CMD", "")
+    if os.path.isabs(lmod):
+        said = asking.said(lmod, "bash", "-t", "avail", limit=SMALL * 4, errors_too=True)
+        number = environ.get("LMOD_VERSION", "")
+        return shown("Lmod %s" % number).strip(), _listed(said)
+    if os.path.isabs(tcl):
+        said = asking.said(tcl, "bash", "avail", "-t", limit=SMALL * 4, errors_too=True)
+        return "Environment Modules", _listed(said)
+    return "", []
+
+
+def _listed(said: str) -> list[str]:
+    """Return the modules of a terse list; a heading ends with a colon, a name without version with a slash."""
+    lines = (re.sub(r"\s*[(<][^()<>]*[)>]\s*$", "", line.strip()) for line in said.splitlines())
+    return [line for line in lines if _MODULE.fullmatch(line) and not line.endswith(("/", ":"))]
+
+
+def _several(listed: Iterable[str]) -> bool:
+    return any(_FAMILIES.match(name) for name in listed)
+
+
+def pytorch(listed: Iterable[str]) -> Iterable[str]:
+    """Return the lines that load PyTorch, the last versions first."""
+    found = sorted({name for name in listed if _PYTORCH.search(name)}, key=_by_number, reverse=True)
+    return ["module load %s" % shlex.quote(name) for name in found[:_MOST_PYTORCH]]
+
+
+def _by_number(name: str) -> list[tuple[int, str]]:
+    return [(int(word), "") if word.isdigit() else (-1, word) for word in re.findall(r"\d+|\D+", name)]
+
+
+def _notes(found: Iterable[Launcher], listed: Iterable[str]) -> Iterable[str]:
+    mpi = [one.name for one in found if one.name in _MPI and not one.implementation]
+    if mpi:
+        others = sorted({name for name in listed if _FAMILIES.match(name)})[:6]
+        why = "modules bring others: %s" % ", ".join(others) if others else "it does not say so"
+        yield "whose program %s is for a job: %s" % (" and ".join(mpi), why)
+    if not listed:
+        yield "modules: none were listed here"

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from maple_agents.base import own_files
+from maple_agents.base import new_file
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import run
 from maple_agents.diagnose import earlier_cases as cases_kept
@@ -87,7 +87,7 @@ def test_the_word_is_one_of_the_classes_and_needs_a_job(fixed: Call, state: Path
 @pytest.mark.parametrize("harm", ["link", "hard link", "folder", "fifo", "long", "torn", "open", "another's"])
 def test_a_file_that_is_not_one_s_own_alone_is_not_read(state: Path, tmp_path: Path, harm: str) -> None:
     """And writing puts a sound one in its place, where it lay behind a link untouched."""
-    with own_files.opened() as folder:
+    with new_file.opened() as folder:
         write(folder, [ONE])
         assert read(folder) == [ONE]
         path, other = state / "cases.json", tmp_path / "other"
@@ -123,14 +123,14 @@ def test_a_state_folder_that_is_a_link_is_left_alone(state: Path, tmp_path: Path
 
 def test_rows_of_other_shapes_are_left_out_and_secrets_masked(state: Path) -> None:
     """A newer Maple's file, or a torn one, harms nobody."""
-    with own_files.opened() as folder:
+    with new_file.opened() as folder:
         write(folder, [replace(ONE, says="export HF_TOKEN=%s" % SECRET)])
         assert SECRET not in (state / "cases.json").read_text()
         rows = json.loads((state / "cases.json").read_text())
         bad = [7, {}, {**rows[0], "more": 1}, {**rows[0], "job": 7}, {**rows[0], "helped": "x"}]
-        own_files.write(folder, "cases.json", json.dumps([*bad, rows[0]]).encode())
+        new_file.write(folder, "cases.json", json.dumps([*bad, rows[0]]).encode())
         assert [one.job for one in read(folder)] == ["1"]
-        own_files.write(folder, "cases.json", b"[" * 100_000)
+        new_file.write(folder, "cases.json", b"[" * 100_000)
         assert read(folder) == []
 
 

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 from maple_agents.diagnose.earlier_cases import Earlier, digest, settled
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.types.job_records import Outcome
 
 from tests.daemon.asking import written

@@ -15,7 +15,7 @@ from typing import Any
 
 import pytest
 from maple_agents.base.complaint import Complaint
-from maple_agents.cli import news
+from maple_agents.cli import main
 from maple_agents.cli.fix import application as fix_applied
 from maple_agents.cli.fix import argument as fix_last
 from maple_agents.cli.fix.application import Applied, applied
@@ -282,10 +282,10 @@ def test_without_a_job_the_last_that_failed_is_taken(
 def test_the_line_of_news_does_not_tell_of_it_again(terminal: None, monkeypatch: pytest.MonkeyPatch) -> None:
     """The user has just read why that one failed; a job that is named on the line counts before it."""
     monkeypatch.setattr(fix_last, "_taken", [])
-    assert news._looked_at(["fix"]) is None
+    assert main._looked_at(["fix"]) is None
     monkeypatch.setattr(last_failed, "last_failed", lambda: last_failed.Last("4711", "", "failed", None))
     fix_last.last_failed(acts=False)
-    assert (news._looked_at(["fix"]), news._looked_at(["fix", "12"]), news._looked_at(["check"])) == (
+    assert (main._looked_at(["fix"]), main._looked_at(["fix", "12"]), main._looked_at(["check"])) == (
         "4711",
         "12",
         None,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from maple_agents.ask.sites.model import Load, TransportVariable
 from maple_agents.templates.environments import described
-from maple_agents.templates.facts import fact
+from maple_agents.templates.model_facts import fact
 
 POLARIS = described("alcf-polaris").file
 

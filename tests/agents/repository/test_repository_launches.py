@@ -9,7 +9,7 @@ from maple_agents.ask.sites import launch_templates as templates
 from maple_agents.ask.sites.launch_templates import LaunchFile
 from maple_agents.templates import catalogue, paradigms
 from maple_agents.templates.environments import Described, described
-from maple_agents.templates.facts import fact
+from maple_agents.templates.model_facts import fact
 from maple_submit_filter.types.launch_plan import Group
 
 from tests.agents.repository.of_sites import SITES, decided, job

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 from maple_daemon.outcomes.events import Submitted
 from maple_daemon.outcomes.join import keep
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 from maple_submit_filter.types.job_records import Outcome, Record, Version
 

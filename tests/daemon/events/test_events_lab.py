@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
 import pytest
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.types.job_records import Outcome, Record
 
 from tests.daemon.serving import WRONG, Daemon

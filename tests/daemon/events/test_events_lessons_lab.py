@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from maple_daemon.learn.lineages import Standing
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 
 from tests.daemon.events.test_events_lab import Site, hooked, site, start, until  # noqa: F401
 

@@ -15,7 +15,7 @@ import pytest
 from maple_daemon.base.peers import started
 from maple_daemon.outcomes import spool
 from maple_daemon.outcomes.spool import NoSpool, Spool
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_submit_filter.answer.audit_line import host
 from maple_submit_filter.types.job_records import Record
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store
 from maple_daemon.store.protocol import Store
 
 from tests.daemon.store.server import NoServer, Server

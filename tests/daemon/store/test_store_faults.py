@@ -18,8 +18,7 @@ from typing import Any
 
 import pytest
 from maple_daemon.remember.memory import Keeper, purging
-from maple_daemon.store import sqlite
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store, sqlite
 from maple_daemon.store.protocol import Caps, Gone, NotKept, Store, StoreError
 
 from tests.daemon.store.jobs import record, version
@@ -85,7 +84,7 @@ def _as_nobody(what: str, folder: Any) -> str:
     """What a process of another user says when it does *what*."""
     program = (
         "import os, sys\n"
-        "from maple_daemon.store.choice import open_store\n"
+        "from maple_daemon.store import open_store\n"
         "from maple_daemon.store import sqlite\n"
         "if os.getuid() == 0: os.setgid(65534); os.setuid(65534)\n"
         "os.chmod = lambda *words: None\n"
@@ -104,7 +103,7 @@ def test_a_full_disk_is_an_error_and_what_was_kept_can_be_read(tmp_path: Any) ->
     path = str(tmp_path / "memory.db")
     program = (
         "import resource, signal, sys\n"
-        "from maple_daemon.store.choice import open_store\n"
+        "from maple_daemon.store import open_store\n"
         "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\n"
         "resource.setrlimit(resource.RLIMIT_FSIZE, (600_000, 600_000))\n"
         "store = open_store(%r, print)\n"

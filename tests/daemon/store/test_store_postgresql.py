@@ -10,8 +10,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from maple_daemon.store import postgresql
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store, postgresql
 from maple_daemon.store.protocol import Caps, Counted, NotKept, Store, StoreError
 
 from tests.daemon.store.jobs import record, version

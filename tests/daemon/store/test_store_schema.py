@@ -8,8 +8,7 @@ import sqlite3
 from typing import Any
 
 import pytest
-from maple_daemon.store import schema
-from maple_daemon.store.choice import open_store
+from maple_daemon.store import open_store, schema
 from maple_daemon.store.mounts import on_network
 from maple_daemon.store.protocol import StoreError
 from maple_daemon.store.sqlite import open_sqlite

@@ -5,6 +5,7 @@ The job that is meant where none is named: the caller's last one that failed.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import sys
@@ -12,9 +13,12 @@ import time
 from typing import List, NamedTuple, Optional, Tuple
 
 import click
+from maple_submit_filter.answer.report import printable
 
 from ...base.complaint import Complaint
 from ...base.terminal import at_terminal
+from ...diagnose.at_end import kept
+from ...diagnose.tell.json_form import VERSION
 
 _taken: List[str] = []  # by this call: the line that it ends with need not tell of that job again
 FILES = "or name files: maple-fix --log FILE --script FILE --site ID"
@@ -119,3 +123,25 @@ def _when(ended: float | None, now: float) -> str:
         return " %d minute%s ago" % (minutes, "" if minutes == 1 else "s")
     local = time.localtime(ended)
     return time.strftime(" at %H:%M" if now - ended < 20 * 3600 else " on %d %B, %H:%M", local)
+
+
+def shown(job: str, as_json: bool) -> Optional[int]:
+    """Print what was found at the end of a job, and return the exit code; None where nothing was."""
+    told = kept(job, time.time())
+    try:
+        if told is None:
+            return None
+        found, text, at = told["told"], str(told["shown"]), float(told["at"])
+        if found["version"] != VERSION:
+            return None
+        unknown = found["cause"]["class"] == "unknown"
+    except (KeyError, TypeError, ValueError):
+        return None
+    if as_json:
+        click.echo(json.dumps(found, indent=2))
+    else:
+        for line in text.splitlines():
+            click.echo(printable(line))
+        when = time.strftime("%Y-%m-%d %H:%M:%S", time.localtime(at))
+        click.echo("found at the job's end, %s; maple-fix %s --anew reads the logs again" % (when, printable(job)))
+    return 1 if unknown else 0

@@ -131,7 +131,7 @@ def fix(
         job = _job(job, words, files=bool(logs or script is not None), acts=bool(write or submit or rounds or was))
         asked = words or logs or script or site_id or state or exit_code or write or submit or rounds or was or model
         if job is not None and not asked and not anew:
-            from .earlier_diagnosis import shown
+            from .argument import shown
 
             with printing():
                 code = shown(job, as_json)

@@ -167,7 +167,7 @@ def verdict(one: "Record") -> str:
 
 def cause(one: "Record") -> str:
     """Return why a job failed, where that was found at its end; "" where nobody looked, or it did not fail."""
-    from maple_agents.ask.memory.failed_jobs import STATES
+    from ...ask.memory.service import STATES
 
     if one.outcome is None or one.outcome.state not in STATES:
         return ""

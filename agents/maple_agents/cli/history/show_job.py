@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Optional
 import click
 
 from .. import completion
-from ..no_answer import asked_of_service
+from .versions import asked_of_service
 
 if TYPE_CHECKING:
     from maple_submit_filter.types.job_records import Record, Version

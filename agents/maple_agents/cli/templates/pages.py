@@ -19,13 +19,13 @@ from maple_agents.ask.sites.mistakes import nearest
 from maple_agents.base.tables import paths, read
 from maple_agents.templates import catalogue, environments, model_facts, paradigms, proofs
 from maple_agents.templates.environments import Described, Environment, described
-from maple_agents.templates.facts import fact
 from maple_agents.templates.model_facts import Family
 from maple_agents.templates.paradigms import Paradigm
 from maple_agents.templates.proofs import composition_revision
 
 from ...base.drawing import WIDE, Branch, coloured, width
 from ...base.drawing import draw as draw_tree
+from ...templates.model_facts import fact
 
 Listed = dict[str, Any]
 Row = tuple[str, ...]

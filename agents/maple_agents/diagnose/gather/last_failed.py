@@ -7,7 +7,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import NamedTuple, Optional
 
-from ...ask.memory.failed_jobs import STATES, failure_of, whole
+from ...ask.memory.service import STATES, failure_of, whole
 from ...ask.schedulers import choose
 from ...ask.schedulers.commands import Worker
 from ...ask.schedulers.protocol import Job, Scheduler, SchedulerError, of_ending, state_of

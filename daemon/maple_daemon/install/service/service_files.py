@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import NamedTuple
 
-from maple_agents.base.extras import install, lacking
+from maple_agents.base.complaint import install, lacking
 from maple_submit_filter.host import places
 
 from ...store.mounts import on_network
