@@ -6,6 +6,7 @@ import math
 import statistics
 from collections.abc import Iterator
 
+from .estimate import paces
 from .printed import duration, speed
 from .values import Alarm, Course, Estimate, Mark, Observation, Run
 
@@ -28,7 +29,7 @@ def alarms(course: Course, found: Estimate, run: Run, now: float) -> tuple[Alarm
         out += [*_limit(course, found, run, now), *_silent(course, found, now)]
     out += _loss(course)
     if going:
-        out += [*_behind(course), *_slower(course, found)]
+        out += [*_behind(course), *_slower(course)]
     return tuple(out)
 
 
@@ -141,18 +142,10 @@ def _behind(course: Course) -> Iterator[Alarm]:
             yield Alarm("rank-behind", "rank %d is at step %g, the others are at %g" % (rank, step, first), at)
 
 
-def _slower(course: Course, found: Estimate) -> Iterator[Alarm]:
-    before, now = found.earlier_step_seconds, _recent(course, found)
+def _slower(course: Course) -> Iterator[Alarm]:
+    now, before = paces(course)
     if before and now and now >= SLOWER * before:
         yield Alarm("slower", "%s now, %s before" % (speed(now), speed(before)), course.last)
-
-
-def _recent(course: Course, found: Estimate) -> float | None:
-    from .estimate import gaps
-
-    steady = [one for one in gaps(course) if not one.extra]
-    last = steady[-max(8, len(steady) // 8) :]
-    return statistics.median(one.seconds / one.steps for one in last) if len(steady) >= 20 else None
 
 
 def shown_at(one: Observation | Mark) -> str:

@@ -18,7 +18,9 @@ NEIGHBOURS = 10  # gaps on each side, which a pause is compared with
 PAUSE = 1.4  # times the usual gap around; what is no pause after all only makes the mean of the median
 LAST = 60  # gaps, and
 LAST_SECONDS = 120.0  # of the clock, over which a step's time is taken; the more of the two
-GROUPS = 9  # into which they are put where the clock shows whole seconds
+GROUP = 10.0  # seconds: then rounding does not matter
+LEAST = 8  # gaps, and
+LEAST_SECONDS = 15.0  # on a clock of whole seconds, by which a pace is compared with that before
 _COARSE = 1.0  # seconds that such a clock may be off
 APART = 1.8  # times as long is a pause of another kind
 WARM = 3  # gaps after a start that tell nothing
@@ -50,7 +52,7 @@ def estimate(course: Course, run: Run, now: float) -> Estimate:
         step_seconds=step_seconds, pause_seconds=_each(found), pauses=sum(one.times for one in kinds),
         usual_gap=statistics.median(one.seconds for one in found) if found else None,
         longest_gap=max((one.seconds for one in found), default=None), left=left,
-        ends_at=now + left if left is not None else None, earlier_step_seconds=_earlier(found),
+        ends_at=now + left if left is not None else None, earlier_step_seconds=paces(course)[1],
         because=because if left is not None else _why_not(course, step_seconds),
     )  # fmt: skip
 
@@ -92,37 +94,51 @@ def _with_pauses(raw: Sequence[Gap], coarse: float) -> list[Gap]:
 
 
 def _step_seconds(found: Sequence[Gap], course: Course) -> float | None:
-    """Return the median over the last steps, of groups that are longer than what the clock may be off."""
+    """Return the pace of the last steps."""
     steady = [one for one in found if not one.extra]
+    coarse, span = _is_coarse(course.points), sum(one.seconds for one in steady)
+    least, seconds = (2, max(LEAST_SECONDS, min(LAST_SECONDS, span / 2))) if coarse else (LAST, LAST_SECONDS)
     last: list[Gap] = []
     for one in reversed(steady):
-        if len(last) >= LAST and sum(each.seconds for each in last) >= LAST_SECONDS:
+        if len(last) >= least and sum(each.seconds for each in last) >= seconds:
             break
         last.append(one)
-    whole = sum(one.seconds for one in last)
-    if len(last) < 2 or whole <= 0:
+    return _pace(last, coarse) if len(last) > 1 else None
+
+
+def _pace(found: Sequence[Gap], coarse: bool) -> float | None:
+    """Return the median seconds of a step; where the clock shows whole seconds that of groups, for there a short pause
+    is not seen as one, and a single gap is mostly rounding. Of few groups the mean.
+    """
+    seconds = sum(one.seconds for one in found)
+    if seconds <= 0:
         return None
-    target = whole / GROUPS if _is_coarse(course.points) else 0.0
-    return statistics.median(_grouped(last, target))
+    groups = _grouped(found) if coarse else []
+    if coarse:
+        return statistics.median(groups) if len(groups) >= 7 else seconds / sum(one.steps for one in found)
+    return statistics.median(one.seconds / one.steps for one in found)
 
 
-def _grouped(found: Sequence[Gap], target: float) -> list[float]:
-    """Return seconds a step of groups of at least *target* seconds each."""
+def _grouped(found: Sequence[Gap]) -> list[float]:
+    """Return seconds a step of groups of `GROUP` seconds at least; what is left over is left out."""
     out: list[float] = []
     seconds = steps = 0.0
     for one in found:
         seconds, steps = seconds + one.seconds, steps + one.steps
-        if seconds >= target:
+        if seconds >= GROUP:
             out.append(seconds / steps)
             seconds = steps = 0.0
-    return out or [seconds / steps]
+    return out
 
 
-def _earlier(found: Sequence[Gap]) -> float | None:
-    """Return the seconds of a step before the last quarter of what was seen, None where too little was."""
-    steady = [one for one in found if not one.extra]
-    before = steady[: -max(8, len(steady) // 4)]
-    return statistics.median(one.seconds / one.steps for one in before) if len(before) >= 12 else None
+def paces(course: Course) -> tuple[float | None, float | None]:
+    """Return the pace of the last part of what was seen, and of all before it; None where too little was."""
+    coarse = _is_coarse(course.points)
+    steady = [one for one in gaps(course) if not one.extra]
+    last: list[Gap] = []
+    while steady and (len(last) < LEAST or (coarse and sum(one.seconds for one in last) < LEAST_SECONDS)):
+        last.append(steady.pop())
+    return (_pace(last, coarse), _pace(steady, coarse)) if len(steady) >= 12 else (None, None)
 
 
 class Pauses(NamedTuple):

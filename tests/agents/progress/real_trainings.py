@@ -1,0 +1,124 @@
+"""Small trainings by real frameworks, run here: what is said of them at each share of their time.
+
+A training's log is kept as it grew: its size at each moment. Afterwards it is cut to the size that it had, and read.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple, Optional
+
+from maple_agents.progress.formats import formats
+from maple_agents.progress.values import Progress, Run
+from maple_agents.progress.whole import progress
+
+ROOT = Path(__file__).parents[3]
+PYTHON = ROOT / "build" / "heavy-venv" / "bin" / "python"
+PROGRAM = Path(__file__).with_name("small_training.py")
+AT_ONCE = 8
+PLANS: dict[str, dict[str, Any]] = {
+    "steady": {"steps": 200, "seconds": 0.2},
+    "evaluates": {"steps": 160, "seconds": 0.2, "evaluate": [20, 1.5]},
+    "saves": {"steps": 160, "seconds": 0.2, "save": [40, 2.5]},
+    "both": {"steps": 160, "seconds": 0.15, "evaluate": [16, 1.0], "save": [40, 3.0]},
+    "resumed": {"steps": 300, "seconds": 0.2, "resumed": 100},
+    "slower": {"steps": 140, "seconds": 0.2, "slower": 0.5},
+}
+QUICK = "quick"  # for a test
+KINDS = ("plain", "bar", "trainer", "accelerate", "deepspeed")
+NOT_RESUMED = ("trainer", "deepspeed")  # to resume these a checkpoint of theirs would be needed
+
+
+class Recorded(NamedTuple):
+    """A training that ran. *sizes*: seconds since its first line of progress, and how long the log was then."""
+
+    kind: str
+    plan: str
+    log: Path
+    sizes: list[tuple[float, int]]
+    began: float
+
+    def at(self, share: float) -> "Seen":
+        """Return what is said when that share of its time is over, and the seconds that were really left."""
+        end = self.sizes[-1][0]
+        moment = share * end
+        size = max((size for at, size in self.sizes if at <= moment), default=0)
+        first = min(at for at, grown in self.sizes if grown == size)
+        cut = self.log.with_suffix(".cut")
+        cut.write_bytes(self.log.read_bytes()[:size])
+        os.utime(cut, (self.began + first, self.began + first))
+        run = Run(job="1", state="running", started=self.began, limit=1e9)
+        return Seen(progress([str(cut)], formats(), self.began + moment, run), end - moment)
+
+
+class Seen(NamedTuple):
+    """What is said at a moment, and the seconds that were left then."""
+
+    told: Progress
+    left: float
+
+    @property
+    def off(self) -> Optional[float]:
+        """Return the error of the time left, None where none is told."""
+        return self.told.estimate.left / self.left - 1 if self.told.estimate.left is not None else None
+
+
+def chosen(kinds: Iterable[str] = KINDS) -> Iterator[tuple[str, str]]:
+    """Yield kind and plan of each training."""
+    for kind in kinds:
+        for plan in PLANS:
+            if plan != "resumed" or kind not in NOT_RESUMED:
+                yield kind, plan
+
+
+def recorded(folder: Path, wanted: Iterable[tuple[str, str]]) -> list[Recorded]:
+    """Run the trainings, some at once, and return them."""
+    waiting, going, done = list(wanted), [], []  # type: ignore[var-annotated]
+    while waiting or going:
+        while waiting and len(going) < AT_ONCE:
+            going.append(_Going(folder, *waiting.pop(0)))
+        time.sleep(0.05)
+        for one in going:
+            one.look()
+        done += [one.over() for one in going if one.process.poll() is not None]
+        going = [one for one in going if one.process.returncode is None]
+    return done
+
+
+class _Going:
+    def __init__(self, folder: Path, kind: str, plan: str) -> None:
+        self.kind, self.plan = kind, plan
+        self.log = folder / ("%s-%s.log" % (kind, plan))
+        out = folder / ("%s-%s" % (kind, plan))
+        environ = {
+            **os.environ,
+            "OUT": str(out),
+            "PORT": str(29500 + hash((kind, plan)) % 2000),
+            "CUDA_VISIBLE_DEVICES": "",
+        }
+        python = str(PYTHON) if kind != "plain" else sys.executable
+        with open(self.log, "wb") as file:
+            self.process = subprocess.Popen(
+                [python, str(PROGRAM), kind, json.dumps(PLANS.get(plan, {"steps": 60, "seconds": 0.1}))],
+                stdout=file,
+                stderr=file,
+                env=environ,
+                cwd=folder,
+            )
+        self.began, self.sizes = time.time(), [(0.0, 0)]
+
+    def look(self) -> None:
+        size = self.log.stat().st_size
+        if size != self.sizes[-1][1]:
+            self.sizes.append((time.time() - self.began, size))
+
+    def over(self) -> Recorded:
+        """Return the record; the start of the framework before its first step is no time of the training."""
+        self.look()
+        return Recorded(self.kind, self.plan, self.log, self.sizes, self.began)

@@ -1,0 +1,121 @@
+"""`make bench-progress`: how well `maple progress` reads logs, tells the time left, and holds its peace."""
+
+from __future__ import annotations
+
+import os
+import statistics
+import subprocess
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import pytest
+
+from tests.agents.progress import real_trainings
+from tests.agents.progress.fragments import KEYS, fragments, read, told, traps, wrong
+from tests.agents.progress.made import SHAPES, seen
+from tests.agents.progress.test_reading_ends import MEASURE, lines
+from tests.agents.progress.test_time_left import HEALTHY, moment
+
+SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)
+
+
+def table(title: str, head: Sequence[str], rows: Iterable[Sequence[object]]) -> None:
+    """Print a table."""
+    cells = [[str(cell) for cell in row] for row in [head, *rows]]
+    widths = [max(len(row[at]) for row in cells) for at in range(len(head))]
+    print("\n" + title)
+    for row in cells:
+        print("  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip())
+
+
+def percent(part: float, of: float) -> str:
+    """Return a share."""
+    return "%.1f %%" % (100 * part / of) if of else "-"
+
+
+def test_progress_fragments(tmp_path: Path) -> None:
+    """Fragments and traps, format by format; labelled by who wrote the formats, so an upper bound."""
+    cases, bad, keys = Counter[str](), Counter[str](), Counter[str]()
+    for one in fragments():
+        off = wrong(one, tmp_path)
+        cases[one.format] += 1
+        bad[one.format] += bool(off)
+        keys.update(off)
+    rows = [(name, count, count - bad[name]) for name, count in sorted(cases.items())]
+    whole = sum(cases.values())
+    rows.append(("all", whole, "%d, %s" % (whole - sum(bad.values()), percent(whole - sum(bad.values()), whole))))
+    table("fragments: step, total, speed and loss all right", ("format", "fragments", "right"), rows)
+    table("by value", ("value", "right"), [(key, percent(whole - keys[key], whole)) for key in KEYS])
+    found = [(one, told(read(one.text, tmp_path)).get("total")) for one in traps()]
+    made_up = [one.name for one, total in found if total is not None and total != one.wanted.get("total")]
+    table("traps", ("traps", "totals made up"), [(len(found), len(made_up))])
+
+
+def test_progress_made_trainings(tmp_path: Path) -> None:
+    """Logs of trainings whose end is known: the error of the time left, and alarms where nothing is wrong."""
+    rows, alarmed, looks = [], 0, 0
+    for share in SHARES:
+        off = []
+        for made in HEALTHY:
+            for shape in SHAPES:
+                now = moment(made, share)
+                said = seen(tmp_path, made, shape, now)
+                alarmed, looks = alarmed + bool(said.alarms), looks + 1
+                if said.estimate.left is not None:
+                    off.append(abs(said.estimate.left / (made.ends - now) - 1))
+        rows.append(("%d %%" % (100 * share), len(off), *spread(off)))
+    table("made trainings: error of the time left", ("at", "told", "median", "within 30 %", "worst"), rows)
+    table("healthy runs", ("looks", "alarms"), [(looks, alarmed)])
+
+
+def spread(off: Sequence[float]) -> tuple[str, str, str]:
+    """Return median, share within 30 %, and the worst."""
+    if not off:
+        return "-", "-", "-"
+    within = sum(one <= 0.3 for one in off)
+    return percent(statistics.median(off), 1), percent(within, len(off)), percent(max(off), 1)
+
+
+def test_progress_real_trainings(tmp_path: Path) -> None:
+    """Trainings by real frameworks, run here (three minutes, mostly asleep); without build/heavy-venv, a loop alone."""
+    there = real_trainings.PYTHON.exists()
+    found = real_trainings.recorded(tmp_path, real_trainings.chosen(real_trainings.KINDS if there else ("plain",)))
+    rows, alarmed, looks = [], Counter[str](), 0
+    for one in sorted(found, key=lambda one: (one.kind, one.plan)):
+        at = [one.at(share) for share in (0.25, 0.5, 0.75)]
+        rows.append(
+            (one.kind, one.plan, *("%+.0f %%" % (100 * each.off) if each.off is not None else "-" for each in at))
+        )
+        for share in SHARES:
+            looks += 1
+            alarmed.update(
+                each.kind for each in one.at(share).told.alarms if (each.kind, one.plan) != ("slower", "slower")
+            )
+    table("real trainings: error of the time left", ("framework", "plan", "25 %", "50 %", "75 %"), rows)
+    quarter = [abs(one.at(0.25).off or 0) for one in found if one.at(0.25).off is not None and one.plan != "slower"]
+    slow = [abs(one.at(0.75).off or 0) for one in found if one.at(0.75).off is not None and one.plan == "slower"]
+    table("at a quarter, slow-downs in the middle left out", ("told", "median", "within 30 %", "worst"),
+          [(len(quarter), *spread(quarter))])  # fmt: skip
+    table("slow-downs, at three quarters", ("told", "median", "within 30 %", "worst"), [(len(slow), *spread(slow))])
+    table("alarms of healthy runs", ("looks", "alarms"), [(looks, dict(alarmed) or 0)])
+
+
+@pytest.mark.parametrize("kind", ["lines", "bars"])
+def test_progress_of_a_gigabyte(tmp_path: Path, kind: str) -> None:
+    """Processor and memory, the start of Python and all imports included."""
+    path = tmp_path / "long"
+    bar = b"\r %d%%|##########| %d/99999999 [00:33<00:10, 229.00it/s]"
+    block = lines(80_000) if kind == "lines" else b"".join(bar % (step % 100, step) for step in range(120_000))
+    with open(path, "wb") as file:
+        while file.tell() < 1 << 30:
+            file.write(block)
+    began = time.perf_counter()
+    said = subprocess.run([sys.executable, "-c", MEASURE, path], capture_output=True, text=True, check=True).stdout
+    seconds, mebibytes, _ = said.split()
+    took = "%.2f s" % (time.perf_counter() - began)
+    row = ("%.2f s" % float(seconds), took, "%.0f MiB" % float(mebibytes))
+    table("1 GiB of %s" % kind, ("processor", "wall", "memory"), [row])
+    os.unlink(path)
