@@ -31,13 +31,51 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            nothing reads, such as --rdzv-endpoint beside --standalone, may be empty.
     """
     for step in plan.steps:
-        for breach in step.breaches:
-            if breach.kind == "master-empty":
-                yield _finding(step, breach, plan, job, site)
-            if breach.kind == "withheld":
-                yield from _told(step, breach, plan, job)
-            if breach.kind == "option-empty":
-                yield _empty(step, breach, plan, job, site)
+        found = list(_of_breaches(step, plan, job, site))
+        yield from found or _environment_lost(step, job)
+
+
+def _of_breaches(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    for breach in step.breaches:
+        if breach.kind == "master-empty":
+            yield _finding(step, breach, plan, job, site)
+        if breach.kind == "withheld":
+            yield from _told(step, breach, plan, job)
+        if breach.kind == "option-empty":
+            yield _empty(step, breach, plan, job, site)
+
+
+_SET_UP = re.compile(
+    rb"(?m)^[ \t]*(?:(?:source|\.)[ \t]+\S*activate\b|(?:conda|mamba|micromamba)[ \t]+activate\b|module[ \t]+load\b)"
+)
+
+
+def _environment_lost(step: Step, job: Job) -> Iterator[Finding]:
+    """A list of --export without ALL, and a program that is found by the PATH which the script has set up."""
+    srun = step.links[0] if step.links and step.links[0].name == "srun" else None
+    if srun is None or job.submission.scheduler != "slurm" or step.maybe or b"SLURM_EXPORT_ENV" in job.source:
+        return
+    option, setting = srun.option("export"), job.settings.get("export")
+    said = option.value.raw if option is not None and option.value is not None else setting.value if setting else b"ALL"
+    inner = step.links[1].argv[0].raw if step.links[1:] and step.links[1].argv else (step.program or (b"/",))[0]
+    if b"ALL" in said.upper().split(b",") or b"/" in inner or b"PATH" in said or inner in _ANYWHERE:
+        return
+    if not _SET_UP.search(job.source, 0, step.span.start):
+        return
+    at = option.value_span if option is not None else setting.origin.span if setting is not None else None
+    edit = None
+    if option is not None and option.value_span is not None:
+        start, end = option.value_span
+        edit = Edit(option.value_span, b"ALL" if said == b"NONE" else b"ALL," + job.source[start:end], "MPL402")
+    elif option is None and srun.options_at is not None:
+        edit = Edit(Span(srun.options_at, srun.options_at), b" --export=ALL", "MPL402")
+    fixes = (Fix((edit,), Safety.ASK, "pass the environment on"),) if edit is not None else ()
+    says = "the tasks get no PATH of the script's: --export=%s leaves out what modules and activate have set"
+    yield Finding("MPL402", says % said.decode("utf-8", "replace"), at or step.span, fixes=fixes,
+                  help="srun --export=ALL passes all on")  # fmt: skip
+
+
+_ANYWHERE = (b"bash", b"sh", b"env", b"hostname", b"apptainer", b"singularity", b"shifter")
 
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -> Finding:

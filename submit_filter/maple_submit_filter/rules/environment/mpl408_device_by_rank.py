@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional
+from typing import Iterator
 
 from ...launchers.rank_words import rank_words
 from ...site.facts import Site
@@ -39,10 +39,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if found is not None:
         yield _finding(found, step, job, site)
         return
-    beside = _beside(step, job)
-    if beside is not None and _SET.search(beside[1]):
-        says = "%s gives each task the device of its rank in the whole job" % beside[0]
-        yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
+    for name, text in _beside(plan, job):
+        if _SET.search(text):
+            says = "%s gives each task the device of its rank in the whole job" % name
+            yield Finding("MPL408", says, step.program_span or step.span, help="take the rank on the node")
+            return
 
 
 def _finding(found: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Finding:
@@ -54,8 +55,9 @@ def _finding(found: "re.Match[bytes]", step: Step, job: Job, site: Site) -> Find
     return Finding("MPL408", says, Span(*found.span()), fixes=fixes, help="take the rank on the node")
 
 
-def _beside(step: Step, job: Job) -> "Optional[tuple[str, bytes]]":
-    """Return the name and text of the shell script that the step starts, where it lies beside."""
-    word = step.program[0] if step.program else b""
-    text = job.read(word) if job.read is not None and word.endswith(b".sh") and b"\0" not in word else None
-    return (word.decode("utf-8", "replace"), text) if text is not None else None
+def _beside(plan: LaunchPlan, job: Job) -> "Iterator[tuple[str, bytes]]":
+    """Yield the name and text of each shell script beside that was read for the plan."""
+    for name in plan.depends:
+        text = job.read(name) if job.read is not None and name.endswith(b".sh") else None
+        if text is not None:
+            yield name.rpartition(b"/")[2].decode("utf-8", "replace"), text

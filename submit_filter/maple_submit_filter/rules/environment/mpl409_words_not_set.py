@@ -23,6 +23,14 @@ _NEVER: Dict[str, Tuple[bytes, ...]] = {
     "intelmpi": (b"OMPI_COMM_WORLD_", b"PALS_"),
 }
 _READ = re.compile(rb"\\?\$\{?((?:OMPI_COMM_WORLD_|PALS_|MV2_COMM_WORLD_)\w+|PMI_\w+|MPI_LOCALRANKID)\b(?!:?[-=+?])")
+_FALLS_BACK = re.compile(
+    rb"(?m)^[^#\n]*\b(?:RANK|LOCAL_RANK|WORLD_SIZE)=[\"']?\$\{((?:OMPI_COMM_WORLD_|PMI_)\w+):?-\d\}"
+)
+_OTHERS = {
+    "srun": (b"SLURM_PROCID", b"PMIX_RANK"), "openmpi": (b"OMPI_COMM_WORLD_RANK", b"PMIX_RANK"),
+    "pals": (b"PMI_RANK", b"PALS_RANKID"), "hydra": (b"PMI_RANK",), "intelmpi": (b"PMI_RANK",),
+}  # fmt: skip
+_COMMENT = re.compile(rb"(?m)^[ \t]*#.*$")
 _RANK, _LOCAL, _SIZE = re.compile(rb"(WORLD_RANK|PMI_RANK|RANKID)\Z"), re.compile(rb"LOCAL"), re.compile(rb"SIZE\Z")
 
 
@@ -64,18 +72,21 @@ def _launcher(step: Step, site: Site) -> str:
         return ""
     if link.name == "srun":
         return "srun" if not any(one.name == "mpiexec" for one in step.links) else ""
-    if link.name != "mpiexec" or link.around or not link.argv:
+    if link.name != "mpiexec" or not link.argv:
         return ""
     return site.maker(link.argv[0].raw.decode("utf-8", "replace"))
 
 
 def _first(text: bytes, name: str) -> "Optional[re.Match[bytes]]":
     """Return the first word that reads such a variable, where the text neither sets nor asks about any."""
-    for found in _READ.finditer(re.sub(rb"(?m)^[ \t]*#.*$", lambda one: b" " * len(one.group()), text)):
+    for found in _READ.finditer(_COMMENT.sub(lambda one: b" " * len(one.group()), text)):
         variable = found.group(1)
         if variable.startswith(_NEVER[name]) and variable + b"=" not in text:
             asked = re.search(rb"(?:-[nzv] |\+x|:[-=+?]|\bif\b[^\n]*)[^\n]*%s|%s[^\n]*:-" % (variable, variable), text)
             return None if asked else found
+    for found in _FALLS_BACK.finditer(text):
+        if found.group(1).startswith(_NEVER[name]) and not any(word in text for word in _OTHERS[name]):
+            return found
     return None
 
 
@@ -102,7 +113,7 @@ def _finding(found: "re.Match[bytes]", name: str, words: Optional[RankWords]) ->
 
 
 def _beside(plan: LaunchPlan, job: Job) -> Tuple[Tuple[str, bytes], ...]:
-    """Return the shell scripts that the steps start, where they lie beside: name and text."""
-    names = [step.program[0] for step in plan.steps if step.program and step.program[0].endswith(b".sh")]
-    found = [(name, job.read(name)) for name in dict.fromkeys(names) if job.read is not None and b"\0" not in name]
-    return tuple((name.decode("utf-8", "replace"), text) for name, text in found if text is not None)
+    """Return name and text of each shell script beside that was read for the plan."""
+    names = [name for name in plan.depends if name.endswith(b".sh")] if job.read is not None else []
+    found = [(name.rpartition(b"/")[2].decode("utf-8", "replace"), job.read(name)) for name in names if job.read]
+    return tuple((name, text) for name, text in found if text is not None)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import Iterator
 
 from ...cures.option_edits import at, restate
@@ -30,7 +29,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            Only values that no release takes are reported; Maple cannot know which value was meant.
     """
     yield from _doubtful(job, site)
-    if not any(re.search(rb"[a-zA-Z]", one.value) for one in job.settings):
+    if not any(_looked_at(one) for one in job.settings):
         return
     from ...request.slurm.refusals import refusals  # few values need it
 
@@ -61,6 +60,12 @@ def _doubtful(job: Job, site: Site) -> Iterator[Finding]:
 
 
 _HOURS = (b"24", b"36", b"48", b"72", b"96", b"120", b"168")  # how long people train, and for how many minutes nobody
+
+
+def _looked_at(one: Setting) -> bool:
+    """Return whether a value is not made of digits, or of what a time is made of."""
+    return not one.value.isdigit() and (one.name not in ("time", "time-min") or len(one.value.split(b":")) > 3
+                                        or any(byte in b"<{.," or byte > 64 for byte in one.value))  # fmt: skip
 
 
 def _is_read(job: Job, setting: Setting) -> bool:
