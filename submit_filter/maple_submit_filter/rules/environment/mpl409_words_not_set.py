@@ -30,6 +30,7 @@ _OTHERS = {
     "srun": (b"SLURM_PROCID", b"PMIX_RANK"), "openmpi": (b"OMPI_COMM_WORLD_RANK", b"PMIX_RANK"),
     "pals": (b"PMI_RANK", b"PALS_RANKID"), "hydra": (b"PMI_RANK",), "intelmpi": (b"PMI_RANK",),
 }  # fmt: skip
+_ANY = re.compile(rb"\$\{?((?:OMPI_COMM_WORLD_|PALS_|MV2_COMM_WORLD_|PMI_)\w+|MPI_LOCALRANKID)\b")
 _COMMENT = re.compile(rb"(?m)^[ \t]*#.*$")
 _RANK, _LOCAL, _SIZE = re.compile(rb"(WORLD_RANK|PMI_RANK|RANKID)\Z"), re.compile(rb"LOCAL"), re.compile(rb"SIZE\Z")
 
@@ -52,7 +53,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     words = rank_words(step.links[:1], site, job.source)
     found = _first(job.source, name)
     if found is not None:
-        yield _finding(found, name, words)
+        yield _finding(found, name, words, job.source)
         return
     for beside, text in _beside(plan, job):
         other = _first(text, name)
@@ -104,11 +105,15 @@ def _instead(variable: bytes, words: Optional[RankWords]) -> str:
     return "read $%s" % own.decode() if own else "read the variables of the launcher that is used"
 
 
-def _finding(found: "re.Match[bytes]", name: str, words: Optional[RankWords]) -> Finding:
+def _finding(found: "re.Match[bytes]", name: str, words: Optional[RankWords], source: bytes) -> Finding:
     variable = found.group(1)
     own, span = _meant(variable, words), Span(*found.span(1))
     says = "%s does not set %s" % (_SHOWN.get(name, name), variable.decode())
-    fixes = (Fix((Edit(span, own, "MPL409"),), Safety.ASK, "read %s" % own.decode()),) if own else ()
+    every = [
+        one for one in _ANY.finditer(source) if one.group(1).startswith(_NEVER[name]) and _meant(one.group(1), words)
+    ]
+    edits = tuple(Edit(Span(*one.span(1)), _meant(one.group(1), words), "MPL409") for one in every)
+    fixes = (Fix(edits, Safety.ASK, "read %s" % own.decode()),) if own else ()
     return Finding("MPL409", says, span, fixes=fixes, help=_instead(variable, words))
 
 
