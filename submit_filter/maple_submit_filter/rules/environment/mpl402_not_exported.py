@@ -156,7 +156,7 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -
     option = step.links[-1].option(name) if step.links else None
     span = option.span if option is not None else None
     names = _names_in(job.source[span.start : span.end], breach.names) if span is not None else ()
-    fixes = _handed_on(names, step, plan, job) if names else _as_granted(name, option, plan)
+    fixes = _handed_on(names, step, plan, job) if names else _as_granted(name, option, plan, job.source)
     if not fixes and step.links and name in ("node-rank", "machine-rank"):
         fixes = own_node_rank(step, step.links[-1], job, site)
     foreign = _of_other(job.source[span.start : span.end], job) if span is not None else ""
@@ -171,11 +171,22 @@ def _empty(step: Step, breach: Breach, plan: LaunchPlan, job: Job, site: Site) -
 _GRANTED = {"nproc-per-node": "gpus_per_node", "nnodes": "nodes", "num-machines": "nodes", "num-nodes": "nodes"}
 
 
-def _as_granted(name: str, option: Optional[Option], plan: LaunchPlan) -> Tuple[Fix, ...]:
-    """Give a count the number that the scheduler grants: of nodes, or a rank for each GPU of a node."""
+_NAMED = {"gpus_per_node": re.compile(rb"SLURM_GPUS_(?:PER|ON)_NODE\b"),
+          "nodes": re.compile(rb"(?:SLURM_N?NODES|SLURM_JOB_NUM_NODES|PBS_NUM_NODES)\b")}  # fmt: skip
+
+
+def _as_granted(name: str, option: Optional[Option], plan: LaunchPlan, source: bytes) -> Tuple[Fix, ...]:
+    """Give a count the number that the scheduler grants: of nodes, or a rank for each GPU of a node.
+
+    Where the empty word is the scheduler's own name for that number, no other was meant.
+    """
     number = getattr(plan.allocation, _GRANTED.get(name, ""), None)
     edits = change(option, b"%d" % number, "MPL402") if number else None
-    return (Fix(tuple(edits), Safety.ASK, "--%s=%s" % (name, number)),) if edits else ()
+    if not edits:
+        return ()
+    said = source[edits[0].span.start : edits[0].span.end]
+    safety = Safety.SAFE if _NAMED[_GRANTED[name]].search(said) else Safety.ASK
+    return (Fix(tuple(edits), safety, "--%s=%s" % (name, number)),)
 
 
 def _of_other(written: bytes, job: Job) -> str:

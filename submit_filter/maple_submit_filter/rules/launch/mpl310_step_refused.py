@@ -135,7 +135,7 @@ def _slots(step: Step, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
         return ()
     words = b" | sed 's/$/ slots=%d/'" % number
     return (
-        Fix((Edit(Span(found.end(), found.end()), words, "MPL310"),), Safety.ASK, "slots=%d for each node" % number),
+        Fix((Edit(Span(found.end(), found.end()), words, "MPL310"),), Safety.SAFE, "slots=%d for each node" % number),
     )
 
 

@@ -32,8 +32,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Right: #PBS -N train
     Why:   sbatch says: Batch script contains DOS line breaks, or: This does not look like a batch script; qsub:
            script contains cr, lf, or: directive error, for there are no comments in a directive. Maple removes a
-           byte order mark, and a comment behind a PBS directive, because nothing else changes; for the rest it asks
-           first.
+           byte order mark, a comment behind a PBS directive, and DOS line breaks where every line ends so, because
+           nothing else changes; for the rest it asks first.
     """
     said = job.script.refused
     place = next((one.span for one in job.script.oddities if one.kind == "refused"), None)
@@ -75,7 +75,12 @@ def _joined(source: bytes, place: Span) -> Optional[Fix]:
 
 def _unix(source: bytes) -> Optional[Fix]:
     breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)]
-    return Fix(tuple(breaks), Safety.ASK, "convert to Unix line breaks") if b"\0" not in source else None
+    return Fix(tuple(breaks), _by_all(source), "convert to Unix line breaks") if b"\0" not in source else None
+
+
+def _by_all(source: bytes) -> str:
+    """Return SAFE where every line ends so: the text comes from another system as a whole, and none of it is meant."""
+    return Safety.SAFE if source.count(b"\r") == source.count(b"\r\n") == source.count(b"\n") else Safety.ASK
 
 
 def _bare(job: Job) -> Optional[Fix]:
@@ -96,7 +101,8 @@ def _fix(source: bytes) -> Optional[Fix]:
     begin = _begin(source)
     breaks = [Edit(Span(at, at + 1), b"", WHY) for at in _returns(source)] if b"\0" not in source else []
     if begin is None:
-        return Fix(tuple(breaks), Safety.ASK, "convert to Unix line breaks") if breaks and source[:2] == b"#!" else None
+        unix = Fix(tuple(breaks), _by_all(source), "convert to Unix line breaks")
+        return unix if breaks and source[:2] == b"#!" else None
     edit, safety, says = begin
     return Fix((edit,), safety, says) if not breaks else None
 
