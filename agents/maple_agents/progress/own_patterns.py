@@ -25,7 +25,6 @@ class Patterns(tables.Table):
     """The table `[progress]`."""
 
     pattern: Union[str, list[str]] = []
-    command: str = ""
 
 
 def known(folders: Iterable[str]) -> Formats:

@@ -10,7 +10,6 @@ import pytest
 
 from tests.agents.progress.made import START, Made, log
 
-PROGRESS = "shape.schema"
 KEYS = {"version", "at", "job", "progress", "speed", "left", "loss", "checkpoint", "throughput", "failures", "silent",
         "ranks", "alarms", "done", "files", "notes"}  # fmt: skip
 
@@ -140,3 +139,29 @@ def test_watching_a_log_that_ends_ends(maple, tmp_path: Path) -> None:  # type: 
     (tmp_path / "a.log").write_text(text + "[after training is done] datetime: 2026-05-28 10:00:00\n")
     said = maple("progress", "a.log", "--watch", "--every", "2")
     assert said.code == 0 and "100/100" in said.out
+
+
+def _notifies(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int = 0o600) -> Path:
+    monkeypatch.setenv("XDG_CONFIG_HOME", str(tmp_path / "config"))
+    (tmp_path / "config" / "maple").mkdir(parents=True)
+    file = tmp_path / "config" / "maple" / "notify.toml"
+    file.write_text("[notify]\ncommand = 'echo \"$MAPLE_ALARM: $MAPLE_SAYS\" >> %s'\n" % (tmp_path / "heard"))
+    file.chmod(mode)
+    text, _ = log(Made(total=100), "megatron", START + 5000, loss=lambda step: float("nan"))
+    (tmp_path / "a.log").write_text(text + "[after training is done] datetime: 2026-05-28 10:00:00\n")
+    return tmp_path / "heard"
+
+
+def test_an_alarm_starts_the_users_own_command_once(maple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    """While it is watched, with what is wrong."""
+    heard = _notifies(tmp_path, monkeypatch)
+    maple("progress", "a.log", "--watch")
+    assert heard.read_text() == "loss-not-finite: the loss is nan since step 10\n"
+
+
+def test_a_command_that_others_can_write_is_not_run(maple, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:  # type: ignore[no-untyped-def]
+    """One line says so."""
+    heard = _notifies(tmp_path, monkeypatch, 0o666)
+    said = maple("progress", "a.log", "--watch")
+    assert said.code == 2 and "others can write it" in said.err
+    assert not heard.exists()

@@ -61,6 +61,10 @@ def progress(
       [progress]
       pattern = 'round (?P<step>[0-9]+) of (?P<total>[0-9]+)'
 
+    With --watch an alarm can start a command of yours, once for each kind: [notify] command = '...' in
+    ~/.config/maple/notify.toml. It is run by sh, as you, with MAPLE_JOB, MAPLE_ALARM (silent, limit, loss-not-finite,
+    loss-explodes, rank-behind, slower) and MAPLE_SAYS, a sentence.
+
     Exit code: 0 shown; 1 nothing tells how far it is, or no job of yours runs; 2 usage, or nothing can be read; 3
     shown, and something is odd (an alarm).
     """

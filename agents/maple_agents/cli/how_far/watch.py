@@ -11,6 +11,7 @@ import click
 
 from ...base.complaint import Complaint
 from ...progress.values import Progress
+from .notice import Notice
 from .page import page
 from .table import listed
 
@@ -19,9 +20,10 @@ _OVER = ("completed", "failed", "cancelled", "timeout", "out-of-memory", "node-f
 
 def watched(read: Callable[[], Progress], every: int) -> Progress:
     """Show what *read* returns until the job is over, and return the last."""
-    screen = Screen()
+    screen, notice = Screen(), Notice()
     while True:
         told = read()
+        notice.give(told)
         screen.show(page(told) if screen.is_terminal else listed([told])[1:])
         if told.run.state in _OVER or told.course.ended is not None:
             return told
