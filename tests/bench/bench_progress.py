@@ -15,9 +15,9 @@ import pytest
 
 from tests.agents.progress import real_trainings
 from tests.agents.progress.fragments import KEYS, fragments, read, told, traps, wrong
-from tests.agents.progress.made import SHAPES, seen
+from tests.agents.progress.made import SHAPES, moment, seen
 from tests.agents.progress.test_reading_ends import MEASURE, lines
-from tests.agents.progress.test_time_left import HEALTHY, moment
+from tests.agents.progress.test_time_left import HEALTHY
 
 SHARES = (0.1, 0.25, 0.5, 0.75, 0.95)
 

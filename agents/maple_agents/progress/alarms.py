@@ -119,7 +119,8 @@ def _loss(course: Course) -> Iterator[Alarm]:
     bad = next((one for one in reversed(losses[-5:]) if not math.isfinite(one[1])), None)
     if bad is not None:
         first = next(one for one in losses if not math.isfinite(one[1]))
-        yield Alarm("loss-not-finite", "the loss is %s since step %g" % (bad[1], first[0]), first[2])
+        since = " since step %g" % first[0] if math.isfinite(first[0]) else ""
+        yield Alarm("loss-not-finite", "the loss is %s%s" % (bad[1], since), first[2])
         return
     values = [one[1] for one in losses]
     if len(values) < 13:

@@ -127,8 +127,8 @@ def loss(found: Progress) -> dict[str, Any]:
     step, value, at = losses[-1]
     return {
         "value": _finite(value),
-        "step": step,
-        "curve": [[one[0], _finite(one[1])] for one in thinned(list(losses), MOST_LOSSES)],
+        "step": _known(step),
+        "curve": [[_known(one[0]), _finite(one[1])] for one in thinned(list(losses), MOST_LOSSES)],
         "quote": quote(at),
     }
 
@@ -193,6 +193,11 @@ def thinned(values: list[Any], most: int) -> list[Any]:
 def _finite(value: float) -> float | str:
     """Return a number as JSON can hold it: "nan" and "inf" are no numbers there."""
     return value if math.isfinite(value) else str(value)
+
+
+def _known(value: float) -> float | None:
+    """Return a step, null where it is not known."""
+    return value if math.isfinite(value) else None
 
 
 def _nothing(*keys: str) -> dict[str, Any]:

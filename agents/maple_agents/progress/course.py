@@ -18,7 +18,7 @@ _FOLLOWING = 3  # lines that must go on from a lower step before it counts as a 
 
 def course(readings: Sequence[Reading], hints: Sequence[Total | Said] = ()) -> Course:
     """Return the course that *readings* tell; *hints*: totals and epochs from arguments and configs, the best first."""
-    clear = [resolved(one) for one in readings]
+    clear = resolved(readings)
     found = series(clear)
     lead = leading(found)
     marks = tuple(mark for one in clear for mark in one.marks)
@@ -35,7 +35,7 @@ def course(readings: Sequence[Reading], hints: Sequence[Total | Said] = ()) -> C
     return Course(
         last=last, step=step, total=total, points=tuple(points), began=_began(points, marks, lead),
         starts=max(1, len(runs)), marks=tuple(_timed(mark, points, shift) for mark in marks),
-        losses=tuple(_losses(found, lead, points, total)), ranks=tuple(_ranks(found, lead)),
+        losses=tuple(_losses(found, points, _steps_of_epoch(clear, total))), ranks=tuple(_ranks(found, lead)),
         last_at=_last_at(lead, last, shift), alive_at=_alive_at(clear, lead, last, shift),
         ended=_ended(marks, last, clear), busy=_busy(lead, last, step, total),
     )  # fmt: skip
@@ -229,27 +229,35 @@ def _timed(mark: Mark, points: Sequence[Point], shift: float) -> Mark:
     return replace(mark, at=at, step=step)
 
 
+def _steps_of_epoch(clear: Sequence[Reading], total: Total | None) -> float | None:
+    """Return how many steps of the whole run an epoch has, where their number was told."""
+    told = [one.value for reading in clear for one in reading.said if one.name == "epochs"]
+    return total.steps / told[-1] if told and total is not None else None
+
+
 def _losses(
-    found: Sequence[Series], lead: Series, points: Sequence[Point], total: Total | None
-) -> Iterable[tuple[float, float, Observation]]:
-    """Yield step and loss of the leading series, or where it tells none, of the series that tells most."""
+    found: Sequence[Series], points: Sequence[Point], size: float | None
+) -> list[tuple[float, float, Observation]]:
+    """Return step and loss of the leading series, or where it tells none, of the series that tells most."""
     own = [(one.step, one.loss, one.at) for one in points if one.loss is not None]
     if len(own) >= 2:
         return own[-MOST_LOSSES:]
-    others = [one for one in found if sum(line.loss is not None for line in one.lines) >= 1]
-    best = max(others, key=lambda one: sum(line.loss is not None for line in one.lines), default=None)
-    lines = [line for line in best.lines if line.loss is not None][-MOST_LOSSES:] if best is not None else []
-    return [(_step_of(line, points, at), line.loss or 0.0, line) for at, line in enumerate(lines)]
+    best = max(found, key=lambda one: sum(line.loss is not None for line in one.lines))
+    lines = [line for line in best.lines if line.loss is not None][-MOST_LOSSES:]
+    return [(_step_of(line, points, size), line.loss or 0.0, line) for line in lines]
 
 
-def _step_of(line: Observation, points: Sequence[Point], at: int) -> float:
-    """Return the step of a line of another series: its own, else that of the last point before it."""
+def _step_of(line: Observation, points: Sequence[Point], size: float | None) -> float:
+    """Return the step of a line of another series: its own, that of the last point before it, or what its fraction of
+    an epoch means; nan where that is not known.
+    """
     if line.step is not None and line.scope == "run":
         return float(line.step)
-    before = [
-        one.step for one in points if one.at.place.file == line.place.file and one.at.place.byte <= line.place.byte
-    ]
-    return before[-1] if before else line.epoch if line.epoch is not None else float(at)
+    place = line.place
+    before = [one.step for one in points if one.at.place.file == place.file and one.at.place.byte <= place.byte]
+    if before:
+        return before[-1]
+    return line.epoch * size if line.epoch is not None and size is not None else math.nan
 
 
 def _ranks(found: Sequence[Series], lead: Series) -> Iterable[tuple[int, float, Observation]]:

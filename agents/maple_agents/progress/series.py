@@ -23,10 +23,19 @@ class Series:
         return self.lines[-1]
 
 
-def resolved(reading: Reading) -> Reading:
-    """Return a reading in which each line says what it counts: bars without a name too, and epochs told in front."""
-    lines = _with_epochs(reading.observations)
-    return replace(reading, observations=tuple(_named(lines, reading)))
+def resolved(readings: Sequence[Reading]) -> list[Reading]:
+    """Return readings in which each line says what it counts: bars without a name too, and epochs told in front.
+
+    Bars go to standard error, and what is printed to standard output, so that each file may tell of the other.
+    """
+    lines = [one for reading in readings for one in reading.observations]
+    of_trainer = any(one.format == "hf_trainer" for one in lines)
+    of_epochs = any(one.scope == "epoch" for one in lines)
+    out = []
+    for reading in readings:
+        own = _named(_with_epochs(reading.observations), reading, of_trainer, of_epochs)
+        out.append(replace(reading, observations=tuple(own)))
+    return out
 
 
 def series(readings: Iterable[Reading]) -> list[Series]:
@@ -87,12 +96,12 @@ def _shown(told: Observation) -> float | None:
 # Bars without a name: of a run, of an epoch, of an evaluation; their neighbours tell.
 
 
-def _named(lines: Sequence[Observation], reading: Reading) -> list[Observation]:
+def _named(lines: Sequence[Observation], reading: Reading, of_trainer: bool, of_epochs: bool) -> list[Observation]:
     bare = [one for one in lines if one.scope == "unknown" and one.step is not None and not one.label]
     if not bare:
         return [_unclaimed(one) for one in lines]
     main = _main(bare, lines, reading)
-    counts = "epoch" if _is_of_epoch(bare, main, lines, reading) else "run"
+    counts = "epoch" if not of_trainer and _is_of_epoch(bare, main, of_epochs, reading) else "run"
     out, begun = [], False
     epoch: Observation | None = None
     for one in lines:
@@ -174,21 +183,16 @@ def _evaluated(bare: Sequence[Observation], marks: Sequence[Mark]) -> set[int]:
     return {one.place.byte for one in bare if one.place.byte in found and one.steps not in before}
 
 
-def _is_of_epoch(bare: Sequence[Observation], main: int | None, lines: Sequence[Observation], reading: Reading) -> bool:
-    """Return whether the bar is of one epoch: it began anew once it was full, or a line in front names the epoch.
+def _is_of_epoch(bare: Sequence[Observation], main: int | None, of_epochs: bool, reading: Reading) -> bool:
+    """Return whether the bar is of one epoch: it began anew once it was full, or a line names the epoch.
 
-    The Trainer of transformers and a total told in words prove a bar of the run.
+    A total that was told in words proves a bar of the run, as the Trainer of transformers does.
     """
     if main is not None and any(one.name == "steps" and one.value == main for one in reading.said):
         return False
-    if any(one.format == "hf_trainer" for one in lines):
-        return False
     own = [one for one in bare if one.steps == main]
     again = any(_is_done(one) and (two.step or 0) < _AGAIN * (one.step or 0) for one, two in zip(own, own[1:]))
-    named = any(one.scope == "epoch" for one in lines) or any(
-        one.name == "epochs" and one.value > 1 for one in reading.said
-    )
-    return again or named
+    return again or of_epochs or any(one.name == "epochs" and one.value > 1 for one in reading.said)
 
 
 def _is_done(one: Observation) -> bool:

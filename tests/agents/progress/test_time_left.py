@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 from maple_agents.progress.values import Run
 
-from tests.agents.progress.made import SHAPES, START, Made, log, loss_of, seen
+from tests.agents.progress.made import SHAPES, START, Made, log, loss_of, moment, seen
 
 HEALTHY = [
     Made(seed=1), Made(evaluate=(100, 40.0), seed=2), Made(save=(250, 60.0), evaluate=(50, 10.0), seed=3),
@@ -19,11 +19,6 @@ HEALTHY = [
     Made(total=4000, step=0.5, each=50, evaluate=(500, 100.0), save=(1000, 30.0), seed=8),
 ]  # fmt: skip
 EACH = [pytest.param(made, shape, id="%s-%d" % (shape, made.seed)) for made in HEALTHY for shape in SHAPES]
-
-
-def moment(made: Made, share: float) -> float:
-    """Return when that share of the run's time is over."""
-    return START + 30 + (made.ends - START - 30) * share
 
 
 @pytest.mark.parametrize(("made", "shape"), EACH)
