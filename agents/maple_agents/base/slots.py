@@ -8,9 +8,12 @@ from typing import Literal, NamedTuple
 Name = Literal[
     "site", "nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "gpu", "paradigm", "launcher", "model", "program",
     "account", "partition", "queue", "qos", "filesystems", "walltime", "container", "array", "environment",
+    "variables", "memory", "cpus_per_task", "cpus_per_node", "job_name", "output", "mail", "mail_on", "dependency",
 ]  # fmt: skip
 NAMES: tuple[Name, ...] = Name.__args__  # type: ignore[attr-defined]
-INTEGERS: frozenset[Name] = frozenset(("nodes", "gpus_per_node", "gpus_total", "ranks_per_node"))
+INTEGERS: frozenset[Name] = frozenset(
+    ("nodes", "gpus_per_node", "gpus_total", "ranks_per_node", "cpus_per_task", "cpus_per_node")
+)
 PARADIGMS = ("ddp", "fsdp", "zero3", "accelerate-ddp", "3d")
 LAUNCHERS = ("srun", "torchrun", "accelerate", "deepspeed", "mpiexec", "ibrun")
 By = Literal["request", "script", "option", "prompt", "earlier", "model", "site", "template", "derived"]
@@ -32,7 +35,8 @@ class Slot(NamedTuple):
     """One value in normal form: an int for `INTEGERS`, else text.
 
     walltime is HH:MM:SS (hours may exceed 99), filesystems `eagle:home`, site and gpu the site file's own names (the
-    id, the kind of node), paradigm one of `PARADIGMS` or the word said, program the command with its arguments as said.
+    id, the kind of node), paradigm one of `PARADIGMS` or the word said, program the command with its arguments as said,
+    variables `NAME=value NAME=value`, memory (of a node) `200G`, mail_on `BEGIN,END,FAIL`, dependency `afterok:4711`.
     """
 
     name: Name

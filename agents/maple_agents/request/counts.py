@@ -165,6 +165,7 @@ _GRAMMAR = r"""
 # the GPUs of a node
 <n> (?:- )?<gpus>(?: GPU)?(?: (?:in|on|of|from))?(?: (?:use|used|being used))? <per node> => n=gpus_per_node
 <each> <has> (?:exactly )?<n> (?:- )?<gpus> => n=gpus_per_node
+(?:with|of|having|at|,|and) each <n> (?:- )?<gpus> => n=gpus_per_node
 <gpu> (?:per|/|a|each|on each|on every|in each) node<is> <n> => n=gpus_per_node!named
 (?:<gpu> number|number of <gpu>) per node<is> <n> => n=gpus_per_node!named
 per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
@@ -176,6 +177,9 @@ per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
 ppn<is> <n> => n=ranks_per_node!named
 <n> ppn => n=ranks_per_node
 (?:each|every) node <runs> <n> <ranks> => n=ranks_per_node
+(?:each|every|per) node <n> <ranks> => n=ranks_per_node
+(?:each|every) <n> <ranks> => n=ranks_per_node
+(?:<ranks>)<is> <n> (?:per|/|a|each|on each|on every) node => n=ranks_per_node!named
 # nodes
 <node number><:>(?: exactly)? <n>(?! (?:x|tile)) => n=nodes!named
 number of (?:compute |gpu )?node<is> <n> => n=nodes!named

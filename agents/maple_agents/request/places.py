@@ -175,8 +175,9 @@ def _ahead(line: Line, at: int, slot: str, key: str, text: str) -> Reading | Non
         return None
     if slot == "account":
         whole, start = _dashed(text, word)
-        mixed = re.search(r"\d", whole) and re.search(r"[A-Za-z]", whole) and (word.kind == NAME or whole != value)
-        mixed = mixed or key == "account" and whole.count("-") > 1
+        code = re.search(r"\d", whole) and re.search(r"[A-Za-z]", whole) and (word.kind == NAME or whole != value)
+        camel = re.search(r"[a-z][A-Z]|[A-Z]{2}[a-z]", whole)
+        mixed = code or camel or key == "account" and whole.count("-") > 1
         return Reading(slot, whole, start, line.words[at].end) if mixed else None
     if word.kind in ("number", "DUR", "clock") or word.lex in ("SIZE", "MODEL", "PARADIGM", "DUR", "§"):
         return None

@@ -24,7 +24,7 @@ _QUOTED = re.compile(
     r"```(?:\w*\n)?(?P<fence>[^`]{1,4000}?)```|`(?P<tick>[^`\n]{1,2000})`|(?<![\w])\"(?P<double>[^\"\n]{1,2000}"
     r")\"(?!\w)|(?<![\w])'(?P<single>[^'\n]{1,2000})'(?!\w)|“(?P<curly>[^”\n]{1,2000})”"
 )
-_WORD = re.compile(r"[ \t]+((?:\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\])+)")
+_WORD = re.compile(r"[ \t]+((?:\\.|\"[^\"\n]*\"|'[^'\n]*'|\$\([^()\n]*\)|[^\s\"'`\\，])+)")
 _STOP = listed(_WORDS["stop"])
 _KEYED = re.compile(
     r"(?:^|[\n,;(]|(?<=[\s\"']))[ \t]{0,8}[\"'*_-]{0,6}(?:program|command|cmd|executable|entry ?point"

@@ -18,6 +18,7 @@ from .phrases import known, squeezed
 _WORDS = texts("said_options")
 _LONG = table(_WORDS["long"])
 _SHORT = table(_WORDS["short"])
+_OF_PBS = {**_SHORT, "n": "", **table(_WORDS["of_pbs"])}
 _OPTION = re.compile(
     r"(?<![\w-])(?:--(?P<long>[a-z][a-z_-]+)(?:[ =]{1,8}(?P<long_value>[^\s;\"'`]+))?"
     r"|-(?P<short>[a-zA-Z])(?P<glue> {0,8}=? {0,8})(?P<short_value>[^\s;\"'`-][^\s;\"'`]*))",
@@ -41,6 +42,13 @@ _SHAPES = {
     "container": r"[^\s;|&$]+",
     "filesystems": r"[a-z]\w*(?:[:,]\w+)*",
     "resources": r"[\w=:,.-]+",
+    "memory": r"\d+[KMGTkmgt]?[bB]?",
+    "cpus_per_task": r"\d{1,4}",
+    "job_name": r"[\w.+-]+",
+    "output": r"[\w./%+{}$~-]*[%./][\w./%+{}$~-]*",
+    "mail": r"[\w.+-]+@[\w.-]+\w",
+    "mail_on": r"[A-Za-z_,]+",
+    "dependency": r"(?:depend=)?after\w*:[\d.:\w\[\]-]+",
 }
 
 
@@ -58,24 +66,17 @@ def options(text: str, is_cluster: Callable[[str], bool] = lambda word: False) -
 
     *is_cluster*: tells a cluster's name, which is an item of its own behind a comma.
     """
-    pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|(?<![\w-])-l *\w+=", text))
+    pbs = bool(re.search(r"(?i)#PBS|\bqsub\b|\bPBS\b|(?<![\w-])-l *\w+=", text))
     at = 0
     while found := _OPTION.search(text, at):
         at = found.end()
         long, letter = found.group("long"), found.group("short")
-        name = _LONG.get(long.lower().replace("_", "-"), "") if long else _SHORT.get(letter, "")
+        short = _OF_PBS if pbs else _SHORT
+        name = _LONG.get(long.lower().replace("_", "-"), "") if long else short.get(letter, "")
         value = found.group("long_value") if long else found.group("short_value")
         if not name or value is None:
             continue
-        if letter in ("q", "n", "N") and pbs:
-            name = "queue" if letter == "q" else ""
-        if (
-            letter == "a"
-            and not re.match(r"\d", value)
-            or letter == "J"
-            and not (pbs and re.match(r"\d+-\d+", value))
-            or not name
-        ):
+        if not name or letter == "a" and not re.match(r"\d", value):
             continue
         value = _own(name, value, is_cluster)
         value = value.rstrip(".,:!?)") if name != "filesystems" else value.rstrip(".,!?)")
@@ -136,6 +137,8 @@ def _readings(option: Option) -> Iterator[Reading]:
         yield Reading(OPEN, "nodes %s leaves the number open; say one" % value, start, end)
     elif name == "ranks_per_node" and value == "1":
         return  # one task a node is what starts an agent there, and no number of ranks
+    elif name in ("memory", "mail_on", "dependency", "cpus_per_task"):
+        yield from _detail(name, value, start, end)
     elif name == "constraint":
         yield Reading("constraint", value, start, end, NAMED)
     elif name == "filesystems":
@@ -145,6 +148,23 @@ def _readings(option: Option) -> Iterator[Reading]:
         yield Reading(name, int(value), start, end, NAMED) if int(value) else zero
     else:
         yield Reading(name, value, start, end, NAMED)
+
+
+def _detail(name: str, value: str, start: int, end: int) -> Iterator[Reading]:
+    """Yield memory with its unit (Slurm counts megabytes), a number, the events of mails, a dependency."""
+    if name == "memory":
+        number = value.upper().rstrip("B")
+        yield Reading(name, number if number[-1:].isalpha() else number + "M", start, end, NAMED)
+    elif name == "cpus_per_task":
+        yield Reading(name, int(value), start, end, NAMED)
+    elif name == "mail_on":
+        letters = {"a": "FAIL", "b": "BEGIN", "e": "END"}
+        events = (
+            [letters[one] for one in "bea" if one in value] if set(value) <= set("abe") else value.upper().split(",")
+        )
+        yield Reading(name, ",".join(events), start, end, NAMED)
+    else:
+        yield Reading(name, value.removeprefix("depend="), start, end, NAMED)
 
 
 def _gpus(value: str, name: str, start: int, end: int) -> Iterator[Reading]:
@@ -162,6 +182,10 @@ def _resource(key: str, said: str, start: int, end: int) -> Iterator[Reading]:
         yield Reading("walltime", clock(of_clock(said) or 0), start, end, NAMED)
     elif key == "filesystems" and re.fullmatch(r"\w+(?::\w+)*", said):
         yield Reading(key, ":".join(sorted(said.split(":"))), start, end, NAMED)
+    elif key == "mem" and re.fullmatch(r"(?i)\d+[kmgt]b?", said):
+        yield Reading("memory", said.upper().rstrip("B"), start, end, NAMED)
+    elif key == "ncpus" and said.isdigit() and int(said):
+        yield Reading("cpus_per_node", int(said), start, end, NAMED)
     elif key in ("ngpus", "gpus") and said.isdigit() and int(said):
         yield Reading("gpus_per_node", int(said), start, end, NAMED)
     elif key in ("mpiprocs", "ppn") and said.isdigit() and int(said) > 1:

@@ -19,17 +19,20 @@ from .unread import Left
 
 _WORDS = texts("unread")
 _EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
-_WORD = re.compile(r"[^\s,;()\"'`|/]+")
+_WORD = re.compile(r"[^\s,;()\"'`|/，。；、]+")
 _APART = re.compile(r"(?:^|[,;:(|\n])\s*\Z")
 _ENDS = re.compile(r"\s*(?:[,;:)|\n]|\.(?:\s|$)|$)")
 _CHOICES = ("or", "either", "if", "otherwise")
 _MOST = 40  # letters of an account
 
 
-def named(text: str, left: Sequence[Left], said: Slots, site: Site) -> tuple[Slot, ...]:
-    """Return the slots that the site's own words fill, of those that *said* leaves open."""
+def named(text: str, left: Sequence[Left], said: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Slot, ...]:
+    """Return the slots that the site's own words fill, of those that *said* leaves open.
+
+    *systems*: the file systems that a job may name there.
+    """
     free = [match for match in _WORD.finditer(text) if _is_free(match, text, left)]
-    found = [*_places(free, text, site), *_accounts(free, site)]
+    found = [*_places(free, text, site), *_accounts(free, site), *_systems(free, text, systems)]
     by_name: dict[Name, dict[str, Slot]] = {}
     for one in found:
         by_name.setdefault(one.name, {}).setdefault(str(one.value), one)
@@ -76,3 +79,23 @@ def _accounts(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
         word = _bare(match)
         if len(word) <= _MOST and any(re.fullmatch(shape, word, re.IGNORECASE) for shape in shapes):
             yield Slot("account", word, Origin("request", word, match.start(), match.start() + len(word)))
+
+
+def _systems(free: Sequence[re.Match[str]], text: str, systems: Sequence[str]) -> Iterator[Slot]:
+    """Yield the file systems that are named one by one, as one value: "flare only", "eagle + home"."""
+    words = [(piece, match) for match in free for piece in re.finditer(r"[A-Za-z_]+", _bare(match))]
+    own = [
+        (piece, match) for piece, match in words if piece[0].lower() in systems and _system_stands(piece, match, text)
+    ]
+    if own and not all(piece[0].lower() == "home" for piece, _ in own):
+        first, last = own[0], own[-1]
+        names = ":".join(sorted({piece[0].lower() for piece, _ in own}))
+        start, end = first[1].start() + first[0].start(), last[1].start() + last[0].end()
+        yield Slot("filesystems", names, Origin("request", " ".join(text[start:end].split()), start, end))
+
+
+def _system_stands(piece: re.Match[str], match: re.Match[str], text: str) -> bool:
+    """Tell whether a word is a file system's name there, and not denied ("no home needed")."""
+    whole = re.fullmatch(r"[A-Za-z_]+(?:[+:&][A-Za-z_]+)*", _bare(match))
+    behind = text[match.end() :].split()[:2]
+    return bool(whole) and not {"not", "needed"} <= {*(one.lower().strip(",.") for one in behind)}

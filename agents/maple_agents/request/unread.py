@@ -39,6 +39,15 @@ _SLOT_OF = {"node": "nodes", "gpu": "gpus_per_node", "GPU": "gpus_per_node", "ti
 _ALIKE = {"gpus_per_node": ("gpus_per_node", "gpus_total"), "ranks_per_node": ("ranks_per_node", "gpus_per_node")}
 
 
+_SLOTS_OF: dict[str, tuple[str, ...]] = {
+    **dict.fromkeys(("mail", "email", "e-mail", "notify", "notification"), ("mail",)),
+    **dict.fromkeys(("memory", "mem", "ram"), ("memory",)),
+    **dict.fromkeys(("core", "cores", "cpu", "cpus"), ("cpus_per_task", "cpus_per_node")),
+    **dict.fromkeys(("output", "log", "logs", "logfile", "stdout"), ("output",)),
+    **dict.fromkeys(("dependency", "dependencies"), ("dependency",)),
+}
+
+
 class Left(NamedTuple):
     """A word that no reading used. *lex*: as the grammar knows it; *near*: it and the word
     that makes it plain, as written.
@@ -139,6 +148,8 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
         yield Unread(one.text, "model", stops="model" not in said)
     elif any(sign.isdigit() for sign in one.text):
         yield Unread(one.near)
+    elif any(slot in said for slot in _SLOTS_OF.get(one.text.lower(), ())):
+        return
     elif one.text.lower() in _WEIGHTY or _VARIABLE.match(one.text) or _LOG_FILE.search(one.text):
         yield Unread(one.text)
 

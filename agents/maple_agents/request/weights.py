@@ -74,6 +74,8 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     those = [one for one in those if one.strength >= min(most, SAID)]
     if name == "environment":
         return _together(those), ""
+    if name == "variables":
+        return _set(those), ""
     stands = those[0]
     for one in those[1:]:
         if one.value == stands.value:
@@ -134,6 +136,12 @@ def _together(those: list[Reading]) -> Reading:
     """Return environments that are brought one after the other as one: modules first, as people load them."""
     values = sorted(dict.fromkeys(str(one.value) for one in those), key=lambda value: not value.startswith("module"))
     return those[0]._replace(value="; ".join(values), end=those[-1].end)
+
+
+def _set(those: list[Reading]) -> Reading:
+    """Return all variables as one; of two values for one variable the later stands."""
+    values = dict(str(one.value).split("=", 1) for one in those)
+    return those[0]._replace(value=" ".join("%s=%s" % pair for pair in values.items()), end=those[-1].end)
 
 
 def _corrected(line: Line, earlier: Reading, later: Reading) -> bool:

@@ -6,8 +6,19 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 from ..base.slots import NAMES, Name, Origin, Slot, Slots
-from . import clusters, counts, durations, phrases, places, programs, said_options, site_names, surroundings
-from .language import languages, lexemes
+from . import (
+    clusters,
+    counts,
+    durations,
+    particulars,
+    phrases,
+    places,
+    programs,
+    said_options,
+    site_names,
+    surroundings,
+)
+from .language import languages, lexemes, translation
 from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
@@ -71,10 +82,33 @@ def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nea
     if languages.refusal(text):
         return Asked(Slots())
     those = tuple(clusters) if clusters is not None else _described()
+    english = translation.english(text, programs.read(translation.apart(text))[1])
+    if english is not None:
+        return _written(read_english(english.text, those, nearest), english, text)
+    return read_english(text, those, nearest)
+
+
+def read_english(text: str, those: tuple[SiteNames, ...], nearest: Nearest | None) -> Asked:
+    """Return what an English *text* says."""
     line, readings, taken = _readings(text, those)
     weighed = weigh(line, readings)
     asked = _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings)])
     return _with_nearest(asked, nearest) if nearest is not None else asked
+
+
+def _written(asked: Asked, english: translation.Translated, text: str) -> Asked:
+    """Return *asked*, read from a translation, with the characters and words of the request as it was written."""
+    slots = []
+    for slot in asked.slots.values():
+        start, end = english.span(slot.origin.start, slot.origin.end)
+        slots.append(slot._replace(origin=Origin(slot.origin.by, " ".join(text[start:end].split()), start, end)))
+    left = []
+    for word in asked.left:
+        start, end = english.span(word.start, word.end)
+        near = text[start:end] if word.near == word.text else word.near
+        left.append(word._replace(text=text[start:end], start=start, end=end, near=near))
+    names = tuple((word, *english.span(start, end)) for word, start, end in asked.names)
+    return asked._replace(slots=Slots(slots), left=tuple(left), names=names)
 
 
 def refusal(text: str) -> str | None:
@@ -108,6 +142,8 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     masked = _masked(text, of_commands)
     options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
+    details, of_details = particulars.read(masked)
+    masked = _masked(masked, of_details)
     if "/" in masked:
         masked = lexemes.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
     flat = plain(masked)
@@ -117,7 +153,8 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     line = Line(durations.timed(flowing(words, flat)), text)
     spoken = [*counts.read(line), *durations.read(line), *places.read(line, masked), *clusters.read(line, those)]
     around = list(surroundings.read(line, masked))
-    return line, [*commands, *options, *named, *sizes, *spoken, *around], [*of_commands, *of_options]
+    readings = [*commands, *options, *details, *named, *sizes, *spoken, *around]
+    return line, readings, [*of_commands, *of_options, *of_details]
 
 
 def _named(flat: str, text: str, those: tuple[SiteNames, ...]) -> tuple[list[Token], list[Reading]]:

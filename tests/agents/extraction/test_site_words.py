@@ -56,8 +56,8 @@ def test_no_account_looks_like_a_place(one: site_names.SiteNames) -> None:
         assert not [row.name for row in sites.load(one.id).partitions if re.fullmatch(shape, row.name, re.IGNORECASE)]
 
 
-@pytest.mark.parametrize("word", ["NCCL_DEBUG=INFO", "logs/x-%j.out"])
-def test_a_variable_and_a_log_file_are_told(word: str) -> None:
-    """No slot takes them."""
+@pytest.mark.parametrize("word", ["requeue", "logs/x-%j.out"])
+def test_a_wish_and_a_file_that_no_slot_takes_are_told(word: str) -> None:
+    """A file is a log only beside a word that says so."""
     asked = wanted("train.py, 2 nodes, 1 hour, regular, m1759 and %s" % word, (), "nersc-perlmutter", "")
     assert word in [one.text for one in asked.unread]

@@ -27,6 +27,12 @@ def said(site: str, **values: int | str) -> list[str]:
         ("alcf-aurora", {"nodes": 2, "array": "1-4"}, ["-J 1-4"]),
         ("ncsa-delta", {"array": "0-9%2"}, ["--array=0-9%2"]),
         ("olcf-frontier", {"nodes": 2}, ["--nodes=2", "--ntasks-per-node=8", "--cpus-per-task=7"]),
+        ("ncsa-delta", {"nodes": 2, "memory": "200G", "cpus_per_task": 8}, ["--mem=200G", "--cpus-per-task=8"]),
+        ("ncsa-delta", {"gpus_total": 1, "memory": "60G", "cpus_per_node": 12}, ["--mem=60G", "--cpus-per-task=12"]),
+        ("ncsa-delta", {"mail": "a@b.org", "output": "x-%j.out"}, ["--mail-user=a@b.org", "--mail-type=END,FAIL"]),
+        ("ncsa-delta", {"job_name": "run7", "dependency": "afterok:4711"}, ["--job-name=run7"]),
+        ("alcf-polaris", {"mail": "a@b.org", "mail_on": "BEGIN,FAIL"}, ["-M a@b.org", "-m ba"]),
+        ("alcf-polaris", {"job_name": "run7", "dependency": "afterok:4711"}, ["-N run7", "-W depend=afterok:4711"]),
         ("ncsa-delta", {"program": "python -m pkg.tune"}, ["--job-name=pkg.tune"]),
     ],
 )

@@ -7,7 +7,7 @@ import os
 import shlex
 from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
-from typing import TYPE_CHECKING, Optional, Tuple, Union
+from typing import TYPE_CHECKING, List, Optional, Tuple, Union
 
 import click
 
@@ -29,7 +29,21 @@ if TYPE_CHECKING:
 ROUNDS = 4  # an answer can bring up another question; no slot is asked for twice
 
 
-@click.command()
+class RequestCommand(click.Command):
+    """A command whose request may begin with a dash, as a pasted list and pasted options do."""
+
+    def parse_args(self, ctx: click.Context, args: List[str]) -> List[str]:
+        """Read the words; one that holds blanks and begins with a dash is a request, if no option of ours begins it."""
+        own = tuple(name for one in self.params for name in one.opts)
+        return super().parse_args(ctx, [" " + word if _is_request(word, own) else word for word in args])
+
+
+def _is_request(word: str, own: Tuple[str, ...]) -> bool:
+    first = word.split(None, 1)[0] if word.strip() else ""
+    return word.startswith("-") and first != word and first.partition("=")[0] not in own
+
+
+@click.command(cls=RequestCommand)
 @click.argument("words", metavar="[REQUEST]", nargs=-1)
 @click.option(
     "--from",
@@ -93,7 +107,8 @@ def new(
         --site alcf-polaris --set filesystems=home:eagle --json
 
     Slots: nodes, gpus_per_node, gpus_total, ranks_per_node, gpu, paradigm, launcher, model, program, account,
-    partition, queue, qos, filesystems, walltime, container, array, environment.
+    partition, queue, qos, filesystems, walltime, container, array, environment, variables, memory, cpus_per_task,
+    cpus_per_node, job_name, output, mail, mail_on, dependency.
 
     Exit code: 0 written, 1 the mini-app failed, 2 usage or refused, 3 something is missing, or was not understood.
     """

@@ -20,7 +20,19 @@ if TYPE_CHECKING:
     from maple_agents.request.words import Asked
     from maple_agents.templates.cluster import Cluster
 
-ONE_WORD = ("account", "partition", "queue", "qos", "filesystems")  # each is one word of a directive
+ONE_WORD = (
+    "account",
+    "partition",
+    "queue",
+    "qos",
+    "filesystems",
+    "memory",
+    "job_name",
+    "output",
+    "mail",
+    "mail_on",
+    "dependency",
+)  # each is one word of a directive
 _PLAIN = re.compile(r"""[^\s#;'"`$\\-][^\s#;'"`$\\]*\Z""")  # what no directive and no shell takes for an end
 FORMS = {
     "account": "one word, as your site writes it: abc123",
@@ -123,7 +135,13 @@ def _named(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple
     """Return what the site's own words say, wherever they stand."""
     from maple_agents.request.site_words import named
 
-    return named(text, asked.left, said, cluster.site) if asked.left else ()
+    return named(text, asked.left, said, cluster.site, _systems(cluster)) if asked.left else ()
+
+
+def _systems(cluster: "Cluster") -> "tuple[str, ...]":
+    from maple_agents.write.decide.decision import choices
+
+    return choices("filesystems", cluster)
 
 
 def _unread(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":

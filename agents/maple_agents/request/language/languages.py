@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
+from . import translation
 from .vocabulary import listed, texts
 
 _WORDS = texts("languages")
@@ -38,7 +39,9 @@ def refusal(text: str) -> str | None:
     if odd:
         return "the request holds the character U+%04X, which is no text; write it in plain words" % ord(odd)
     return _language(text) or (
-        None if re.search(r"[A-Za-z]", text) else "the request holds no words; say what to run and on how many nodes"
+        None
+        if translation.known(text) or re.search(r"[A-Za-z]", text)
+        else "the request holds no words; say what to run and on how many nodes"
     )
 
 
@@ -48,6 +51,8 @@ def about_a_job(text: str) -> bool:
 
 
 def _language(text: str) -> str | None:
+    if translation.known(text):
+        return None
     letters = [sign for sign in text if sign.isalpha()]
     strange = sum(not _latin(sign) for sign in letters)
     if letters and strange * 3 > len(letters):

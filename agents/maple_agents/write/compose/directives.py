@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Demand
 
-from ...base.slots import Refused
+from ...base.slots import Name, Refused
 from ..decide import places
 from ..values import Plan
 from . import launch_line
@@ -22,7 +22,16 @@ class Directive(NamedTuple):
     because: str
 
 
-_PBS = {"job-name": "-N", "account": "-A", "queue": "-q", "array": "-J"}  # all else is a resource of -l
+_PBS = {
+    "job-name": "-N",
+    "account": "-A",
+    "queue": "-q",
+    "array": "-J",
+    "output": "-o",
+    "mail-user": "-M",
+    "mail-type": "-m",
+    "dependency": "-W depend=",
+}  # all else is a resource of -l
 
 
 def lines(plan: Plan) -> list[bytes]:
@@ -40,7 +49,8 @@ def _slurm(one: Directive) -> str:
 
 def _pbs(one: Directive) -> str:
     if one.option in _PBS:
-        return "#PBS %s %s" % (_PBS[one.option], one.value)
+        letter = _PBS[one.option]
+        return "#PBS %s%s%s" % (letter, "" if letter.endswith("=") else " ", one.value)
     return "#PBS -l %s=%s" % (one.option, one.value)
 
 
@@ -76,9 +86,10 @@ def _of_slurm(plan: Plan) -> list[Directive]:
         Directive("ntasks-per-node", str(layout.tasks_per_node), plan.launch.name),
     ]
     if layout.cpus_per_task is not None:
-        found.append(Directive("cpus-per-task", str(layout.cpus_per_task), "the node's cores"))
+        because = "the node's cores" if not {"cpus_per_task", "cpus_per_node"} & {*plan.said} else "cpus_per_task"
+        found.append(Directive("cpus-per-task", str(layout.cpus_per_task), because))
     found += [one for one in gpus if one.option != "constraint"]
-    found += [*_of_environment(plan), *_image(plan), *_time(plan, "time"), *_said(plan, "array")]
+    found += [*_of_environment(plan), *_image(plan), *_time(plan, "time"), *_said(plan, "array"), *_besides(plan)]
     return found
 
 
@@ -87,11 +98,32 @@ def _of_pbs(plan: Plan) -> list[Directive]:
     found += [Directive("select", _chunks(plan), "nodes"), *_of_environment(plan)]
     if not any(one.option == "place" for one in found) and plan.layout.nodes > 1:
         found.append(Directive("place", "scatter", "one chunk on each node"))
-    return [*found, *_time(plan, "walltime"), *_said(plan, "filesystems"), *_array_of_pbs(plan)]
+    return [*found, *_time(plan, "walltime"), *_said(plan, "filesystems"), *_array_of_pbs(plan), *_besides(plan)]
+
+
+_LETTERS = {"FAIL": "a", "BEGIN": "b", "END": "e"}  # of the events of a mail, for PBS
+
+
+def _besides(plan: Plan) -> list[Directive]:
+    """The log file, mails and the job that is waited for."""
+    pbs = plan.cluster.site.scheduler == "pbs"
+    slots: tuple[tuple[str, Name], ...] = (
+        ("output", "output"), ("mail-user", "mail"), ("mail-type", "mail_on"), ("dependency", "dependency"),
+    )  # fmt: skip
+    found = [Directive(option, plan.said.text(slot), slot) for option, slot in slots if slot in plan.said]
+    if "mail" in plan.said and "mail_on" not in plan.said:
+        found.append(Directive("mail-type", "END,FAIL", "mail"))
+    return [one._replace(value=_letters(one.value)) if pbs and one.option == "mail-type" else one for one in found]
+
+
+def _letters(events: str) -> str:
+    return "".join(_LETTERS[one] for one in events.split(",") if one in _LETTERS) or "abe"
 
 
 def _name(plan: Plan, most: int = 40) -> Directive:
     """The program's name: squeue and the output files are read by people."""
+    if "job_name" in plan.said:
+        return Directive("job-name", plan.said.text("job_name")[:most], "job_name")
     target = launch_line.read_program(plan.text("program").encode("utf-8", "surrogateescape"))
     word = target.rest[target.target :].split(None, 1)[0].decode("utf-8", "replace").strip("\"'")
     stem = os.path.basename(word).removesuffix(".py").removesuffix(".sh")
@@ -156,10 +188,14 @@ def _of_environment(plan: Plan) -> list[Directive]:
     """What every training job of the site says; a job of part of a node asks for its part only."""
     part = plan.cluster.environment
     found = [Directive(one.option, one.value, one.fact or one.why) for one in part.directives] if part else []
+    own = [Directive("mem", plan.said.text("memory"), "memory")] if "memory" in plan.said else []
+    if own:
+        found = [one for one in found if one.option != "mem"]
+    own = own if plan.cluster.site.scheduler == "slurm" else []
     share = _share(plan)
     if share is None:
-        return found
-    return [
+        return [*found, *own]
+    return own + [
         one._replace(value=_memory(plan, share)) if (one.option, one.value) == ("mem", "0") else one
         for one in found
         if one.option != "exclusive" and not (one.option == "mem" and not _memory(plan, share))
@@ -191,7 +227,10 @@ def _chunks(plan: Plan) -> str:
     layout = plan.layout
     if plan.cluster.site.gpu_request.style == "whole-node":
         return str(layout.nodes)
-    return "%d:ngpus=%d:mpiprocs=%d" % (layout.nodes, layout.gpus_per_node, layout.tasks_per_node)
+    chunk = "%d:ngpus=%d:mpiprocs=%d" % (layout.nodes, layout.gpus_per_node, layout.tasks_per_node)
+    cpus, memory = plan.said.number("cpus_per_node"), plan.said.text("memory")
+    cpus = cpus or (plan.said.number("cpus_per_task") or 0) * layout.tasks_per_node
+    return chunk + (":ncpus=%d" % cpus if cpus else "") + (":mem=%sb" % memory.lower() if memory else "")
 
 
 def _array_of_pbs(plan: Plan) -> list[Directive]:

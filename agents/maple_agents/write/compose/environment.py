@@ -29,6 +29,7 @@ def lines(plan: Plan) -> list[bytes]:
         *_modules(plan),
         *(one.decode() for one in launch_line.load_container(plan)),
         *own_lines(plan),
+        *said_variables(plan),
         *_of(plan, "lines"),
         *_variables(plan),
         *_proxy(plan),
@@ -206,6 +207,20 @@ def _lines(text: str) -> list[str]:
     if _NAME.match(path):
         return _conda(path)
     raise Refused("environment %s: say conda env NAME, the path of a venv, or module load NAME" % text)
+
+
+def said_variables(plan: Plan) -> list[str]:
+    """Return a line for each environment variable that was said. Raises `Refused` where one would begin a command."""
+    found = []
+    for one in _SETTING.finditer(plan.said.text("variables")):
+        name, value = one["name"], one["value"]
+        if not re.fullmatch(r"[\w@%+=:,./~${}\[\]-]*|'[^']*'|\"[^\"`]*\"", value) or "$(" in value:
+            raise Refused("variable %s=%s: write its value as one plain word" % (name, value))
+        found.append("export %s=%s" % (name, value if value[:1] in "'\"" or "[" not in value else "'%s'" % value))
+    return found
+
+
+_SETTING = re.compile(r"(?P<name>[A-Za-z_]\w*)=(?P<value>'[^']*'|\"[^\"]*\"|\S*)")
 
 
 def _conda(name: str) -> list[str]:

@@ -103,7 +103,9 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: 
     gpus, ranks = spot.fitted.gpus_per_node, spot.fitted.ranks_per_node
     tasks = 1 if launch.when.launcher in AGENTS else ranks
     shared = spot.row is not None and not places.whole_nodes(spot.row, cluster)
-    cpus = layouts.cores_per_task(spot.kinds, gpus, tasks, launch.when.over, cluster, shared)
+    cpus = _cores_said(said, tasks) or layouts.cores_per_task(
+        spot.kinds, gpus, tasks, launch.when.over, cluster, shared
+    )
     plan = Plan(
         cluster,
         said,
@@ -117,6 +119,14 @@ def _plan(asked: Asked, spot: Spot, nodes: int, chosen: choice.Chosen, assumed: 
         kinds=spot.kinds,
     )
     return plan._replace(advice=(*chosen.advice, *advice(plan)))
+
+
+def _cores_said(said: Slots, tasks: int) -> int | None:
+    """Return the CPUs of a task that were said, or those of a node shared among its *tasks*; None where neither was."""
+    each, node = said.number("cpus_per_task"), said.number("cpus_per_node")
+    if each is None and node is not None and node % tasks:
+        raise Refused("%d CPUs cannot be divided evenly over %d tasks of a node; say cpus_per_task" % (node, tasks))
+    return each if each is not None or node is None else node // tasks
 
 
 def _derived(said: Slots, spot: Spot) -> list[Assumed]:
@@ -194,6 +204,9 @@ def _without_effect(plan: Plan) -> tuple[str, ...]:
     """Return what was said and cannot be asked for there: nothing is left out unsaid."""
     pbs = plan.cluster.site.scheduler == "pbs"
     slots: tuple[Name, ...] = ("qos",) if pbs else ("filesystems",)
+    if pbs and plan.cluster.site.gpu_request.style == "whole-node":
+        slots = (*slots, "memory", "cpus_per_task", "cpus_per_node")
+    slots = (*slots, *_not_taken(plan))
     if not plan.cluster.site.kinds:
         slots = (*slots, "gpu")
     return tuple(
@@ -201,6 +214,23 @@ def _without_effect(plan: Plan) -> tuple[str, ...]:
         for slot in slots
         if slot in plan.said
     )
+
+
+_OPTIONS: tuple[tuple[str, Name], ...] = (
+    ("mem", "memory"), ("cpus-per-task", "cpus_per_task"), ("cpus-per-task", "cpus_per_node"), ("array", "array"),
+    ("mail-user", "mail"), ("output", "output"), ("dependency", "dependency"),
+)  # fmt: skip
+
+
+def _not_taken(plan: Plan) -> tuple[Name, ...]:
+    """Return the slots whose option this site refuses whatever its value."""
+    refused = {
+        option
+        for one in plan.cluster.site.refusals
+        if one.effect in ("refused", "may-run-wrongly") and not one.values and not one.except_values
+        for option in one.options
+    }
+    return tuple(slot for option, slot in _OPTIONS if option in refused)
 
 
 # What the site demands of a request, and what of it is still unsaid.
@@ -236,10 +266,10 @@ def _slot(demand: Demand, cluster: Cluster, known: Set[str], placed: bool) -> Na
 
 
 def _missing(slot: Name, demand: Demand, cluster: Cluster, earlier: Mapping[str, str]) -> Missing:
-    return Missing(slot, demand.says, _choices(slot, cluster), earlier.get(slot, ""))
+    return Missing(slot, demand.says, choices(slot, cluster), earlier.get(slot, ""))
 
 
-def _choices(slot: Name, cluster: Cluster) -> tuple[str, ...]:
+def choices(slot: Name, cluster: Cluster) -> tuple[str, ...]:
     """Return the file systems that the site file lists; of other slots nobody knows all values."""
     if slot != "filesystems" or cluster.file is None:
         return ()
