@@ -22,7 +22,7 @@ _VALUE = re.compile(r"[\"'`*_(<\[]*(?P<value>[\w][\w.+-]*[\w]|\w)")
 _HOSTILE = re.compile(r"[\"'`(<\[]*[^\s,]*(?:[$`|&<>\\{}]|;\S|\.\./)")
 _LINK = re.compile(
     r"[\"'*_)]*(?:[ \t]*(?P<sign>:=|=>|=|:|->|#)[\"'*_]*|[ \t]+(?:(?P<is>is|called|named|will "
-    r"be|should be|must be|would be)|"
+    r"be|should be|must be|would be)(?![\w-])|"
     r"(?:name|number|code|id|string|of|to (?:use|charge|bill)|to|under|the|for (?:this|the "
     r"job|it))(?![\w-]))){0,8}[ \t]*",
     re.I,
