@@ -31,8 +31,12 @@ def said(site: str, **values: int | str) -> list[str]:
         ("ncsa-delta", {"gpus_total": 1, "memory": "60G", "cpus_per_node": 12}, ["--mem=60G", "--cpus-per-task=12"]),
         ("ncsa-delta", {"mail": "a@b.org", "output": "x-%j.out"}, ["--mail-user=a@b.org", "--mail-type=END,FAIL"]),
         ("ncsa-delta", {"job_name": "run7", "dependency": "afterok:4711"}, ["--job-name=run7"]),
-        ("alcf-polaris", {"mail": "a@b.org", "mail_on": "BEGIN,FAIL"}, ["-M a@b.org", "-m ba"]),
-        ("alcf-polaris", {"job_name": "run7", "dependency": "afterok:4711"}, ["-N run7", "-W depend=afterok:4711"]),
+        ("alcf-polaris", {"nodes": 2, "mail": "a@b.org", "mail_on": "BEGIN,FAIL"}, ["-M a@b.org", "-m ba"]),
+        (
+            "alcf-polaris",
+            {"nodes": 2, "job_name": "run7", "dependency": "afterok:4711"},
+            ["-N run7", "-W depend=afterok:4711"],
+        ),
         ("ncsa-delta", {"program": "python -m pkg.tune"}, ["--job-name=pkg.tune"]),
     ],
 )
