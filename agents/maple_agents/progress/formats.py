@@ -78,11 +78,16 @@ class Known:
 
 @dataclass(frozen=True, slots=True)
 class Formats:
-    """All kinds of lines, and what bars mean."""
+    """All kinds of lines, and what bars mean. *words*: each literal, with the places in *known* of those it is of."""
 
     known: tuple[Known, ...]
     bars: tuple[tuple[Bar, re.Pattern[str] | None, re.Pattern[str] | None], ...]
     holds: tuple[bytes, ...]
+    words: tuple[tuple[str, tuple[int, ...]], ...]
+
+    def once(self) -> Formats:
+        """Return what is told once, near the beginning: totals, starts."""
+        return _made([one for one in self.known if one.form.kind in ("steps", "start", "resumed")], self.bars)
 
 
 FIRST = ("megatron", "nanotron", "torchtitan", "verl", "ray", "deepspeed", "hf_trainer", "accelerate", "keras", "jax",
@@ -110,9 +115,19 @@ def compiled(found: dict[str, Sheet], own: Sequence[str] = ()) -> Formats:
     known = [_known(OWN, _of_user(pattern)) for pattern in own]
     known += [_known(name, form) for name in order for form in found[name].line]
     bars = tuple((bar, _optional(bar.described), _optional(bar.holds)) for name in order for bar in found[name].bar)
-    words = {word for one in known for word in one.form.holds}
-    shortest = [word for word in words if not any(other in word for other in words - {word})]
-    return Formats(tuple(known), bars, tuple(sorted(word.encode() for word in shortest)))
+    return _made(known, bars)
+
+
+def _made(
+    known: Sequence[Known], bars: tuple[tuple[Bar, re.Pattern[str] | None, re.Pattern[str] | None], ...]
+) -> Formats:
+    words: dict[str, list[int]] = {}
+    for at, one in enumerate(known):
+        for word in one.form.holds:
+            words.setdefault(word, []).append(at)
+    shortest = [word for word in words if not any(other in word for other in words.keys() - {word})]
+    holds = tuple(sorted(word.encode() for word in shortest))
+    return Formats(tuple(known), bars, holds, tuple((word, tuple(places)) for word, places in words.items()))
 
 
 def _of_user(pattern: str) -> Form:

@@ -28,16 +28,15 @@ def read(path: str, formats: Formats, rank: int | None = None, name: str = "") -
         return Reading(shown, rank=rank, wrong=why.lower())
     with source.file:
         first = tails.head(source)
-        windows, told = _end(source, first, Lines(shown, source.modified, formats), formats)
-    lines = Lines(shown, source.modified, formats)
-    begun = _of_window(first, lines, formats, MOST_PIECES)
-    if windows:
-        begun = [one for one in begun if not isinstance(one, Observation)] or begun[-1:]
+        told = _end(source, first, Lines(shown, source.modified, formats), formats)
+    is_long = any(isinstance(one, Observation) for one in told)  # then the beginning tells of totals alone
+    known = formats.once() if is_long else formats
+    begun = _of_window(first, Lines(shown, source.modified, known), known, MOST_PIECES)
     return _reading(shown, [*begun, *told], rank, source.modified, source.bytes)
 
 
-def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> tuple[list[Window], list[Told]]:
-    """Return the windows of the end that were read, and what stands there, in the order of the file."""
+def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) -> list[Told]:
+    """Return what stands in the end of a file, in its order."""
     windows: list[Window] = []
     count = 0
     for window in tails.blocks(source, len(first.data)):
@@ -49,7 +48,7 @@ def _end(source: tails.Opened, first: Window, lines: Lines, formats: Formats) ->
     told: list[Told] = []
     for window in windows:
         told += _of_window(window, lines, formats, MOST_PIECES)
-    return windows, told
+    return told
 
 
 def _of_window(window: Window, lines: Lines, formats: Formats, most: int) -> list[Told]:

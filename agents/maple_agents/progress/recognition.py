@@ -51,17 +51,22 @@ class Lines:
             at = match.end()
 
     def _first(self, text: str, at: int, closed: bool) -> tuple[Known, re.Match[str]] | None:
-        for known in self._formats.known:
-            if (closed or known.form.open) and any(word in text for word in known.form.holds):
+        for known in self._candidates(text):
+            if closed or known.form.open:
                 found = known.pattern.search(text, at)
                 if found:
                     return self._glued(text, at, found.start()) or (known, found)
         return None
 
+    def _candidates(self, text: str) -> list[Known]:
+        """Return the kinds of which a word stands in *text*, in their order."""
+        places = {at for word, places in self._formats.words if word in text for at in places}
+        return [self._formats.known[at] for at in sorted(places)]
+
     def _glued(self, text: str, at: int, end: int) -> tuple[Known, re.Match[str]] | None:
         """Return the bar to which something was glued that stands at *end*: a bar has no line end."""
-        for known in self._formats.known if end - at > 12 else ():
-            if known.form.open and any(word in text for word in known.form.holds):
+        for known in self._candidates(text) if end - at > 12 else ():
+            if known.form.open:
                 found = known.pattern.search(text, at, end)
                 if found:
                     return known, found
