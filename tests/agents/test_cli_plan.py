@@ -113,6 +113,20 @@ def test_many_nodes_alike_are_told_once():
     ]
 
 
+def test_worlds_alike_are_told_once():
+    """Copies of an agent on two nodes: the first in full, one line for the rest; a world that differs is shown."""
+    (group,) = step(processes(1, 2)).groups
+    moved = [group._replace(processes=tuple(one._replace(node=node, task=node) for one in group.processes))
+             for node in (0, 0, 1, 1)]  # fmt: skip
+    other = group._replace(world_size=3)
+    tree = drawn(step(processes(1, 2), groups=(*moved, other)))
+    assert [line for line in tree if "world" in line] == [
+        "    world of 2, master <node 0>:29500",
+        "    3 more worlds of 2, alike, on nodes 0-1",
+        "    world of 3, declared as 2, master <node 0>:29500",
+    ]
+
+
 def test_a_node_that_differs_stands_out():
     workers = processes(16, 2)
     other = tuple(one._replace(gpus=(b"0",)) if one.node == 9 else one for one in workers)

@@ -104,8 +104,26 @@ def _step(step: Step, findings: Sequence[Finding]) -> Branch:
     inside = (one for one in findings if one.at and step.span.start <= one.at.start < step.span.end)
     wrong = tuple(Branch("wrong", f"{one.code} {printable(one.says)}") for one in inside)
     unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
-    groups = tuple(_world(group) for group in step.groups)
-    return Branch("step", label, groups + wrong + unread)
+    return Branch("step", label, tuple(_worlds(step.groups)) + wrong + unread)
+
+
+def _worlds(groups: Sequence[Group]) -> Iterator[Branch]:
+    """Yield the first of worlds that are alike in full, and the others of them as one line."""
+    for _, run in groupby(groups, _likeness):
+        first, *others = run
+        yield _world(first)
+        if len(others) == 1:
+            yield _world(others[0])
+        elif others:
+            nodes = sorted({one.node for group in others for one in group.processes if one.node is not None})
+            where = f", on node{'s' if len(nodes) > 1 else ''} {_ranges(nodes)}" if nodes else ""
+            yield Branch("world", f"{len(others)} more worlds of {_number(first.world_size)}, alike{where}")
+
+
+def _likeness(group: Group) -> Tuple[object, ...]:
+    """Return what two worlds have in common that differ only in the place where they run."""
+    master = None if group.master is None else _address(group.master, group.port)
+    return group.world_size, group.declared, master, group.complete, _shape(group.processes)
 
 
 def _world(group: Group) -> Branch:

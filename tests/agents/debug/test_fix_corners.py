@@ -334,3 +334,17 @@ def test_a_log_in_place_of_a_job(tmp_path: Path) -> None:
     told = fix("slurm-4711.out", "--site", "generic-slurm", "--exit-code", "271", "--json", cwd=tmp_path).json
     assert told["cause"]["class"] == "missing_python_module" and told["exit_code"] is None
     assert "is no job id" in fix("slurm-4712.out", cwd=tmp_path).err
+
+
+@pytest.mark.parametrize("way, is_told", [("missing.py", False), ('"$(dirname "$0")/missing.py"', True)])
+def test_the_copy_of_a_script_is_spoken_of_where_the_script_looks_beside_itself(
+    tmp_path: Path, way: str, is_told: bool
+) -> None:
+    """What to do follows from the script: one that names no $0 is told nothing of it."""
+    (tmp_path / "job.sh").write_text("#!/bin/bash\n#SBATCH --nodes=1\n/usr/bin/python3 %s\n" % way)
+    (tmp_path / "out.log").write_text(
+        "/usr/bin/python3: can't open file '/home/ann/missing.py': [Errno 2] No such file or directory\n"
+    )
+    said = fix("--log", "out.log", "--script", "job.sh", "--site", "generic-slurm", cwd=tmp_path)
+    assert "file_not_found" in said.out
+    assert ("SLURM_SUBMIT_DIR" in said.out) == is_told
