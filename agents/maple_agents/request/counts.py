@@ -172,6 +172,7 @@ per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
 (?<![a-z] )per node <n> <gpus> => n=gpus_per_node!named
 <gpu><is> <n> per node => n=gpus_per_node!named
 # the ranks of a node
+<gpus>(?: (?:per|/|a|each) node)?(?: ,)?(?: with| and)? (?P<n>1) <ranks> (?:each|per gpu) => n=-
 <n> (?:- )?<ranks> (?:on |in |for )?<per node> => n=ranks_per_node
 <ranks> (?:per|/|a|on each|on every) node<is> <n> => n=ranks_per_node!named
 ppn<is> <n> => n=ranks_per_node!named

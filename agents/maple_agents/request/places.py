@@ -229,7 +229,7 @@ def _charged(line: Line, text: str, at: int) -> Iterator[Reading]:
         r"(?P<value>[\w][\w.-]*\w)",
         re.I,
     ).match(text, line.words[at].end)
-    if match and match.group("value").lower() not in _STOP:
+    if match and match.group("value").lower() not in _STOP | _COMMON_BEFORE:
         value = match.group("value")
         following = text[match.end() : match.end() + 12].lower()
         if (

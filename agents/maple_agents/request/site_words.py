@@ -20,8 +20,8 @@ from .unread import Left
 _WORDS = texts("unread")
 _EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
 _WORD = re.compile(r"[^\s,;()\"'`|/，。；、]+")
-_APART = re.compile(r"(?:^|[,;:(|\n])\s*\Z")
-_ENDS = re.compile(r"\s*(?:[,;:)|\n]|\.(?:\s|$)|$)")
+_APART = re.compile(r"(?:^|[,;:(|/\n])\s*\Z")
+_ENDS = re.compile(r"\s*(?:[,;:)|/\n]|\.(?:\s|$)|$)")
 _CHOICES = ("or", "either", "if", "otherwise")
 _MOST = 40  # letters of an account
 

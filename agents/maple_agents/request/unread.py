@@ -113,8 +113,11 @@ def _names(lex: str) -> bool:
     return lex in _COUNTED or lex not in _ENDS | _FILLERS
 
 
-def unread(words: Sequence[Left], said: Slots, site: Site) -> tuple[Unread, ...]:
-    """Return what is told, and what stops, once *said* holds all that was read and set, in the names of *site*."""
+def unread(words: Sequence[Left], said: Slots, site: Site, systems: Sequence[str] = ()) -> tuple[Unread, ...]:
+    """Return what is told, and what stops, once *said* holds all that was read and set, in the names of *site*.
+
+    *systems*: the file systems that a job may name there.
+    """
     used = {str(slot.value).lower() for slot in said.values()}
     places = [(slot.origin.start, slot.origin.end) for slot in said.values() if slot.origin.end]
     free = [
@@ -124,7 +127,10 @@ def unread(words: Sequence[Left], said: Slots, site: Site) -> tuple[Unread, ...]
         and one.text.lower() not in used
         and not any(start <= one.start < end for start, end in places)
     ]
-    return tuple(dict.fromkeys(found for one in free for found in _judged(one, said, site)))
+    had = said.text("filesystems").split(":")
+    others = [one.text for one in free if one.text.lower() in systems and one.text.lower() not in (*had, "home")]
+    found = [Unread(word, "filesystems", stops=True) for word in others if "filesystems" in said]
+    return tuple(dict.fromkeys([*found, *(each for one in free for each in _judged(one, said, site))]))
 
 
 def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:

@@ -151,7 +151,7 @@ def _unread(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tupl
     from ...base.secrets.masking import MASK, masked
 
     shown = masked(text).split()
-    found = unread(asked.left, said, cluster.site) if asked.left else ()
+    found = unread(asked.left, said, cluster.site, _systems(cluster)) if asked.left else ()
     return tuple(
         one
         if all(any(word in other for other in shown) for word in one.text.split())
