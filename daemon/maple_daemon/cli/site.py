@@ -47,8 +47,14 @@ def site() -> None:
 
 @site.command(epilog="Example: maple site lint my-cluster.toml")
 @click.argument("names", metavar="[ID|FILE]...", nargs=-1, shell_complete=completion.site_or_file)
-def lint(names: Sequence[str]) -> None:
+@click.option("--use", is_flag=True, help="List every field of a site file with the rules, or else, that read it.")
+def lint(names: Sequence[str], use: bool) -> None:
     """Check site files, all known ones if none is named, and tell every mistake in each. Exit 1 if there is one."""
+    if use:
+        from ..sites.use import lines
+
+        click.echo("\n".join(lines()))
+        return
     wrong = False
     for name in names or sites.ids():
         try:

@@ -94,18 +94,23 @@ def _partition(file: SiteFile, selector: str, name: str, table: PartitionTable) 
         node_kinds=tuple(table.node_kinds),
         gpus_per_node=_gpus_per_node(file, table),
         min_nodes=table.min_nodes,
-        max_nodes=table.max_nodes,
+        max_nodes=_least(table.max_nodes, table.max_nodes_per_user),
         max_walltime=of_clock(table.max_walltime),
         shared=table.shared,
         constraint=table.constraint,
         sure=table.sure,
         gpu_request=table.gpu_request,
-        max_gpus=table.max_gpus_per_job,
+        max_gpus=_least(table.max_gpus_per_job, table.max_gpus_per_user, table.max_gpus_per_allocation),
         default_walltime=of_clock(table.default_walltime),
         routed=table.kind == "execution-only",
         gpus_multiple=table.gpus_multiple,
         sizes=tuple(SizeBin(one.min_nodes, one.max_nodes, of_clock(one.max_walltime) or 0) for one in table.size_bins),
     )
+
+
+def _least(*limits: int | None) -> int | None:
+    """Return the least of what one job, all of a user's or all of a project's may have: one job is one of these."""
+    return min((one for one in limits if one is not None), default=None)
 
 
 def _gpus_per_node(file: SiteFile, table: PartitionTable) -> int | None:

@@ -1,0 +1,157 @@
+"""Which field of a site file is read by what: every field of the schema, and the rules, or else, that read it.
+
+Read from the code itself, by names: a field counts as read where something names the attribute that carries it. So a
+field that nobody reads is surely found; one whose name another table has too may seem to have a reader.
+"""
+
+from __future__ import annotations
+
+import ast
+import typing
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import maple_agents
+import maple_submit_filter
+from maple_agents.ask.sites.model import SiteFile
+from maple_submit_filter.site import facts
+from pydantic import BaseModel
+
+FILTER, AGENTS = (Path(next(iter(one.__path__))) for one in (maple_submit_filter, maple_agents))
+OF_EVERY_FACT = frozenset(("source", "confidence", "checked", "says"))  # shown beside the fact, and weighed with it
+ROOMS = ("play", "launchers", "plan", "cures", "repair", "request")
+SHAPES = (
+    facts.Site,
+    facts.NodeKind,
+    facts.Partition,
+    facts.SizeBin,
+    facts.Demand,
+    facts.LauncherFact,
+    facts.GpuRequest,
+)
+
+
+class Use(NamedTuple):
+    """A field by its key in the file, the facts that carry it to the submit path, and what reads it."""
+
+    field: str
+    facts: tuple[str, ...]
+    rules: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+def uses() -> list[Use]:
+    """Return every field of the schema with its readers, in the schema's order."""
+    return [_use(key, name) for key, name in _fields(SiteFile, "")]
+
+
+def lines() -> Iterator[str]:
+    """Yield the table as people read it; a field that nothing reads says so."""
+    rows = [(one.field, " ".join(one.rules) or "-", " ".join(one.others) or "-") for one in uses()]
+    first = max(len(row[0]) for row in rows)
+    for field, rules, others in [("field", "rules", "else"), *rows]:
+        nobody = "   nothing reads it" if (rules, others) == ("-", "-") else ""
+        yield "%-*s  %s  %s%s" % (first, field, rules, others, nobody)
+
+
+def _fields(model: type[BaseModel], at: str) -> Iterator[tuple[str, str]]:
+    for name, field in model.model_fields.items():
+        inner = _model_in(field.annotation)
+        key = "%s.%s" % (at, name) if at else name
+        if inner is not None:
+            kind = typing.get_origin(field.annotation)
+            many = ".*" if kind is dict else "[]" if kind is list else ""
+            yield from _fields(inner, key + many)
+        elif name not in OF_EVERY_FACT:
+            yield key, name
+
+
+def _model_in(annotation: Any) -> type[BaseModel] | None:
+    """Return the table that a field holds one or many of, None for a plain value."""
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        return annotation
+    return next((found for one in typing.get_args(annotation) if (found := _model_in(one)) is not None), None)
+
+
+def _use(key: str, name: str) -> Use:
+    carried = tuple(sorted(fact for fact, names in _carriers().items() if name in names))
+    rules = tuple(code for code, read in _rules().items() if read & set(carried))
+    others = ["plan"] if _read_in(*(FILTER / room for room in ROOMS)) & set(carried) else []
+    rooms = [room for room in AGENTS.iterdir() if room.is_dir() and room.name[0] not in "_."]
+    for room in sorted(rooms):
+        names = {name, *carried} if room.name != "ask" else {name}
+        if _read_in(room, leave_out=("facts.py", "model.py", "files.py"), words=room.name == "ask") & names:
+            others.append("maple " + room.name)
+    return Use(key, carried, rules, tuple(others))
+
+
+@cache
+def _carriers() -> Mapping[str, frozenset[str]]:
+    """Return for each fact of the snapshot the names of the schema's fields that it is made from."""
+    tree = ast.parse((AGENTS / "ask" / "sites" / "facts.py").read_text())
+    helpers = {one.name: _attributes(one) for one in tree.body if isinstance(one, ast.FunctionDef)}
+    for one in (one for one in ast.walk(tree) if isinstance(one, ast.Assign)):
+        for target in one.targets:
+            helpers.setdefault(getattr(target, "id", ""), _attributes(one.value))
+    made = {shape.__name__: shape._fields for shape in SHAPES}
+    found: dict[str, frozenset[str]] = {}
+    for call in (one for one in ast.walk(tree) if isinstance(one, ast.Call)):
+        fields = made.get(getattr(call.func, "id", ""), ())
+        for name, value in [*zip(fields, call.args), *((one.arg or "", one.value) for one in call.keywords if fields)]:
+            called = {one.id for one in ast.walk(value) if isinstance(one, ast.Name)}
+            names = _attributes(value).union(
+                *(helpers.get(one, frozenset()) for one in called - {"_kind", "_partition"})
+            )
+            found[name] = found.get(name, frozenset()) | names
+    return found
+
+
+def _attributes(tree: ast.AST) -> frozenset[str]:
+    """Return the attributes that code reads, by `a.b` or by `getattr(a, "b")`."""
+    read = {one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute)}
+    texts = {one.value for one in ast.walk(tree) if isinstance(one, ast.Constant) and isinstance(one.value, str)}
+    return frozenset(read | {one for one in texts if "_" in one and one.isidentifier()})
+
+
+@cache
+def _rules() -> Mapping[str, frozenset[str]]:
+    """Return for each rule the attributes that it reads, itself or by the functions of the rules' own helpers."""
+    folder = FILTER / "rules"
+    helpers = _functions(folder / "limits.py", FILTER / "cures" / "places.py", FILTER / "site" / "facts.py")
+    found = {}
+    for path in sorted(folder.glob("*/mpl*.py"), key=lambda one: one.name):
+        tree = ast.parse(path.read_text())
+        names = {one.name for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for one in node.names}
+        methods = {one for one in _attributes(tree) if one in helpers}
+        called = [helpers[one] for one in names | methods if one in helpers]
+        found[path.name[:6].upper()] = _attributes(tree).union(*called)
+    return found
+
+
+def _functions(*paths: Path) -> Mapping[str, frozenset[str]]:
+    """Return what each function of these modules reads, those that it calls included."""
+    nodes = {
+        one.name: one
+        for path in paths
+        for one in ast.walk(ast.parse(path.read_text()))
+        if isinstance(one, ast.FunctionDef)
+    }
+    read = {name: _attributes(node) for name, node in nodes.items()}
+    calls = {
+        name: {one.id for one in ast.walk(node) if isinstance(one, ast.Name)} & set(nodes)
+        for name, node in nodes.items()
+    }
+    for _ in range(4):  # calls are no deeper
+        read = {name: read[name].union(*(read[one] for one in calls[name])) for name in read}
+    return read
+
+
+@cache
+def _read_in(*folders: Path, leave_out: tuple[str, ...] = (), words: bool = False) -> frozenset[str]:
+    """Return the attributes that are read anywhere in folders; *words*: also by plain words, as a table's keys are."""
+    paths = [path for folder in folders for path in folder.rglob("*.py") if path.name not in leave_out]
+    trees = [ast.parse(path.read_text()) for path in paths]
+    texts = {str(one.value) for tree in trees for one in ast.walk(tree) if words and isinstance(one, ast.Constant)}
+    return frozenset(texts).union(*map(_attributes, trees))

@@ -1,0 +1,45 @@
+"""Images for another kind of processor."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional
+
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+
+_OF_X86 = re.compile(rb"(?m)^(?![ \t]*#)[^\n]*?(?<![A-Za-z0-9])(x86[_-]64|amd64|linux64|x86)(?![A-Za-z0-9])")
+_ABOUT_IMAGES = re.compile(rb"\.sif\b|\.sqsh\b|docker://|oras://|--arch\b|/NGC\b|_sif\b", re.IGNORECASE)
+_ASKS = re.compile(rb"uname|\bcase\b|\bif\b|\[\[?")
+
+
+@rule("MPL702", "an image for another kind of processor")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A container runs on the processors that its image was built for.
+
+    Wrong: apptainer exec --nv torch-x86_64.sif, or apptainer pull --arch amd64, on the Grace processors of Vista
+    Right: an image built for aarch64 (arm64)
+    Why:   the program ends at once: exec format error. Maple tells it by the name, which may mislead, so it only
+           reports it; where --arch says so, `maple check` shows the change.
+    """
+    if site.arch != "aarch64":
+        return
+    for found in _OF_X86.finditer(job.source):
+        line = found.group() + job.source[found.end() : found.end() + 200].split(b"\n")[0]
+        if _ABOUT_IMAGES.search(line) and not _ASKS.search(line):
+            says = "%s is named, but the processors here are %s" % (found.group(1).decode(), site.arch)
+            fix = _arm(found, line)
+            yield Finding("MPL702", says, Span(*found.span(1)), fixes=(fix,) if fix is not None else (),
+                          help="take an image built for arm64", site_fact="cpu_arch")  # fmt: skip
+            return
+
+
+def _arm(found: "re.Match[bytes]", line: bytes) -> Optional[Fix]:
+    """Have the image for this processor pulled, where an option says which."""
+    if not re.search(rb"--(?:arch|platform)[ =](?:linux/)?amd64\b", line) or found.group(1) != b"amd64":
+        return None
+    return Fix((Edit(Span(*found.span(1)), b"arm64", "MPL702"),), Safety.ASK, "the image for arm64")
