@@ -158,6 +158,17 @@ def _named(world: World) -> bytes:
                     for n in range(len(words)))  # fmt: skip
 
 
+def _progress(world: World) -> bytes:
+    """A line of progress that holds a secret, for each of them: the page, the JSON, an answer."""
+    said = b""
+    for secret in (one for one in SECRETS.values() if "\n" not in one):
+        (world.folder / "steps.log").write_text("step 3/10 loss 0.5 %s\n" % secret)
+        said += world.maple("progress", "steps.log")
+    said += world.maple("progress", "steps.log", "--json") + world.maple("progress", "steps.log", "--ask", "progress")
+    assert b"step 3/10 loss 0.5" in said
+    return said
+
+
 REQUEST = "train with FSDP on 2 nodes, account abc, run train.py, " + ", ".join(
     "log in with %s" % one for one in SECRETS.values() if "\n" not in one
 )
@@ -181,6 +192,7 @@ OUTPUTS: dict[str, Callable[[World], bytes]] = {
     "fix, what a model is sent": lambda world: world.said_to_the_model(
         "fix", "--log", "slurm-4711.out", "--script", "job.sh", "--site", "ncsa-delta", "--state", "failed"
     ),
+    "progress": _progress,
     "new": lambda world: world.maple("new", REQUEST, "--site", "ncsa-delta", "--json"),
     "new, what a model is sent": lambda world: world.said_to_the_model("new", REQUEST, "--site", "ncsa-delta"),
     "the report": lambda world: (
