@@ -272,8 +272,15 @@ def test_a_pbs_site_is_asked_as_qsub(maple, decided, job):
         (("check", "a\nb"), r"a\nb: no such file"),
         (("check", "job.sh", "--site", "delta"), "--site delta: there is no such site; did you mean ncsa-delta?"),
         (("check", "job.sh", "--site", "../x"), "--site ../x: there is no such site"),
-        (("check", "job.sh", "--nodes=2"), "No such option"),
-        (("check",), "see maple check --help"),
+        (("check", "job.sh", "--nodes=2"), "--nodes: there is no such option; see maple check --help"),
+        (
+            ("check", "--sit", "x", "job.sh"),
+            "--sit: there is no such option; did you mean --site?; see maple check --help",
+        ),
+        (("check",), "SCRIPT|- is missing; see maple check --help"),
+        (("check", "job.sh", "--site"), "--site: its value is missing; see maple check --help"),
+        (("admin", "rollback", "--prefix"), "--prefix: its value is missing; see maple admin rollback --help"),
+        (("admin", "install"), "--prefix (or the variable MAPLE_PREFIX) is missing; see maple admin install --help"),
         (("chek", "job.sh"), "chek: there is no such command; did you mean check?"),
     ],
 )

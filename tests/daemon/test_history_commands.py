@@ -251,6 +251,15 @@ def test_what_is_not_remembered_is_said_in_one_line(maple: Call, words: tuple[st
     assert maple(*words) == Said(1, "", "maple: %s\n" % said)
 
 
+@pytest.mark.parametrize("command", ["history", "show"])
+def test_what_is_not_remembered_fits_a_terminal(maple: Call, monkeypatch: pytest.MonkeyPatch, command: str) -> None:
+    """The message breaks between words, as every other message does."""
+    monkeypatch.setattr(type(sys.stderr), "isatty", lambda stream: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    lines = maple(command, "nothing-of-this-name").err.splitlines()
+    assert len(lines) > 1 and all(len(line) <= 60 for line in lines)
+
+
 @pytest.mark.parametrize("words", [("history",), ("show", "last"), ("history", "x", "--json")])
 def test_without_a_service_one_line_says_so(
     maple: Call, monkeypatch: pytest.MonkeyPatch, words: tuple[str, ...]

@@ -37,9 +37,22 @@ def test_lint_tells_every_mistake_of_every_file_and_ends_with_one(mine: Path, tm
     assert result.exit_code == 1
     assert "%s: partition.gpuA100x8-interactive.max_node: no such key; did you mean max_nodes?" % mine in result.output
     assert "launcher.torchrun.state: 'here' is none of preferred" in result.output
-    assert "no site 'nope'" in result.output
+    assert "nope: there is no such site" in result.output
     assert "gone.toml: No such file or directory" in result.output
     assert result.output.endswith("generic-slurm: ok\n")
+
+
+@pytest.mark.parametrize(("command", "more"), [("apply", ("--to",)), ("show", ()), ("diff", ("generic-slurm",))])
+def test_a_site_that_cannot_be_read_is_no_difference_and_no_mistake_in_it(
+    tmp_path: Path, command: str, more: tuple[str, ...]
+) -> None:
+    """Exit 2, since 1 is what `diff` says of a difference; with what to do."""
+    more = (*more, str(tmp_path / "site.json")) if more == ("--to",) else more
+    gone = maple_site(command, tmp_path / "gone.toml", *more)
+    nobody = maple_site(command, "nobody", *more)
+    assert (gone.exit_code, nobody.exit_code) == (2, 2)
+    assert "gone.toml: No such file or directory; name a site file that you can read" in gone.output
+    assert "nobody: there is no such site; known are " in nobody.output
 
 
 def test_apply_writes_what_lint_passed(mine: Path, tmp_path: Path) -> None:

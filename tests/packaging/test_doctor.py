@@ -32,6 +32,8 @@ def test_a_fresh_installation_is_whole(installed):
 def test_nothing_installed_is_said(cluster):
     """A prefix without an installation is one wrong line."""
     assert states(cluster)["wrong"] == {"receipt"}
+    (check,) = json.loads(cluster.admin("doctor", "--json").output)
+    assert check["todo"] == "name the prefix that install was given with --prefix"
 
 
 def replace(path, old, new):

@@ -107,6 +107,13 @@ def test_a_command_that_others_could_change_is_not_placed(cluster, monkeypatch):
     assert os.listdir(cluster.bin) == ["sbatch"]
 
 
+def test_what_lies_in_a_home_is_named(cluster, monkeypatch):
+    """The environment may lie elsewhere, and only its Python in a home."""
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(user_commands, "hidden", lambda path: "/root/python/bin/python3.11")
+    assert "needs /root/python/bin/python3.11, in a home" in " ".join(cluster.install().output.split())
+
+
 def test_doctor_sees_a_command_that_was_replaced(cluster, fit):
     """And says what to do."""
     cluster.install()

@@ -1,7 +1,8 @@
-"""Groups of commands: a mistyped one is answered with the one that was meant."""
+"""What was mistyped on a command line is answered with what was meant, in one register for every command."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Optional
 
 import click
@@ -28,3 +29,39 @@ class Group(click.Group):
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
+
+
+def misused(error: click.UsageError, command: click.Command, name: str, words: Sequence[str]) -> str:
+    """Return the line for a mistake in *words* of *command*: what is wrong, what was meant, where help is."""
+    asked, path = (error.ctx.command, error.ctx.command_path) if error.ctx else _asked(command, name, words)
+    return "%s; see %s --help" % (_mistake(error, asked), path)
+
+
+def _mistake(error: click.UsageError, command: click.Command) -> str:
+    if isinstance(error, click.NoSuchOption):
+        known = [name for one in command.params for name in (*one.opts, *one.secondary_opts) if name.startswith("--")]
+        hint = meant(error.option_name, known)
+        return "%s: there is no such option%s" % (error.option_name, "; " + hint if hint else "")
+    if isinstance(error, click.MissingParameter) and error.param is not None:
+        return _missing(error.param)
+    if isinstance(error, click.BadOptionUsage) and error.ctx is None:  # the parser has no other complaint then
+        return "%s: its value is missing" % error.option_name
+    said = " ".join(error.format_message().split()).rstrip(".")
+    return said[:1].lower() + said[1:]
+
+
+def _missing(param: click.Parameter) -> str:
+    if isinstance(param, click.Argument):
+        return "%s is missing" % param.human_readable_name
+    variable = " (or the variable %s)" % param.envvar if isinstance(param.envvar, str) else ""
+    return "%s%s is missing" % (param.opts[0], variable)
+
+
+def _asked(command: click.Command, name: str, words: Sequence[str]) -> tuple[click.Command, str]:
+    """Return the command that *words* call, with its path: what the parser of click forgets in some complaints."""
+    for word in words:
+        if not isinstance(command, click.Group):
+            break
+        inner = command.get_command(click.Context(command), word)
+        command, name = (inner, "%s %s" % (name, word)) if inner else (command, name)
+    return command, name

@@ -16,7 +16,7 @@ from maple_submit_filter.answer.report import printable
 from ..base import terminal
 from ..base.complaint import Complaint
 from ..base.terminal import on_screen
-from .groups import Group
+from .groups import Group, misused
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -131,7 +131,7 @@ def _run(words: Sequence[str], command: click.Command, name: str) -> int:
     except (click.Abort, KeyboardInterrupt):
         return 130
     except click.ClickException as error:
-        _told(error)
+        _told(error, command, name, words)
         return error.exit_code
     except OSError as error:
         return _unheard() if _is_broken_pipe(error) else _failed(error)
@@ -141,13 +141,12 @@ def _run(words: Sequence[str], command: click.Command, name: str) -> int:
         return _failed(error)
 
 
-def _told(error: click.ClickException) -> None:
+def _told(error: click.ClickException, command: click.Command, name: str, words: Sequence[str]) -> None:
     """Say what a command could not do; a group called without a command shows its help instead."""
     if type(error).__name__ == "NoArgsIsHelpError":
         error.show()  # the error of that name is younger than the oldest click we run on
     elif isinstance(error, click.UsageError):
-        said = " ".join(error.format_message().split()).rstrip(".")
-        _say(f"{said}; see {error.ctx.command_path if error.ctx else 'maple'} --help")
+        _say(misused(error, command, name, words))
     else:
         _say(error.format_message())
 

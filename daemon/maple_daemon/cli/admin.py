@@ -207,9 +207,10 @@ def _tell_of_service(service: Service, new: bool, first: bool) -> None:
         click.echo(line)
     if new:
         _tell(f"if the service is running: {'systemctl reload' if units else 'pkill -HUP -x'} maple-daemon")
-    if units and os.geteuid() == 0 and hidden(program()):
+    home = hidden(program()) if units and os.geteuid() == 0 else ""
+    if home:
         _tell(
-            f"warning: {program()}, or the Python that runs it, lies in a home, which the hardened unit does not see; "
+            f"warning: {program()} needs {home}, in a home, which the hardened unit does not see; "
             "install maple-hpc with a Python that lies elsewhere (/usr/bin/python3 -m venv /opt/maple-venv), "
             "or set ProtectHome=no with systemctl edit maple-daemon",
             err=True,

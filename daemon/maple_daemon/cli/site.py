@@ -13,6 +13,7 @@ from maple_agents.ask import sites
 from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
+from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
 from maple_submit_filter.host import configuration, places
@@ -40,9 +41,18 @@ _TARGET = (
 )
 
 
-@click.group("site", cls=Group, epilog="Example: maple site lint site_configs/ncsa-delta.toml")
+@click.group("site", cls=Group)
 def site() -> None:
-    """Curate what is known of a cluster: site files, and the snapshot that submitting reads."""
+    """Curate what is known of a cluster: site files, and the snapshot that submitting reads.
+
+    \b
+    Examples:
+      maple site list
+      maple site show ncsa-delta
+      maple site init -o my-cluster.toml
+      maple site lint my-cluster.toml
+      maple site apply my-cluster.toml --prefix /opt/maple
+    """
 
 
 @site.command(epilog="Example: maple site lint my-cluster.toml")
@@ -266,8 +276,10 @@ def _found(name: str) -> Site:
     except Mistakes as error:
         click.echo(_said(error), err=True)
         raise SystemExit(1) from None
-    except (OSError, ValueError) as error:
-        raise click.ClickException(_said(error)) from None
+    except OSError as error:
+        raise Complaint(_said(error), "name a site file that you can read, or an id of maple site list") from None
+    except ValueError as error:
+        raise Complaint(_said(error), "") from None
 
 
 def _in_force(target: Path) -> Site:

@@ -26,7 +26,14 @@ def examine(prefix: Path, path_variable: str) -> list[Check]:
     except Refused as refused:
         return [Check("receipt", "wrong", refused.says, refused.help)]
     if told is None:
-        return [Check("receipt", "wrong", f"nothing is installed below {prefix}", "maple admin install")]
+        return [
+            Check(
+                "receipt",
+                "wrong",
+                f"nothing is installed below {prefix}",
+                "name the prefix that install was given with --prefix",
+            )
+        ]
     checks = [Check("receipt", "ok", str(where.receipt)), *(link(where))]
     name = releases.in_force(where)
     if name:

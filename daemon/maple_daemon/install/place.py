@@ -90,8 +90,9 @@ def unfit_program(program: Path) -> str:
     """Return why a program is not one for all users, "" where it is."""
     if not os.access(program, os.X_OK):
         return "is not there"
-    if os.geteuid() == 0 and hidden(program):
-        return "lies in a home, or its Python does: make it with another, /usr/bin/python3 -m venv /opt/maple-venv"
+    home = hidden(program) if os.geteuid() == 0 else ""
+    if home:
+        return f"needs {home}, in a home: install from /usr/bin/python3 -m venv /opt/maple-venv"
     real = Path(os.path.realpath(program))
     return next((f"can be changed: {one} {why}" for one in ancestors(real) if (why := who_else_writes(one))), "")
 

@@ -59,7 +59,7 @@ def test_show_gives_the_part_as_json(maple) -> None:  # type: ignore[no-untyped-
     [
         (("show", "zerro3"), "maple: there is no part 'zerro3'; did you mean zero3?\n"),
         (("show", "qqqq"), "maple: there is no part 'qqqq'; maple templates list names them all\n"),
-        (("list", "--site", "nowhere"), "maple: no site 'nowhere'; known: "),
+        (("list", "--site", "nowhere"), "maple: nowhere: there is no such site; known are "),
     ],
 )
 def test_what_is_not_there_is_one_line(maple, words: tuple[str, ...], said: str) -> None:  # type: ignore[no-untyped-def]

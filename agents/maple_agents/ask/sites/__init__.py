@@ -35,7 +35,7 @@ def path(site_id: str) -> str:
 
         hint = meant(site_id, ids())
         hint = hint + " " if hint else ""
-        raise ValueError("no site %r; %sknown: %s" % (site_id, hint, ", ".join(ids()) or "none"))
+        raise ValueError("%s: there is no such site; %sknown are %s" % (site_id, hint, ", ".join(ids()) or "none"))
     return found
 
 

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Optional
 
 import click
 
+from ...base.terminal import on_screen
 from .. import completion
 from .versions import asked_of_service
 
@@ -95,4 +96,4 @@ def _nothing(job: str) -> None:
         hint = meant(job, names()) if job else ""
     what = "%s: you have no job of this name or path; %s" % (safe(job), safe(hint + " " if hint else ""))
     what += "maple history lists your jobs"
-    click.echo("maple: %s" % (what if job else "none of your jobs is known yet"), err=True)
+    click.echo("\n".join(on_screen("maple: %s" % (what if job else "none of your jobs is known yet"))), err=True)

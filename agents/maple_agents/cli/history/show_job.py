@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Optional
 
 import click
 
+from ...base.terminal import on_screen
 from .. import completion
 from .versions import asked_of_service
 
@@ -49,7 +50,7 @@ def show(job: str, script: bool, as_json: bool) -> int:
         hint = meant(job, ("last",))
         wrong = "%s: you have no submission of this id; %s%smaple history lists your jobs"
         named = wrong % (safe(job), hint + " " if hint else "", _unknown_ids())
-        click.echo("maple: %s" % (last if job == "last" else named), err=True)
+        click.echo("\n".join(on_screen("maple: %s" % (last if job == "last" else named))), err=True)
         return 1
     if script:
         return _printed(record, version, decided)

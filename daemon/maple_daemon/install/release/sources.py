@@ -93,7 +93,8 @@ def site(site_id: str) -> Site:
         from maple_agents.base.near_names import meant
 
         raise Refused(
-            f"--site: there is no site {site_id}", f"{meant(site_id, known)} known: {', '.join(known)}".strip()
+            f"--site {site_id}: there is no such site",
+            f"{meant(site_id, known)} known are {', '.join(known)}".strip(),
         )
     try:
         return sites.load(site_id) if site_id in sites.ids() else GENERIC[site_id]

@@ -110,10 +110,13 @@ def program() -> Path:
     return Path(found)
 
 
-def hidden(path: Path) -> bool:
-    """Return whether the hardened unit may not see *path*: homes are closed to it (ProtectHome of systemd.exec(5))."""
+def hidden(path: Path) -> str:
+    """Return what of a program, or of its Python, lies in a home, "" where nothing does.
+
+    The hardened unit does not see homes (ProtectHome of systemd.exec(5)), nor do other users.
+    """
     places_ = [str(path), os.path.realpath(path), os.path.realpath(sys.executable)]
-    return any(one.startswith(home) for one in places_ for home in ("/home/", "/root/", "/run/user/"))
+    return next((one for one in places_ if one.startswith(("/home/", "/root/", "/run/user/"))), "")
 
 
 def _usual_socket(environ: Mapping[str, str]) -> str:
