@@ -178,7 +178,7 @@ per node <gpu>(?: number)?<is> <n> => n=gpus_per_node!named
 ppn<is> <n> => n=ranks_per_node!named
 <n> ppn => n=ranks_per_node
 (?:each|every) node <runs> <n> <ranks> => n=ranks_per_node
-(?:each|every|per) node <n> <ranks> => n=ranks_per_node
+(?:each|every|per) node <n> <ranks> => n=ranks_per_node!named
 (?:each|every) <n> <ranks> => n=ranks_per_node
 (?:<ranks>)<is> <n> (?:per|/|a|each|on each|on every) node => n=ranks_per_node!named
 # nodes

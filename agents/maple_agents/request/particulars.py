@@ -38,13 +38,14 @@ _EVENTS = tuple(
     )
     for name, key in (("BEGIN", "begins"), ("END", "ends"), ("FAIL", "fails"))
 )
-_SIZE = r"(?P<n>\d+(?:[.,]\d+)?)[ \t]*-?(?P<unit>[kmgt])(?:i?b|ig|igs|o|bytes?|igabytes?|egabytes?|erabytes?)?(?![\w/])"
+_SIZE = r"(?P<n>\d+(?:[.,]\d+)?)[ \t]*-?(?P<unit>[kmgt])(?:i?b|ig|igs|bytes?|igabytes?|egabytes?|erabytes?)?(?![\w/])"
 _MEMORY_WORD = r"(?:memory|mem|ram)"
 _MEMORY = (
     _compiled(r"(?i)\b(?:(?:host|main|system|cpu|node|total|job) )?%s%s%s" % (_MEMORY_WORD, _LINK, _SIZE)),
     _compiled(r"(?i)(?<![\w.-])%s(?:[ \t]+(?:of|from|the|total|host|main|system|cpu"
               r"|node))*[ \t-]+%s\b" % (_SIZE, _MEMORY_WORD)),
-    _compiled(r"(?i)(?:^|[,;+|/\n]|\band\b|\bplus\b|\bwith\b)[ \t]*(?P<alone>%s)[ \t]*(?=[,;.)+|/\n]|$|and\b)" % _SIZE),
+    _compiled(r"(?i)(?:^|[,;+|/\n]|\b(?:and|plus|with|cores?|cpus?)\b)[ \t]*(?P<alone>%s)[ \t]*"
+              r"(?=[,;.)+|/\n\d]|$|and\b)" % _SIZE),
 )  # fmt: skip
 _PER_PART = _compiled(r"(?i)[ \t]*(?:per|/|each|for each|a)[ \t]*(?:cpu|core|gpu|card|task|process|rank)")
 _OF_VIDEO = _compiled(r"(?i)\b(?:gpu|video|v|device|card)[ -]?$")
@@ -57,7 +58,7 @@ _CPUS = (
     _compiled(r"(?i)(?:^|[,;(\n])[ \t]*%s[ \t]*[:=][ \t]*(?P<n>\d{1,4})(?![\w.])" % _CORES),
 )
 _NAME_CUES = (
-    _compiled(r"(?i)\b(?:job(?: |-|_)?name|name of (?:the|this|my) job|(?:name|call) (?:it|the job|this job"
+    _compiled(r"(?i)\b(?:job(?: |-|_)?name|name (?:of|for) (?:the|this|my) job|(?:name|call) (?:it|the job|this job"
               r"|this one|this)|"
                r"job (?:is |should be |be |to be )?(?:called|named)|jobs? called)%s(?P<name>[\w.+-]*\w)" % _LINK),
     _compiled(r"(?i)(?:^|[,;(\n|])[ \t*-]*(?:and )?(?:name|named)[ \t]*[:=]?[ \t]*[\"'`«“]*[ \t]*(?P<name>[\w.+-]*\w)"),
@@ -93,6 +94,7 @@ def read(text: str) -> tuple[list[Reading], list[tuple[int, int]]]:
     readers = (_mail, _memory, _cpus, _variables, _dependency, _names, _output)
     found = [one for reader in readers for one in reader(text)]
     headers = [match.span() for match in _HEADER.finditer(text) if "@" in match.group()]
+    headers += [match.span() for match in re.finditer(r"(?m)^[ \t]*#!/[^\n]*", text)]
     return found, [*((one.start, one.end) for one in found), *headers]
 
 

@@ -105,7 +105,7 @@ def _written(asked: Asked, english: translation.Translated, text: str) -> Asked:
     left = []
     for word in asked.left:
         start, end = english.span(word.start, word.end)
-        near = text[start:end] if word.near == word.text else word.near
+        near = text[start:end]
         left.append(word._replace(text=text[start:end], start=start, end=end, near=near))
     names = tuple((word, *english.span(start, end)) for word, start, end in asked.names)
     return asked._replace(slots=Slots(slots), left=tuple(left), names=names)

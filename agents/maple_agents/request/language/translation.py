@@ -104,7 +104,7 @@ def english(text: str, kept: Sequence[tuple[int, int]]) -> Translated | None:
 
 def _spread(start: int, end: int, size: int) -> list[int]:
     """Return places for *size* characters that stand for those from *start* to *end*."""
-    return [min(start + at, end - 1) for at in range(size - 1)] + [end - 1] * (size > 0)
+    return [start] * (size // 2) + [end - 1] * (size - size // 2)
 
 
 def _replacements(text: str, name: str, kept: Sequence[tuple[int, int]]) -> list[tuple[int, int, str]]:
