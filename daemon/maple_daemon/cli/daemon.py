@@ -14,15 +14,16 @@ from collections.abc import Iterator
 import click
 from maple_agents.cli import completion
 
-from ..base import metrics
 from ..base.settings import Settings, Wrong, examined
-from ..decide import rules_in_force
 
 LONGEST = 107  # bytes that the path of a socket may have (unix(7))
 
 
 def mistakes(settings: Settings) -> Iterator[str]:
     """Yield a line for each thing with which the service would not start, or would answer wrongly."""
+    from ..base import metrics  # of the extra: where it is not installed, `main` has to live to say so
+    from ..decide import rules_in_force
+
     if settings.conf:
         try:
             rules_in_force.read(settings.conf)
