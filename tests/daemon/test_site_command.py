@@ -9,6 +9,8 @@ import pytest
 from click.testing import CliRunner, Result
 from maple_agents.ask import sites
 from maple_daemon.cli.site import site
+from maple_daemon.sites.show import page
+from maple_submit_filter.site.facts import GENERIC_SLURM
 from maple_submit_filter.site.snapshot import from_snapshot
 
 
@@ -53,6 +55,13 @@ def test_a_site_that_cannot_be_read_is_no_difference_and_no_mistake_in_it(
     assert (gone.exit_code, nobody.exit_code) == (2, 2)
     assert "gone.toml: No such file or directory; name a site file that you can read" in gone.output
     assert "nobody: there is no such site; known are " in nobody.output
+
+
+def test_show_says_what_its_first_line_does_not_know() -> None:
+    """A bare question mark behind the scheduler said nothing to a newcomer."""
+    first = page(GENERIC_SLURM._replace(version=())).splitlines()[0]
+    assert first.startswith("generic-slurm   slurm, version not known   revision")
+    assert page(GENERIC_SLURM._replace(version=(24, 11))).startswith("generic-slurm   slurm 24.11   revision")
 
 
 def test_apply_writes_what_lint_passed(mine: Path, tmp_path: Path) -> None:

@@ -29,8 +29,8 @@ def _source(name: str, one: Source) -> str:
 
 
 def _lines(site: Site) -> Iterator[str]:
-    version = ".".join(str(number) for number in site.version) or "?"
-    yield "%s   %s %s   revision %s" % (site.id, site.scheduler, version, site.revision[:12])
+    version = " " + ".".join(map(str, site.version)) if site.version else ", version not known"
+    yield "%s   %s%s   revision %s" % (site.id, site.scheduler, version, site.revision[:12])
     yield from _section("Kinds of node", ("kind", "gpus", "model", "cores", "memory", "features"), _kinds(site))
     head = ("name", "by", "gpus", "nodes", "walltime", "shared", "kinds")
     yield from _section("Partitions, QOS and queues", head, [_place(one) for one in site.partitions])
