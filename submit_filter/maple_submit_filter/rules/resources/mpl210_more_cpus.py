@@ -28,7 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: srun --ntasks-per-node=8 --cpus-per-task=8, on nodes that keep 8 of their 64 cores for the system
     Right: srun --ntasks-per-node=8 --cpus-per-task=7
     Why:   Slurm 22.05 says: CPU count per node can not be satisfied; of a step: More processors requested than
-           permitted. Of a step the cores are cut unasked, for its ranks stay as they were; else Maple asks first.
+           permitted. Maple asks first.
     """
     if not judged(job, site) or any(name in job.settings for name in _COUNTED_OTHERWISE):
         return
@@ -76,7 +76,7 @@ def _on_all_nodes(step: Step, plan: LaunchPlan, each: int, cpus: int) -> Iterato
 def _with_fewer(option: Optional[Option], each: int) -> Iterator[Fix]:
     edits = change(option, b"%d" % each, "MPL210") if each else None
     if edits:
-        yield Fix(tuple(edits), Safety.SAFE, "give each task %s" % counted(each, "CPU"))
+        yield Fix(tuple(edits), Safety.ASK, "give each task %s" % counted(each, "CPU"))
 
 
 def _tasks(job: Job) -> Optional[int]:
