@@ -87,3 +87,12 @@ def test_a_bar_that_went_on_is_life(tmp_path):
     error = "ERROR: could not read sample 7\n"
     moved, stood = (told(tmp_path, "hello\n" + error + text + "\n") for text in ("".join(bars), bars[0] * 2))
     assert [one.behind for digest in (moved, stood) for one in digest.events] == [100, 1]
+
+
+@pytest.mark.parametrize("last, is_end", [
+    ("run ended with 126", False), ("job finished with code 1.", False), ("training completed, status: 7", False),
+    ("training finished with 4 GPUs", True), ("run ended with 0", True), ("job finished with exit code 0", True),
+])  # fmt: skip
+def test_an_end_with_a_number_that_is_not_zero_is_no_good_end(tmp_path, last, is_end):
+    """What a script says of its own exit code counts; a number of other things does not."""
+    assert bool(told(tmp_path, DONE.replace("Training completed in 1:02:11", last)).ended_well) == is_end

@@ -58,7 +58,7 @@ _EARLY = re.compile(
 )
 _NOT = re.compile(
     r"\b(?:not|n't|never|without|incomplete|unsuccessful|fail|failed|failure|error|cannot|unable|abort|killed"
-    r"|partial)",
+    r"|partial)|\b(?:with|code|status|rc)[ :=]+[1-9]\d{0,2}[\s.)]*$",  # "run ended with 126"
     re.I,
 )
 _OF = re.compile(r"(?:epochs?|steps?|iter\w*)\D{0,4}(\d+)\s*(?:/|of)\s*(\d+)", re.I)

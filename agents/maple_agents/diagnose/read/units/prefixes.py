@@ -30,7 +30,7 @@ _BRACKETED = re.compile(
     r"|\[(?:default|worker|trainer|agent|role|proc|local_rank)[ :_=]?(?P<local>\d{1,4})\](?::|[ ])"
     r"|\[(?P<glog>[IWEFD])(?P<day>\d{3,4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?) (?P<source>[^\]\s]+)\][ ]?"
     r"|\[(?P<glog_short>[IWEFD]) (?P<origin>[\w./-]+:\d+)\][ ]?"
-    rf"|\[(?P<host>{HOST}|localhost):(?P<pid>\d+)(?::\d+)?\][ ]?"
+    rf"|\[(?P<host>{HOST}|localhost):(?P<pid>\d+)(?::\d+)?\](?::|[ ])?"
     r"|\[(?:[\w/.-]+\.(?:py|cpp|cc|cu|h|hpp)|[\w.]+):\d+(?::[\w<>.]+)*\][ ]?"
     r"|\[c10d\][ ]?",
     re.I,
