@@ -1,0 +1,98 @@
+"""Telling lines with the class they tell of: what the second voter of a diagnosis learns from.
+
+They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, the sets that were blind once,
+and `tests/cases/telling-lines/`: strings that programs print, with source and version. Lines that only follow a death
+are "follows", frightening lines of good runs "none". *thread*: what a line must not be judged by is of the same one.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+from typing import NamedTuple
+
+import tomllib
+from maple_agents.diagnose.read import cleaned
+from maple_agents.diagnose.recognise.neighbours import FOLLOWS, masked
+from maple_agents.diagnose.values import Severity
+from maple_agents.templates.knowledge import entries
+
+from tests.agents.debug import blind_logs
+from tests.agents.debug.corpus import ROOT, Known, known_cases, material
+
+GROWN = ROOT / "tests/cases/telling-lines"
+EXAMPLES = ROOT / "tests/agents/debug/knowledge/examples.toml"
+
+
+class Labelled(NamedTuple):
+    """A line with its class. *thread*: the public thread, case or entry it is of."""
+
+    text: str
+    cause: str
+    thread: str
+
+
+@cache
+def all_lines() -> tuple[Labelled, ...]:
+    """Return all labelled lines; of those that are the same once masked, in one thread, the first."""
+    rows = [*_of_cases(), *_of_examples(), *_of_sets(), *_grown()]
+    once = {(masked(one.text), one.cause, one.thread): one for one in reversed(rows) if masked(one.text).strip()}
+    return tuple(reversed(once.values()))
+
+
+def thread(case: Known) -> str:
+    """Return what a case's words may be kin to: its public thread, else the first words of its name."""
+    said = tomllib.loads((case.folder / "expected.toml").read_text("utf-8")).get("from", "")
+    wide = case.group in ("site", "blind", "good", "unknown", "hang")
+    return said or "-".join(case.name.split("-")[: 3 if wide else 1])
+
+
+def _of_cases() -> Iterator[Labelled]:
+    for case in known_cases():
+        if case.kind == "good":
+            yield from _frightening(case)
+        for places, label in ((case.evidence, case.cause), (case.cascade, FOLLOWS)):
+            if label not in ("none", "unknown"):
+                yield from (Labelled(text, label, thread(case)) for text in _texts(case, places))
+
+
+def _texts(case: Known, places: frozenset[tuple[str, int]]) -> Iterator[str]:
+    for name, line in sorted(places):
+        if name in {Path(log).name for log in case.logs}:
+            path = next(case.folder / log for log in case.logs if Path(log).name == name)
+            lines = path.read_bytes().split(b"\n")
+            yield from [cleaned(lines[line - 1])] if 0 < line <= len(lines) else []
+
+
+def _frightening(case: Known) -> Iterator[Labelled]:
+    events = material(case)[1].events
+    yield from (Labelled(one.text, "none", thread(case)) for one in events if one.severity >= Severity.ERROR)
+
+
+def _of_examples() -> Iterator[Labelled]:
+    known = entries()
+    for name, row in tomllib.loads(EXAMPLES.read_text("utf-8")).items():
+        label = {"follows": FOLLOWS, "harmless": "none"}.get(known[name].role, known[name].cause)
+        for text in row.get("yes", []) if label != "unknown" else []:
+            lines = [one for one in text.splitlines() if any(re.search(said, one) for said in known[name].match)]
+            yield from (Labelled(line, label, "entry " + name) for line in lines[:2])
+
+
+def _of_sets() -> Iterator[Labelled]:
+    for path in blind_logs.sets():
+        for case in tomllib.loads(path.read_text("utf-8"))["case"]:
+            lines = [line for line in case["log"].splitlines() if any(words in line for words in case["telling"])]
+            label = "none" if case["verdict"] == "good" else case["class"][0]
+            if label != "unknown":
+                yield from (Labelled(line, label, case["source"]) for line in dict.fromkeys(lines[:6]))
+
+
+def _grown() -> Iterator[Labelled]:
+    for path in sorted(GROWN.glob("*.toml")):
+        for row in tomllib.loads(path.read_text("utf-8"))["line"]:
+            yield Labelled(row["text"], row["class"], row["source"])
+
+
+__all__ = ["Labelled", "all_lines", "thread"]
