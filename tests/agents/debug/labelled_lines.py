@@ -1,6 +1,6 @@
 """Telling lines with the class they tell of: what the second voter of a diagnosis learns from.
 
-They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, the sets that were blind once,
+They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, the sets once blind,
 and `tests/cases/telling-lines/`: strings that programs print, with source and version. Lines that only follow a death
 are "follows", frightening lines of good runs "none". *thread*: what a line must not be judged by is of the same one.
 """
