@@ -67,7 +67,7 @@ WHERE: tuple[Where, ...] = (
           (Place("ghx4", 4, 96, 4, 48, "GH200x4", "GH200"),),
           ("bbka-dtai-gh", "bdiy-dtai-gh"), ("account",)),
     Where("purdue-anvil", ("Anvil", "Purdue Anvil", "anvil"), "slurm", "partition",
-          (Place("gpu", 4, 40, 4, 48, "a100", "A100"), Place("ai", 4, 80, 4, 48, "h100", "H100")),
+          (Place("gpu", 4, 40, 3, 48, "a100", "A100"), Place("ai", 4, 80, 3, 48, "h100", "H100")),  # 12 GPUs a user
           ("cis220051", "asc230018"), ("account",)),
     Where("psc-bridges2", ("Bridges-2", "PSC Bridges-2", "bridges2"), "slurm", "partition",
           (Place("GPU", 8, 80, 4, 48, "h100-80", "H100"), Place("GPU", 8, 32, 4, 48, "v100-32", "V100-32")),

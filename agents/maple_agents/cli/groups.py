@@ -34,7 +34,8 @@ class Group(click.Group):
 def misused(error: click.UsageError, command: click.Command, name: str, words: Sequence[str]) -> str:
     """Return the line for a mistake in *words* of *command*: what is wrong, what was meant, where help is."""
     asked, path = (error.ctx.command, error.ctx.command_path) if error.ctx else _asked(command, name, words)
-    return "%s; see %s --help" % (_mistake(error, asked), path)
+    said = " ".join(_mistake(error, asked).split())  # a word may hold the end of a line
+    return "%s; see %s --help" % (said, path)
 
 
 def _mistake(error: click.UsageError, command: click.Command) -> str:

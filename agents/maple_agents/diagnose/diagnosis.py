@@ -15,6 +15,7 @@ from maple_submit_filter.types.submission import Submission
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
 from .rank.ranking import Ranked, confidence, of_earlier_run, ranked, said_to_have_ended, survived, unread
+from .rank.telling import telling
 from .read import cleaned
 from .read.templates import template
 from .recognise.log_facts import facts, with_signs
@@ -163,13 +164,13 @@ Rows = dict[int, str]
 
 
 def excerpt(digest: Digest, found: Sequence[Match], known: Mapping[str, Entry]) -> tuple[Evidence, ...]:
-    """Return the first error that nothing explains, whole, else the last lines of the log that has any.
+    """Return the likeliest error that nothing explains, whole, else the last lines of the log that has any.
 
     An error of one line comes with the lines around it, as far as they were kept.
     """
     explained = {one.event.place for one in found if known[one.entry].role in ("follows", "harmless")}
-    errors = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in explained]
-    return _of_event(errors[0], digest.streams) if errors else _tail(digest)
+    error = telling(digest, explained)
+    return _of_event(error, digest.streams) if error is not None else _tail(digest)
 
 
 def _of_event(event: Event, streams: Iterable[Stream]) -> tuple[Evidence, ...]:

@@ -10,6 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
+from ..base.secrets.masking import masked
+from ..base.secrets.names import is_secret
 from .language.lexemes import NAMED, SAID, Reading
 from .language.vocabulary import listed, texts
 from .language.words import NUMERALS, spelt
@@ -185,8 +187,8 @@ def _variables(text: str) -> Iterator[Reading]:
     for pattern in (_VARIABLE, _VARIABLE_TO):
         for match in pattern.finditer(text):
             name, value = match.group("name"), match.group("value")
-            if spelt(name.lower()) or name.startswith(("SLURM_", "PBS_")):
-                continue
+            if spelt(name.lower()) or name.startswith(("SLURM_", "PBS_")) or is_secret(name) or masked(value) != value:
+                continue  # a script is stored and shown: what opens something is not written into it
             start = match.start()
             export = _EXPORT.search(text[:start])
             start = export.start() if export else start

@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 
 import numpy
-from maple_agents.diagnose.rank.telling import candidates, seen
+from maple_agents.diagnose.rank.telling import FILE as TELLING
+from maple_agents.diagnose.rank.telling import seen
 from maple_agents.diagnose.recognise.neighbours import FILE, Index, Vote, indexed, packed
 from maple_agents.diagnose.values import Event, Severity
 
@@ -103,9 +104,7 @@ def measured() -> Iterator[str]:
 def record() -> None:
     """Write the data of both."""
     (DATA / FILE).write_bytes(packed(index()))
-    (DATA / "telling.json").write_text(
-        json.dumps({"weights": fitted(groups())}, indent=1, sort_keys=True) + "\n", "utf-8"
-    )
+    (DATA / TELLING).write_text(json.dumps({"weights": fitted(groups())}, indent=1, sort_keys=True) + "\n", "utf-8")
 
 
 if __name__ == "__main__":
@@ -114,4 +113,4 @@ if __name__ == "__main__":
         record()
 
 
-__all__ = ["candidates", "index", "without"]
+__all__ = ["index", "without"]

@@ -11,7 +11,7 @@ from maple_agents.write.composition import Made, checked, make
 
 from tests.agents.synthesis.plans import SITES, slots
 
-CASES = 60  # for each site
+CASES = 100  # for each site
 VALUES = {
     "nodes": [1, 2, 3, 4, 16],
     "gpus_per_node": [1, 2, 3, 4, 6, 8, 12],

@@ -46,11 +46,11 @@ def progress(
 
     \b
     Examples:
-      maple progress                          my running jobs
-      maple progress 4711                     one job, with the lines that tell it
-      maple progress slurm-4711.out           a log; its job need not be known
-      maple progress 4711 --watch             until it is over
-      maple progress 4711 --json --ask eta    for programs
+      maple progress                       my running jobs
+      maple progress 4711                  one job, with its lines
+      maple progress slurm-4711.out        a log; its job need not be known
+      maple progress 4711 --watch          until it is over
+      maple progress 4711 --json --ask eta for programs
 
     Lines of a program's own are read by a pattern of yours: [progress] pattern = '...' in maple.toml beside the script
     or the log, or in /etc/maple/progress.toml for a site. It is a regular expression of Python with the groups step,

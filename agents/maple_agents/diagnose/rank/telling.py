@@ -4,17 +4,23 @@ seen of each event. Its weights are data, made by `python -m tests.agents.debug.
 
 from __future__ import annotations
 
+import json
 import math
+import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import cache
 from typing import NamedTuple
 
+from maple_submit_filter.host import places
+
 from ..read import bare
-from ..recognise.neighbours import FOLLOWS, Vote
-from ..values import Digest, Event, Severity
+from ..recognise.neighbours import FOLLOWS, Vote, vote
+from ..values import Digest, Event, Place, Severity
 from .ranking import of_earlier_run, survived
 
 Voter = Callable[[str], "Vote | None"]
+FILE = "telling.json"
 MOST = 60  # events of a log that are looked at: the first ones and the last ones
 _LAUNCHER = re.compile(
     r"\b(?:srun|slurmstepd|mpirun|mpiexec|prterun|torchrun|PBS)\b|ChildFailedError|CalledProcessError"
@@ -32,8 +38,33 @@ class Candidate(NamedTuple):
     share: float
 
 
+@cache
+def weights_in_force() -> Mapping[str, float]:
+    """Return the weights of the templates in force, none where there are none that can be read."""
+    for folder in places.folders(os.path.join("templates", "knowledge")):
+        try:
+            with open(os.path.join(folder, FILE), encoding="utf-8") as file:
+                return {str(name): float(value) for name, value in json.load(file)["weights"].items()}
+        except (OSError, ValueError, KeyError, TypeError, AttributeError):
+            continue
+    return {}
+
+
+def telling(digest: Digest, out: Collection[Place]) -> Event | None:
+    """Return the error that most likely tells why the job died, the first where nobody has learnt which; None: none.
+
+    *out*: places of events that are known not to.
+    """
+    errors = [one for one in digest.events if one.severity >= Severity.ERROR and one.place not in out]
+    weights = weights_in_force()
+    if len(errors) < 2 or not weights:
+        return errors[0] if errors else None
+    rows = candidates(digest, vote, weights, frozenset(out))
+    return next((one.event for one in rows if one.event.severity >= Severity.ERROR), errors[0])
+
+
 def candidates(
-    digest: Digest, vote: Voter, weights: Mapping[str, float], out: frozenset[object] = frozenset()
+    digest: Digest, vote: Voter, weights: Mapping[str, float], out: frozenset[Place] = frozenset()
 ) -> list[Candidate]:
     """Return the events that may tell the cause, the likeliest first; *out*: places of those that are known not to."""
     events = [one for one in digest.events if one.severity >= Severity.WARNING and one.place not in out]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Optional, Tuple
+from typing import Iterator, Optional, Set, Tuple
 
 from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
@@ -48,12 +48,24 @@ def _slots(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
     counts = [kind.gpus for kind in plan.allocation.node_kinds]
     most = max((count for count in counts if count), default=0) if None not in counts else 0
     most = most or plan.allocation.gpus_per_node or 0
-    for found in re.finditer(rb"(?m)^[^#\n]*\bslots=(\d{1,3})\b", job.source) if most else ():
-        if int(found.group(1)) > most:
+    read = {_bare(word) for word in re.findall(rb"--hostfile[= ]+(\S+)", job.source)}
+    for found in re.finditer(rb"(?m)^[^#\n]*\bslots=(\d{1,3})\b[^\n]*", job.source) if most else ():
+        if int(found.group(1)) > most and _is_read(found.group(0), read):
             span = Span(*found.span(1))
             fix = Fix((Edit(span, b"%d" % most, "MPL203"),), Safety.ASK, "slots=%d" % most)
             yield Finding("MPL203", "%d slots on each node, which has %s" % (int(found.group(1)), counted(most, "GPU")),
                           span, fixes=(fix,), help="deepspeed starts a worker for each slot")  # fmt: skip
+
+
+def _is_read(line: bytes, read: Set[bytes]) -> bool:
+    """Return whether a host file that is written there may be one that a launcher reads: one of another job is not."""
+    target = re.search(rb">>?\s*(\S+)\s*$", line)
+    return not read or target is None or _bare(target.group(1)) in read
+
+
+def _bare(word: bytes) -> bytes:
+    """Return a word as two spellings of it are alike: `"${HOSTFILE}"`, `$HOSTFILE`."""
+    return re.sub(rb"[\"'{}]", b"", word)
 
 
 def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
