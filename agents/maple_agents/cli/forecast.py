@@ -64,11 +64,7 @@ def forecast(
 
     asked_script = answer(script, words, site_id)
     asked = sources.asked_of(asked_script, time.time())
-    known = (
-        _from_file(accounting_file, asked)
-        if accounting_file
-        else sources.known(asked, asked_script.site.scheduler, days)
-    )
+    known = _from_file(accounting_file) if accounting_file else sources.known(asked, asked_script.site.scheduler, days)
     lineages = Lineages(known.runs)
     said = made(asked, lineages)
     memory = advise(said.runs)
@@ -79,7 +75,7 @@ def forecast(
     return 0 if isinstance(said, Forecast) else NOTHING
 
 
-def _from_file(path: str, asked: "Asked") -> "Known":
+def _from_file(path: str) -> "Known":
     """Return the runs of a file; those of other users and names tell how far runs stray, and are no ground."""
     from ..base.complaint import Complaint
     from ..forecast import accounting
@@ -166,7 +162,7 @@ def _table(runs: "tuple[Run, ...]") -> None:
 def _as_json(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvice | None", known: "Known") -> Object:
     from ..forecast.run_time import Forecast
 
-    found = isinstance(said, Forecast)
+    none = None if isinstance(said, Forecast) else said
     return {
         "job": {"name": asked.name, "limit_seconds": asked.limit, "work": dict(asked.work.values),
                 "nodes": asked.work.nodes},
@@ -174,8 +170,8 @@ def _as_json(asked: "Asked", said: "Forecast | NoForecast", memory: "MemoryAdvic
             "seconds": said.seconds, "q10_seconds": said.least, "q90_seconds": said.most, "basis": said.basis,
             "scaled_by": said.scaled or None, "last_was_cut": said.cut,
         } if isinstance(said, Forecast) else None,
-        "why_none": None if found else said.why,  # type: ignore[union-attr]
-        "changed": {} if found else {name: list(pair) for name, pair in said.changed.items()},  # type: ignore[union-attr]
+        "why_none": none.why if none else None,
+        "changed": {name: list(pair) for name, pair in none.changed.items()} if none else {},
         "memory": _memory_json(memory),
         "runs": [{"job": run.job, "seconds": run.seconds, "ended": run.ended, "state": run.state,
                   "memory_bytes": run.memory} for run in said.runs],

@@ -78,8 +78,8 @@ def _of_sacct(row: Mapping[str, str]) -> Run | None:
     if submitted is None or ended is None or state is None or seconds in (None, ""):
         return None
     gpus = _GPUS.search(row.get("AllocTRES", ""))
-    work = Work((), _whole(row.get("NNodes", "")), int(gpus[1]) if gpus else None)
-    limit = _whole(row.get("TimelimitRaw", ""))  # minutes
+    work = Work((), whole(row.get("NNodes", "")), int(gpus[1]) if gpus else None)
+    limit = whole(row.get("TimelimitRaw", ""))  # minutes
     memory = _memory_asked(row.get("ReqMem", ""), row.get("NNodes", ""))
     asked = Asked(
         row["User"],
@@ -104,7 +104,7 @@ def _memory_asked(text: str, nodes: str) -> int | None:
     """Return bytes on a node of `4Gn` (a node, until 20.11), `512G` (the job, since 21.08); per CPU is not told."""
     if text.endswith("n"):
         return quantities.size(text[:-1]) or None
-    total, count = quantities.size(text), _whole(nodes)
+    total, count = quantities.size(text), whole(nodes)
     return total // count or None if total and count else None
 
 
@@ -124,17 +124,17 @@ def _pbs(lines: Iterator[tuple[int, str]], lost: Lost) -> Iterator[Run]:
 
 
 def _of_pbs(job: str, row: Mapping[str, str]) -> Run | None:
-    seconds, ended = quantities.printed(row.get("resources_used.walltime")), _whole(row.get("end", ""))
-    submitted = _whole(row.get("qtime", "") or row.get("ctime", ""))
+    seconds, ended = quantities.printed(row.get("resources_used.walltime")), whole(row.get("end", ""))
+    submitted = whole(row.get("qtime", "") or row.get("ctime", ""))
     status = row.get("Exit_status", "")
     if seconds is None or not ended or not submitted or not re.fullmatch(r"-?\d+", status):
         return None
-    limit, nodes = quantities.printed(row.get("Resource_List.walltime")), _whole(row.get("Resource_List.nodect", ""))
+    limit, nodes = quantities.printed(row.get("Resource_List.walltime")), whole(row.get("Resource_List.nodect", ""))
     asked_memory = quantities.size(row.get("Resource_List.mem"))
     asked = Asked(
         row.get("user", ""), row.get("jobname", ""), "", submitted, limit,
         asked_memory // (nodes or 1) if asked_memory else None, "",
-        Work((), nodes, _whole(row.get("Resource_List.ngpus", ""))),
+        Work((), nodes, whole(row.get("Resource_List.ngpus", ""))),
     )  # fmt: skip
     state = "completed" if status == "0" else "timeout" if int(status) == _PBS_TIME else "failed"
     return Run(job, asked, ended, seconds, state, quantities.size(row.get("resources_used.mem")))
@@ -181,5 +181,6 @@ def moment(text: str) -> float | None:
         return None
 
 
-def _whole(text: str) -> int | None:
-    return int(text) if text.isascii() and text.isdigit() else None
+def whole(text: str | None) -> int | None:
+    """Return a number without sign or fraction, None for anything else."""
+    return int(text) if text and text.isascii() and text.isdigit() else None

@@ -15,6 +15,7 @@ from typing import Literal, NamedTuple
 from .runs import Asked, Run, Work
 
 Basis = Literal["version", "folder", "name"]
+Key = tuple[Basis, str, str, str]
 MOST_RUNS = 50  # of one lineage
 MOST_CHANGES = 5_000  # of all lineages, the newest
 OWN_CHANGES = 5  # of one lineage
@@ -31,7 +32,7 @@ class Lineages:
     """Learns runs in the order of their ends; what it says of a job rests on those that ended before that job came."""
 
     def __init__(self, runs: Iterable[Run] = ()) -> None:
-        self._runs: dict[tuple[str, ...], deque[Run]] = defaultdict(lambda: deque(maxlen=MOST_RUNS))
+        self._runs: dict[Key, deque[Run]] = defaultdict(lambda: deque(maxlen=MOST_RUNS))
         self._own: dict[tuple[str, str], deque[float]] = defaultdict(lambda: deque(maxlen=OWN_CHANGES))
         self._newest: deque[float] = deque()
         self._sorted: list[float] = []
@@ -50,10 +51,10 @@ class Lineages:
 
     def before(self, asked: Asked) -> Lineage | None:
         """Return what had ended of the job when it was submitted, None where nothing had."""
-        for basis, key in zip(("version", "folder", "name"), _keys(asked, anew=True)):
+        for key in _keys(asked):
             runs = tuple(run for run in reversed(self._runs.get(key, ())) if run.ended <= asked.submitted)
-            if key[-1] and runs:
-                return Lineage(basis, runs)  # type: ignore[arg-type]
+            if runs:
+                return Lineage(key[0], runs)
         return None
 
     def change(self, asked: Asked, share: float, fewest: int = 20) -> float | None:
@@ -77,12 +78,14 @@ class Lineages:
             del self._sorted[bisect_left(self._sorted, self._newest.popleft())]
 
 
-def _keys(asked: Asked, anew: bool = False) -> Iterator[tuple[str, ...]]:
-    """Yield the keys of a job, the narrowest first. *anew*: also those that nothing is kept under."""
-    for kind, value in (("version", asked.version), ("folder", asked.folder and asked.name), ("name", asked.name)):
-        where = asked.folder if kind == "folder" else ""
-        if value or anew:
-            yield kind, asked.user, where, value
+def _keys(asked: Asked) -> Iterator[Key]:
+    """Yield what a job is known by, the narrowest first: basis, user, folder, and version or name."""
+    if asked.version:
+        yield "version", asked.user, "", asked.version
+    if asked.name and asked.folder:
+        yield "folder", asked.user, asked.folder, asked.name
+    if asked.name:
+        yield "name", asked.user, "", asked.name
 
 
 def same_work(work: Work, other: Work) -> bool:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 import hashlib
 import os
-import pwd
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.types.job import Job
-from maple_submit_filter.types.job_records import Outcome, Part, Record, Value, Version
+from maple_submit_filter.types.job_records import Outcome, Record, Value, Version
 
 from ..admission import analysis
 from ..admission.files import read_files
@@ -20,20 +19,17 @@ from ..ask.memory.service import NoService, Refused
 from ..ask.memory.versions import jobs as remembered_jobs
 from ..ask.schedulers import commands
 from ..ask.schedulers.choose import choose
-from ..ask.schedulers.protocol import EndReason, SchedulerError
 from ..ask.schedulers.protocol import Job as ScheduledJob
+from ..ask.schedulers.protocol import SchedulerError, of_ending
 from ..ask.submission import Answer
 from ..base import quantities
+from ..diagnose.gather.sources.job_facts import name_of
 from . import accounting
+from .accounting import whole
 from .runs import SCALING, Asked, Run, Work
 
 DAYS = 90
 SECONDS = 10.0  # that sacct is waited for
-_STATES = {
-    EndReason.COMPLETED: "completed", EndReason.WALLTIME: "timeout", EndReason.MEMORY: "out-of-memory",
-    EndReason.CANCELLED: "cancelled", EndReason.NODE: "node-failed", EndReason.PREEMPTED: "preempted",
-}  # fmt: skip
-_EVERYWHERE = ("launch", "setup", "environment", "directives", "after")
 
 
 class Known(NamedTuple):
@@ -45,20 +41,18 @@ class Known(NamedTuple):
 
 def asked_of(answer: Answer, now: float) -> Asked:
     """Return the job that a script would be if it were submitted now."""
-    submission = answer.submission
-    whole = Part("launch", "", "script", (1, (submission.script or b"").count(b"\n") + 1))
-    parts = tuple(whole._replace(kind=kind) for kind in _EVERYWHERE)
+    submission, user = answer.submission, name_of(os.getuid())
     read = analysis.played(submission, answer.site)
-    values = read_files(submission, parts, answer.site).values if read is not None else ()
     if read is None:
-        return Asked(_user(), os.path.basename(answer.name), os.getcwd(), now)
-    job = read.job
+        return Asked(user, os.path.basename(answer.name), os.getcwd(), now)
+    job, script = read.job, submission.script or b""
+    values = read_files(submission, (analysis.whole_script(script),), answer.site).values
     name = (job.settings.value("job-name") or os.path.basename(os.fsencode(answer.name))).decode("utf-8", "replace")
     plan = answer.decision.plan
     nodes = max((step.nodes for step in plan.steps if step.nodes), default=None) if plan else None
     work = Work(_scaling(values), nodes)
-    digest = hashlib.sha256(submission.script or b"").hexdigest()
-    return Asked(_user(), name, os.getcwd(), now, _limit(job), _memory(job), digest, work)
+    digest = hashlib.sha256(script).hexdigest()
+    return Asked(user, name, os.getcwd(), now, _limit(job), _memory(job), digest, work)
 
 
 def known(asked: Asked, scheduler: str, days: int = DAYS) -> Known:
@@ -132,13 +126,11 @@ def of_job(job: ScheduledJob) -> Run | None:
         return None
     used, wanted = job.attributes.get("resources_used.walltime"), job.attributes.get("Resource_List.walltime")
     seconds = quantities.printed(used) or job.ended - job.started
-    work = Work(
-        (), _whole(job.attributes.get("Resource_List.nodect")), _whole(job.attributes.get("Resource_List.ngpus"))
-    )
+    work = Work((), whole(job.attributes.get("Resource_List.nodect")), whole(job.attributes.get("Resource_List.ngpus")))
     asked = Asked(job.owner, job.name, job.work_dir or "", job.submitted or job.started, quantities.printed(wanted),
                   quantities.size(job.attributes.get("Resource_List.mem")), "", work)  # fmt: skip
-    state = _STATES.get(job.ending.reason, "failed")
-    return Run(job.id, asked, job.ended, seconds, state, quantities.size(job.attributes.get("resources_used.mem")))
+    held = quantities.size(job.attributes.get("resources_used.mem"))
+    return Run(job.id, asked, job.ended, seconds, of_ending(job.ending), held)
 
 
 def _scaling(values: Sequence[Value]) -> tuple[tuple[str, str], ...]:
@@ -152,19 +144,5 @@ def _limit(job: Job) -> float | None:
 
 def _memory(job: Job) -> int | None:
     said = job.settings.value("mem")
-    return (
-        quantities.size(said.decode("utf-8", "replace"), "m" if job.submission.scheduler == "slurm" else "")
-        if said
-        else None
-    )
-
-
-def _whole(text: str | None) -> int | None:
-    return int(text) if text and text.isascii() and text.isdigit() else None
-
-
-def _user() -> str:
-    try:
-        return pwd.getpwuid(os.getuid()).pw_name
-    except KeyError:
-        return str(os.getuid())
+    unit = "m" if job.submission.scheduler == "slurm" else ""  # where none is written
+    return quantities.size(said.decode("utf-8", "replace"), unit) if said else None

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple, Optional
 
-from maple_submit_filter.types.job_records import Part, Value
+from maple_submit_filter.types.job_records import Value
 from maple_submit_filter.types.submission import Submission
 
 from ..ask.schedulers import choose
@@ -75,11 +74,11 @@ def said(asked: Optional[Submission]) -> tuple[Value, ...]:
     """Return what script, program and configs say of the training; what cannot be read says nothing."""
     if asked is None or not asked.script:
         return ()
+    from ..admission.analysis import whole_script
     from ..admission.files import read_files
 
-    whole = Part("launch", "", hashlib.sha256(asked.script).hexdigest(), (1, asked.script.count(b"\n") + 1))
     try:
-        return read_files(asked, (whole,)).values
+        return read_files(asked, (whole_script(asked.script),)).values
     except (RecursionError, ValueError, LookupError):  # the script is not ours
         return ()
 

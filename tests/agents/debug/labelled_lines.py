@@ -1,8 +1,8 @@
 """Telling lines with the class they tell of: what the second voter of a diagnosis learns from.
 
-They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, the sets once blind,
-and `tests/cases/telling-lines/`: strings that programs print, with source and version. Lines that only follow a death
-are "follows", frightening lines of good runs "none". *thread*: what a line must not be judged by is of the same one.
+They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, and the sets once blind.
+Lines that only follow a death are "follows", frightening lines of good runs "none". *thread*: what a line must not be
+judged by is of the same one.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from maple_agents.templates.knowledge import entries
 from tests.agents.debug import blind_logs
 from tests.agents.debug.corpus import ROOT, Known, known_cases, material
 
-GROWN = ROOT / "tests/cases/telling-lines"
 EXAMPLES = ROOT / "tests/agents/debug/knowledge/examples.toml"
 
 
@@ -37,7 +36,7 @@ class Labelled(NamedTuple):
 @cache
 def all_lines() -> tuple[Labelled, ...]:
     """Return all labelled lines; of those that are the same once masked, in one thread, the first."""
-    rows = [*_of_cases(), *_of_examples(), *_of_sets(), *_grown()]
+    rows = [*_of_cases(), *_of_examples(), *_of_sets()]
     once = {(masked(one.text), one.cause, one.thread): one for one in reversed(rows) if masked(one.text).strip()}
     return tuple(reversed(once.values()))
 
@@ -87,12 +86,3 @@ def _of_sets() -> Iterator[Labelled]:
             label = "none" if case["verdict"] == "good" else case["class"][0]
             if label != "unknown":
                 yield from (Labelled(line, label, case["source"]) for line in dict.fromkeys(lines[:6]))
-
-
-def _grown() -> Iterator[Labelled]:
-    for path in sorted(GROWN.glob("*.toml")):
-        for row in tomllib.loads(path.read_text("utf-8"))["line"]:
-            yield Labelled(row["text"], row["class"], row["source"])
-
-
-__all__ = ["Labelled", "all_lines", "thread"]

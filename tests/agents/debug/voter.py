@@ -111,6 +111,3 @@ if __name__ == "__main__":
     print(*measured(), sep="\n")
     if "--record" in sys.argv[1:]:
         record()
-
-
-__all__ = ["index", "without"]

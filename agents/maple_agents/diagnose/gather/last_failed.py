@@ -27,7 +27,7 @@ _OF_VERIFY = re.compile(r"(?:maple-verify|mv)-[0-9a-f]{8}", re.ASCII)  # `maple 
 
 
 class Last(NamedTuple):
-    """A job that failed. *job*: of an array the whole array's id. *state*: one of `failed_jobs.STATES`.
+    """A job that failed. *job*: of an array the whole array's id. *state*: one of `service.STATES`.
 
     *ended*: seconds since 1970, None not known.
     """

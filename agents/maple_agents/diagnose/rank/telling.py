@@ -6,16 +6,13 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import re
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
 from typing import NamedTuple
 
-from maple_submit_filter.host import places
-
 from ..read import bare
-from ..recognise.neighbours import FOLLOWS, Vote, vote
+from ..recognise.neighbours import FOLLOWS, Vote, learnt, vote
 from ..values import Digest, Event, Place, Severity
 from .ranking import of_earlier_run, survived
 
@@ -41,13 +38,14 @@ class Candidate(NamedTuple):
 @cache
 def weights_in_force() -> Mapping[str, float]:
     """Return the weights of the templates in force, none where there are none that can be read."""
-    for folder in places.folders(os.path.join("templates", "knowledge")):
-        try:
-            with open(os.path.join(folder, FILE), encoding="utf-8") as file:
-                return {str(name): float(value) for name, value in json.load(file)["weights"].items()}
-        except (OSError, ValueError, KeyError, TypeError, AttributeError):
-            continue
-    return {}
+    return learnt(FILE, _weights) or {}
+
+
+def _weights(data: bytes) -> dict[str, float]:
+    try:
+        return {str(name): float(value) for name, value in json.loads(data)["weights"].items()}
+    except (KeyError, TypeError, AttributeError) as error:
+        raise ValueError("no weights: %s" % error) from None
 
 
 def telling(digest: Digest, out: Collection[Place]) -> Event | None:

@@ -18,12 +18,14 @@ from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cache
+from typing import TypeVar
 
 from maple_submit_filter.host import places
 
 from ..read import bare
 from ..read.templates import template
 
+Made = TypeVar("Made")
 FILE = "lines.idx"
 FOLLOWS = "follows"  # in place of a class: words that only follow a death; those of good runs have "none"
 LONGEST = 240  # characters of a line that are compared
@@ -187,16 +189,24 @@ def _swapped(row: array) -> array:  # type: ignore[type-arg]
     return row
 
 
-@cache
-def in_force() -> Index | None:
-    """Return the index of the templates in force, None where there is none that can be read: then nobody votes."""
+def learnt(name: str, read: Callable[[bytes], Made]) -> Made | None:
+    """Return what *read* makes of the first file of that name beside the entries in force, None where none is one.
+
+    *read* raises `ValueError` for what it cannot read.
+    """
     for folder in places.folders(os.path.join("templates", "knowledge")):
         try:
-            with open(os.path.join(folder, FILE), "rb") as file:
-                return unpacked(file.read())
+            with open(os.path.join(folder, name), "rb") as file:
+                return read(file.read())
         except (OSError, ValueError):
             continue
     return None
+
+
+@cache
+def in_force() -> Index | None:
+    """Return the index of the templates in force, None where there is none that can be read: then nobody votes."""
+    return learnt(FILE, unpacked)
 
 
 def vote(text: str) -> Vote | None:
@@ -205,4 +215,4 @@ def vote(text: str) -> Vote | None:
     return index.vote(text) if index is not None else None
 
 
-__all__ = ["FOLLOWS", "Index", "Vote", "features", "in_force", "indexed", "packed", "unpacked", "vote"]
+__all__ = ["FOLLOWS", "Index", "Vote", "features", "in_force", "indexed", "learnt", "packed", "unpacked", "vote"]
