@@ -25,7 +25,7 @@ PLUGINS = {  # one file each, as many as there are
     "maple_agents.diagnose.fix.kinds",
 }
 MOST = 20  # modules of a folder that one can walk through
-EXAMPLES = {"train.py", "pretrain.py", "main.py", "run.py", "NAME.py", "NAME_options.py", "mplNNN_what_is_wrong.py"}
+EXAMPLES = {"train.py", "pretrain.py", "main.py", "run.py", "NAME.py", "mplNNN_what_is_wrong.py"}
 TOP = ""  # beside the folders: what is started
 
 

@@ -12,7 +12,7 @@ import subprocess
 from typing import Any, Dict, List
 
 import pytest
-from maple_submit_filter.launchers import accelerate_options, deepspeed_options, torchrun_options
+from maple_submit_filter.launchers import accelerate, deepspeed, torchrun
 from maple_submit_filter.launchers.grammar import FLAG, ONE, Table, read
 from maple_submit_filter.types.text import plain
 
@@ -55,7 +55,7 @@ print("RESULT" + json.dumps([options, made[0].allow_abbrev, outcomes]))
 """
 
 PROGRAMS = {"deepspeed": ("user_script", "user_args")}
-TABLES = [torchrun_options.TABLE, torchrun_options.LAUNCH_TABLE, accelerate_options.TABLE, deepspeed_options.TABLE]
+TABLES = [torchrun.TABLE, torchrun.LAUNCH_TABLE, accelerate.TABLE, deepspeed.TABLE]
 EACH_TABLE = pytest.mark.parametrize("table", TABLES, ids=lambda table: table.launcher)
 
 

@@ -12,14 +12,14 @@ from typing import List, Optional, Sequence, Tuple
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from maple_submit_filter.launchers import accelerate_options, deepspeed_options, torchrun_options
+from maple_submit_filter.launchers import accelerate, deepspeed, torchrun
 from maple_submit_filter.launchers.grammar import FLAG, GETOPT, ONE, Reading, Table, read, table
 from maple_submit_filter.types.edits import Span
 from maple_submit_filter.types.text import Piece, Text, host, join, plain, unknown
 
-TORCHRUN = torchrun_options.TABLE
-ACCELERATE = accelerate_options.TABLE
-DEEPSPEED = deepspeed_options.TABLE
+TORCHRUN = torchrun.TABLE
+ACCELERATE = accelerate.TABLE
+DEEPSPEED = deepspeed.TABLE
 
 
 def words(line: str) -> Tuple[Text, ...]:
@@ -285,8 +285,8 @@ def test_any_bytes_give_a_reading(of, raw, opened):
 
 
 def test_torchrun_takes_defaults_from_the_environment():
-    assert torchrun_options.environment_name("nproc-per-node") == b"PET_NPROC_PER_NODE"
-    assert torchrun_options.environment_name("logs-specs") is None
+    assert torchrun.environment_name("nproc-per-node") == b"PET_NPROC_PER_NODE"
+    assert torchrun.environment_name("logs-specs") is None
 
 
 def test_a_later_row_replaces_one_of_the_same_spelling():

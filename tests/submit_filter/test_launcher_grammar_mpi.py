@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from maple_submit_filter.launchers import ibrun_options
+from maple_submit_filter.launchers import ibrun
 from maple_submit_filter.launchers.grammar import read
 from maple_submit_filter.launchers.mpi import options as mpi_options
 from maple_submit_filter.types.text import Piece, Text
@@ -99,6 +99,6 @@ def test_a_path_does_not_hide_the_name():
 
 
 def test_ibrun_takes_a_part_of_the_job():
-    found = read(ibrun_options.TABLE, words("ibrun -n 2 -o 4 task_affinity python t.py -n 3"), 1)
+    found = read(ibrun.TABLE, words("ibrun -n 2 -o 4 task_affinity python t.py -n 3"), 1)
     assert [(one.name, one.value.raw) for one in found.options] == [("n", b"2"), ("o", b"4")]
     assert (found.program, found.problem) == (5, "")

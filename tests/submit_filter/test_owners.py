@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import decide, understood
+from maple_submit_filter.launchers.registry import foreign
 from maple_submit_filter.plan.build import plan
-from maple_submit_filter.play.program_owner import foreign, maker
+from maple_submit_filter.play.program_owner import maker
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, LauncherFact
 from maple_submit_filter.types.launch_plan import Link
 from maple_submit_filter.types.submission import Submission

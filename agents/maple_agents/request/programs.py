@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers import registry
+from maple_submit_filter.launchers.record import Launcher
 
+from ..base.slots import LAUNCHERS
 from .language.lexemes import NAMED, OPEN, RANKS, SAID, WEAK, Reading
 from .language.vocabulary import listed, texts
 
 _WORDS = texts("programs")
-_LAUNCHERS = (*AGENTS, "srun", "mpiexec", "mpirun", "ibrun")
+_LAUNCHERS = {called: one for called, one in registry.NAMED.items() if one.name in LAUNCHERS}
 _INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|sh|uv|poetry|pipenv)"
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
@@ -306,7 +308,7 @@ def _of_command(command: Command) -> list[Reading]:
         readings += [
             Reading(
                 "launcher",
-                "mpiexec" if name == "mpirun" else name,
+                _LAUNCHERS[name].name,
                 command.start + words[0][1],
                 command.start + words[0][1] + len(words[0][0]),
                 command.strength,
@@ -324,52 +326,35 @@ def _of_command(command: Command) -> list[Reading]:
 
 def _launcher(name: str, words: Sequence[str], start: int, command: Command) -> tuple[int, list[Reading]]:
     """Return the index of the program behind a launcher's own words, and what its options count."""
+    from maple_submit_filter.launchers.grammar import read  # few requests need it
     from maple_submit_filter.types.text import plain
 
-    grammar, tables = _grammar()
-    reading = grammar.read(tables[name], [plain(word.encode()) for word in words], start)
+    table = _LAUNCHERS[name].table
+    if table is None:
+        return start, []
+    reading = read(table, [plain(word.encode()) for word in words], start)
     program = reading.program
     if program > start and words[program - 1] in ("-m", "--module"):
         program -= 1  # `torchrun -m pkg.mod`: the module is named as python names it
-    readings = []
+    readings, counted = [], _counted(_LAUNCHERS[name])
     for option in reading.options:
-        what = _COUNTED.get(name, {}).get(option.name)
+        what = counted.get(option.name)
         value = option.value.raw.decode() if option.value is not None and option.value.raw is not None else ""
         if what and value.isdigit() and int(value) and (what, value) != ("ranks_per_node", "1"):
             readings.append(Reading(what, int(value), command.start, command.end, SAID))
     return program, readings
 
 
-_COUNTED = {
-    "torchrun": {"nnodes": "nodes", "nproc-per-node": "ranks_per_node"},
+def _counted(launcher: Launcher) -> dict[str, str]:
+    """Return what its options count."""
+    agent = launcher.agent
+    if agent is None:
+        return _OF_OUTER.get(launcher.name, {})
+    each = "gpus_per_node" if agent.ranks.endswith("gpus") else "ranks_per_node"
+    return {agent.nodes: "nodes", agent.ranks: RANKS if agent.total_ranks else each}
+
+
+_OF_OUTER = {
     "srun": {"nodes": "nodes", "ntasks-per-node": "ranks_per_node"},
-    "deepspeed": {"num-nodes": "nodes", "num_nodes": "nodes", "num-gpus": "gpus_per_node", "num_gpus": "gpus_per_node"},
-    "accelerate": {"num-machines": "nodes", "num_machines": "nodes", "num-processes": RANKS, "num_processes": RANKS},
     "mpiexec": {"n": RANKS, "np": RANKS, "ppn": "ranks_per_node"},
-    "mpirun": {"n": RANKS, "np": RANKS, "ppn": "ranks_per_node"},
 }
-
-
-def _grammar() -> "tuple[Any, dict[str, Any]]":
-    """Return how launchers read their words, and their tables: few requests need them."""
-    from maple_submit_filter.launchers import (
-        accelerate_options,
-        deepspeed_options,
-        grammar,
-        ibrun_options,
-        srun_options,
-        torchrun_options,
-    )
-    from maple_submit_filter.launchers.mpi import options as mpi_options
-
-    mpi = mpi_options.PALS
-    tables = (
-        torchrun_options.TABLE,
-        accelerate_options.TABLE,
-        deepspeed_options.TABLE,
-        srun_options.TABLE,
-        mpi,
-        mpi,
-        ibrun_options.TABLE,
-    )
-    return grammar, dict(zip(_LAUNCHERS, tables, strict=True))

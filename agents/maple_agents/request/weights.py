@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from maple_submit_filter.launchers.registry import AGENTS, OUTER
+
 from ..base.quantities import clock
 from ..base.slots import INTEGERS
 from .clauses import asides, denied
@@ -92,8 +94,8 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
     """Return the readings without those that a more exact one contains: "A100" beside "A100 80GB"."""
     values = {str(one.value) for one in those}
-    if name == "launcher" and values & {"torchrun", "accelerate", "deepspeed"}:
-        return [one for one in those if one.value not in ("srun", "mpiexec", "ibrun")]
+    if name == "launcher" and values & set(AGENTS):
+        return [one for one in those if one.value not in OUTER]
     if name == "paradigm":
         return _paradigms(those, values)
     if name == "model" and len(values) > 1:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
+from maple_submit_filter.launchers.registry import OVER
 from maple_submit_filter.site.facts import Site
 
 from ..ask.sites import launch_templates as templates
@@ -14,7 +15,6 @@ from .environments import Environment
 from .paradigms import Paradigm
 
 STATES = ("preferred", "present", "unknown", "discouraged")  # never by one that is absent
-_OVER = ("srun", "mpiexec", "mpirun", "ibrun")  # where nobody knows better, first what comes with the scheduler
 _MPI = re.compile(r"(?:OMPI|PALS|PMIX|PMI|MPI)_[A-Z_]+")
 _FAMILY = {"OMPI": "openmpi", "PALS": "pals", "PMI": "hydra", "MPI": "hydra"}  # whose ranks have such variables
 
@@ -95,7 +95,7 @@ def _order(one: LaunchFile, paradigm: Paradigm, site: Site, file: SiteFile | Non
         _standing(one.when.launcher, site, file),
         paradigm.launchers.index(one.when.launcher),
         STATES.index(site.launcher(one.when.over)),
-        _OVER.index(one.when.over),
+        OVER.index(one.when.over),  # where nobody knows better, first what comes with the scheduler
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Set
 from typing import TYPE_CHECKING, NamedTuple
 
 from maple_submit_filter.bash.parser import parse
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.submission import Submission
 
 from ..base.slots import NAMES, Assumed, Lacking, Missing, Slots
@@ -65,13 +66,6 @@ def _without_program(found: Plan | Lacking) -> Lacking:
 
 # A plan as a batch script.
 
-_WHY = {
-    "torchrun": "One task on each node: torchrun starts the ranks there itself.",
-    "accelerate": "One task on each node: accelerate starts the ranks there itself; --num_processes is the total.",
-    "deepspeed": "One task on each node: deepspeed starts the ranks there itself.",
-    "python": "One task for each rank.",
-}
-
 
 def compose(plan: Plan) -> bytes:
     """Return the script: shebang, directives, environment, setup, launch line. It ends with a newline.
@@ -109,7 +103,12 @@ def why(plan: Plan) -> str:
     """Return in a sentence how the ranks come about."""
     nodes, each, ranks = plan.layout.nodes, plan.layout.ranks_per_node, plan.layout.ranks
     world = "%d x %d are %d ranks." % (nodes, each, ranks) if nodes > 1 else "%d in all." % ranks
-    return "%s %s" % (_WHY[plan.launch.when.launcher], world)
+    launcher = plan.launch.when.launcher
+    if launcher not in AGENTS:
+        return "One task for each rank. %s" % world
+    agent = AGENTS[launcher]
+    total = "; --%s is the total" % agent.spelled(agent.ranks) if agent.total_ranks else ""
+    return "One task on each node: %s starts the ranks there itself%s. %s" % (launcher, total, world)
 
 
 def made_of(plan: Plan) -> str:

@@ -1,25 +1,75 @@
 """deepspeed's runner: on this machine alone, or with --no_ssh once on every node of a hostfile.
 
-Its other ways to reach nodes (pdsh, openmpi, slurm ...) are not followed.
+Its other ways to reach nodes (pdsh, openmpi, slurm ...) are not followed. Its options are compared with deepspeed
+0.19.8: underscores only, and they may be shortened.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
+from ..play.program_owner import PYTHON
 from ..play.scene import Agent, Scene, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
-from .deepspeed_options import DEFAULTS, TABLE
 from .devices import mask_of
-from .grammar import followed, link, lost_value, read
+from .grammar import ARGPARSE, Table, followed, link, lost_value, read, table
 from .python_options import python_program
+from .record import AgentOptions, Launcher
 from .torchrun import empty_options, on_cpu, visible_devices
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
+
+TABLE: Table = table(
+    "deepspeed",
+    ARGPARSE,
+    """
+    -h --help 0
+    -H --hostfile 1
+    -i --include 1
+    -e --exclude 1
+    --num_nodes 1
+    --num_gpus --num_accelerators 1
+    --master_port 1
+    --master_addr 1
+    --node_rank 1
+    --launcher 1
+    --launcher_args 1
+    --module 0
+    --no_python 0
+    --no_local_rank 0
+    --no_ssh 0
+    --no_ssh_check 0
+    --force_multi 0
+    --save_pid 0
+    --enable_each_rank_log 1
+    --autotuning 1
+    --bind_cores_to_rank 0
+    --bind_core_list 1
+    --ssh_port 1
+    --venv_script 1
+    --log_level 1
+    -q --quiet 0
+    --elastic_training 0 only other releases
+    --min_elastic_nodes 1 only other releases
+    --max_elastic_nodes 1 only other releases
+    """,
+)
+
+DEFAULTS: Mapping[str, bytes] = {
+    "hostfile": b"/job/hostfile",
+    "include": b"",
+    "exclude": b"",
+    "num-nodes": b"-1",
+    "num-gpus": b"-1",
+    "master-port": b"29500",
+    "master-addr": b"",
+    "node-rank": b"-1",
+    "launcher": b"pdsh",
+}
 
 _SLOTS = re.compile(rb"^(\S+)[ \t]+slots=(\d+)", re.MULTILINE)
 REFUSED = "deepspeed refuses its hostfile: it has a line without slots=N"
@@ -118,3 +168,20 @@ def _agent(
         tuple(name for name in empty_options(one) if name != "master-addr"),  # empty by default: it looks it up
         bool(nodes and nodes > 1) and one.option("node-rank") is None and not one.open,
     )
+
+
+LAUNCHER = Launcher(
+    "deepspeed",
+    {b"deepspeed": start},
+    PYTHON,
+    modules={b"deepspeed.launcher.runner": b"deepspeed"},
+    table=TABLE,
+    agent=AgentOptions(
+        nodes="num-nodes", ranks="num-gpus", node_rank="node-rank", spelled_node_rank=b"--node_rank",
+        port="master-port", port_unsaid=b"29500", module=b"--module", no_python=b"--no_python", takes_m=False,
+        to_join="start one deepspeed with a --hostfile of all nodes", hosts_by_file=True,
+        layout=("hostfile", "num-nodes", "num-gpus", "include", "exclude", "node-rank", "no-ssh", "master-addr",
+                "master-port", "launcher", "launcher-args", "force-multi", "no-ssh-check"),
+        numbers=("num-gpus", "num-nodes", "master-port"),
+    ),
+)  # fmt: skip

@@ -1,20 +1,90 @@
-"""horovodrun: on this host alone, or over ssh or mpirun on the hosts that its line or file names, slot by slot."""
+"""horovodrun: on this host alone, or over ssh or mpirun on the hosts that its line or file names, slot by slot.
+
+It reads no allocation of Slurm or PBS. From the parser of Horovod 0.28 (horovod/runner/launch.py); it was not run.
+Options that only tune stand here so that the program behind them is found.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, List, Optional
 
+from ..play.program_owner import PYTHON
 from ..play.scene import MOST_TASKS, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text
-from .grammar import followed, link, option_number, read
-from .horovodrun_options import TABLE
+from .grammar import ARGPARSE, Table, followed, link, option_number, read, table
 from .mpi.layout import FILES, LISTS, Host, hosts
 from .mpiexec import run_in
+from .record import Launcher
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
+
+TABLE: Table = table(
+    "horovodrun",
+    ARGPARSE,
+    """
+    -np --num-proc 1
+    -H --hosts 1
+    -hostfile --hostfile 1
+    --config-file 1
+    --min-np --min-num-proc 1
+    --max-np --max-num-proc 1
+    --slots-per-host 1
+    --host-discovery-script 1
+    -v --version 0
+    -cb --check-build 0
+    --disable-cache 0
+    --verbose 0
+    --start-timeout 1
+    --network-interfaces 1
+    --network-interface 1
+    --output-filename 1
+    -p --ssh-port 1
+    -i --ssh-identity-file 1
+    --fusion-threshold-mb 1
+    --cycle-time-ms 1
+    --cache-capacity 1
+    --hierarchical-allreduce 0
+    --no-hierarchical-allreduce 0
+    --hierarchical-allgather 0
+    --no-hierarchical-allgather 0
+    --autotune 0
+    --no-autotune 0
+    --autotune-log-file 1
+    --autotune-warmup-samples 1
+    --autotune-steps-per-sample 1
+    --autotune-bayes-opt-max-samples 1
+    --autotune-gaussian-process-noise 1
+    --elastic-timeout 1
+    --reset-limit 1
+    --blacklist-cooldown-range 2
+    --timeline-filename 1
+    --timeline-mark-cycles 0
+    --no-timeline-mark-cycles 0
+    --no-stall-check 0
+    --stall-check 0
+    --stall-check-warning-time-seconds 1
+    --stall-check-shutdown-time-seconds 1
+    --log-level 1
+    --log-hide-timestamp 0
+    --log-with-timestamp 0
+    --no-log-hide-timestamp 0
+    --mpi-threads-disable 0
+    --no-mpi-threads-disable 0
+    --mpi-args 1
+    --num-nccl-streams 1
+    --thread-affinity 1
+    --binding-args 1
+    --gloo-timeout-seconds 1
+    --tcp 0
+    --prefix-output-with-timestamp 0
+    --gloo 0
+    --mpi 0
+    --jsrun 0
+    """,
+)
 
 _ELASTIC = ("min-num-proc", "max-num-proc", "host-discovery-script", "slots-per-host", "config-file")
 
@@ -58,3 +128,6 @@ def _over(told: List[Host], ranks: int, many: bool) -> StepShape:
         return StepShape(0, ranks, None, many, "")
     layout = tuple(by_node.get(node, 0) for node in range(max(by_node) + 1))
     return StepShape(sum(1 for count in layout if count), ranks, layout, many, "")
+
+
+LAUNCHER = Launcher("horovodrun", {b"horovodrun": start}, PYTHON, table=TABLE, own_hosts=True)

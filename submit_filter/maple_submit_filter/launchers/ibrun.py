@@ -1,19 +1,40 @@
-"""ibrun, TACC's launcher: as many ranks as the job has tasks, laid out as the job is. From TACC's guides; not run."""
+"""ibrun, TACC's launcher: as many ranks as the job has tasks, laid out as the job is; options pick a part of it.
+
+From TACC's user guides; it was not run. ibrun hands words that it does not know to nobody, so anything else that
+begins with a dash is a problem.
+"""
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, List, Optional
 
+from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, StepShape, Trail
 from ..play.shell_state import Shell
 from ..types.text import Text
-from .grammar import followed, link, option_number, read
-from .ibrun_options import TABLE
+from .grammar import DASHES, Table, followed, link, option_number, read, table
 from .mpiexec import run_in
-from .steering_variables import anywhere, steered
+from .record import Launcher, RankWords
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
+
+_STEERED = re.compile(rb"(TACC_TASKS_PER_NODE|TACC_\w*(TASKS|HOST|NODE)\w*|IBRUN_\w+|MY_\w*(SLOTS|TASKS|HOST)\w*)\Z")
+TABLE: Table = table(
+    "ibrun",
+    DASHES,
+    """
+    -n -np 1
+    -o 1
+    -npernode -ppn 1 only other releases
+    -d -debug 0
+    -v 0
+    -h -help 0
+    """,
+    equals=False,
+    ends=False,
+)
 
 
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
@@ -26,8 +47,8 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
     asked, tasks = option_number(one, "n", "np")
     offset_said, offset = option_number(one, "o")
     shape = _shape(programs, asked, tasks, offset_said, offset)
-    if one.open or steered("ibrun", shell):
-        shape = anywhere(shape)
+    if one.open or shell.exports(_STEERED):
+        shape = shape.anywhere()
     programs.scene.shapes[trail.key] = (trail, shape)
     run_in(programs, argv[reading.program :], shell, trail, shape, given)
 
@@ -46,3 +67,14 @@ def _shape(programs: Starter, asked: bool, tasks: Optional[int], offset_said: bo
     full, rest = divmod(tasks, given.tasks_per_node)
     layout = (given.tasks_per_node,) * full + ((rest,) if rest else ())
     return StepShape(len(layout), tasks, layout, tasks > MOST_TASKS, "")
+
+
+LAUNCHER = Launcher(
+    "ibrun",
+    {b"ibrun": start},
+    SCHEDULER,
+    table=TABLE,
+    outer=True,
+    words=RankWords(b"PMI_RANK", b"MPI_LOCALRANKID", b"PMI_RANK", b"PMI_SIZE"),
+    steered=_STEERED,
+)

@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, List, Optional, Sequence, Set, Tuple
 
-from ..play.program_owner import foreign, maker, unaware
+from ..play.program_owner import MPI, foreign, maker, unaware
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
 from ..play.shell_state import Place, Shell
 from ..site.facts import Site
@@ -33,8 +33,8 @@ from .mpi.layout import (
     per_node,
     total,
 )
-from .mpi.options import TABLES, makers, readings
-from .steering_variables import anywhere, steered
+from .mpi.options import PALS, TABLES, makers, readings
+from .record import Launcher
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
@@ -56,14 +56,14 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         return
     trail = followed(trail, link("mpiexec", argv, reading), reading)
     one = trail.links[-1]
-    refused, strange = _no_number(one), foreign(argv[0].raw, trail.around)
+    refused, strange = _no_number(one), foreign(argv[0].raw, MPI, trail.around)
     if refused and not strange:
         _stop(one, refused, trail._replace(links=trail.links[:-1]), scene)
         return
     whose = meant(tuple(takers), argv[reading.program :])
     shape = _shape(one, whose, shell, scene)
-    if steered("mpiexec", shell):
-        shape = anywhere(shape)
+    if shell.exports(_STEERED):
+        shape = shape.anywhere()
     scene.shapes[trail.key] = (trail, shape)
     known = tuple(NAMES) if strange else whose  # an unknown one may set any of them
     names = names_of(known) if scene.site.scheduler == "pbs" else UNKNOWN
@@ -78,7 +78,7 @@ def makers_here(name: bytes, site: Site, around: Around) -> Sequence[str]:
 
 def _refuse(argv: List[Text], trail: Trail, scene: Scene) -> None:
     """Say so where the line holds an option that is another launcher's alone: then none would start it."""
-    if foreign(argv[0].raw, trail.around):
+    if foreign(argv[0].raw, MPI, trail.around):
         return  # whose it is, nobody knows
     here = makers_here(argv[0].raw, scene.site, trail.around)
     for word in _before_the_program(argv):
@@ -147,6 +147,12 @@ def _owner(name: bytes, argv: List[Text], here: Sequence[str]) -> str:
 
 
 NOTHING = Reading((), 1, False, "")
+# Open MPI 4.1 and PRRTE 3 "MCA parameters"; Intel MPI 2021 "Hydra environment variables"; MPICH 4 mpiexec.
+# PALS_NRANKS, PALS_PPN and PALS_HOSTFILE are read (mpi/layout.py).
+_STEERED = re.compile(
+    rb"((OMPI|PRTE|PMIX)_MCA_(rmaps|orte|prte|ras|plm)_\w+|I_MPI_(PERHOST|JOB_\w+|PROCESS_\w+|HYDRA_(HOST|RMK)\w*)"
+    rb"|HYDRA_(HOST|RMK)\w*)\Z"
+)
 _PROGRAM = re.compile(
     rb"/|\.(?:py|sh)\Z|\A(?:python[\d.]*|bash|sh|env|torchrun|accelerate|deepspeed|apptainer|singularity)\Z"
 )
@@ -249,3 +255,18 @@ def _kept(pairs: List[Tuple[int, int]], nodes: int) -> Set[Tuple[int, int]]:
     if len(pairs) <= MOST_TASKS:
         return set(pairs)
     return {pair for pair in pairs if pair[0] in (0, 1, nodes - 1)}
+
+
+LAUNCHER = Launcher(
+    "mpiexec",
+    dict.fromkeys(
+        b"mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi orterun "
+        b"prterun".split(),
+        start,
+    ),
+    MPI,
+    called=("mpiexec", "mpirun"),
+    table=PALS,
+    outer=True,
+    steered=_STEERED,
+)

@@ -6,15 +6,14 @@ from typing import TYPE_CHECKING, Dict, List, Optional, Sequence
 
 from ..play import image
 from ..play.interpreter import Interpreter
-from ..play.program_owner import MPI, RUN_IN_ENVIRONMENT, around, family, foreign
+from ..play.program_owner import MPI, RUN_IN_ENVIRONMENT, around
 from ..play.scene import START, Agent, Scene, Start, Trail
 from ..play.shell_state import Shell
 from ..types.text import NUL, Text, host, plain, show
-from .agents import BY_MODULE
 from .devices import HIERARCHY, MASKS
 from .opaque_programs import LAUNCHER_MARKS, harmless, strange
 from .python_options import PythonCall, python_program
-from .registry import registry
+from .registry import BY_MODULE, family, foreign, registry
 from .remote import destination
 from .srun import single
 from .wrappers import Unwrapped, unwrap
@@ -27,12 +26,6 @@ SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker nerdctl udocker".split())
 UNREAD_LAUNCHERS = frozenset(b"composer colossalai torchx jsrun aprun".split())
 RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTER_PORT")
-MODULES = {
-    **BY_MODULE,
-    b"torch.distributed.launch": b"torch.distributed.launch",
-    b"accelerate.commands.accelerate_cli": b"accelerate",
-}
-
 FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singularity": (b"--pwd", b"--cwd")}
 
 
@@ -86,7 +79,7 @@ class Programs:
 
     def _around(self, word: Text, name: bytes, shell: Shell, trail: Trail) -> Trail:
         """Return the trail with what unsettles whose program a word is; of some that leaves nothing proven."""
-        here = around(word, shell.image, shell.unsettled)
+        here = around(word, family(name), shell.image, shell.unsettled)
         if not here and not trail.around:
             return trail
         doubts = trail.doubts
@@ -185,7 +178,7 @@ class Programs:
             self.leaf(argv, shell, trail._replace(doubts=trail.doubts + (doubt,)))
 
     def _python(self, call: PythonCall, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
-        launcher = MODULES.get(call.module or b"")
+        launcher = BY_MODULE.get(call.module or b"")
         if launcher is None:
             self.leaf(argv, shell, trail, python=call.module is not None or call.script is not None)
             return

@@ -2,34 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Optional, Sequence, Tuple
 
-from ..play.program_owner import IMAGE, foreign, maker
+from ..play.program_owner import IMAGE, maker
 from ..site.facts import Site
 from ..types.launch_plan import Link
 from ..types.text import plain
+from .record import RankWords
+from .registry import LAUNCHERS, foreign
 
 if TYPE_CHECKING:
     from .mpi.layout import Names
-
-
-class RankWords(NamedTuple):
-    """Names of variables: of the rank, the local rank, the node (where each has one task), the number of tasks.
-
-    b"" where the launcher has none.
-    """
-
-    rank: bytes
-    local: bytes
-    node: bytes
-    tasks: bytes
-
-
-_FIXED = {
-    "srun": RankWords(b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURM_NTASKS"),
-    "ibrun": RankWords(b"PMI_RANK", b"MPI_LOCALRANKID", b"PMI_RANK", b"PMI_SIZE"),
-    "pbsdsh": RankWords(b"PBS_NODENUM", b"", b"PBS_NODENUM", b""),
-}
 
 
 def rank_words(links: Sequence[Link], site: Site, source: bytes = b"") -> Optional[RankWords]:
@@ -38,8 +21,9 @@ def rank_words(links: Sequence[Link], site: Site, source: bytes = b"") -> Option
     Whose mpiexec it is, the names in the script's *source* may tell.
     """
     for link in links:
-        if link.name in _FIXED:
-            return _FIXED[link.name]
+        launcher = LAUNCHERS.get(link.name)
+        if launcher is not None and launcher.words is not None:
+            return launcher.words
         if link.name == "mpiexec":
             return _of_mpiexec(link, site, source)
     return None

@@ -10,12 +10,14 @@ import re
 from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
 from ..play.outputs import node_of
+from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, StepShape, Trail
 from ..play.shell_state import Place, Shell, Variable, joined
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token
 from .grammar import place
 from .opaque_programs import LAUNCHER_MARKS, harmless
+from .record import Launcher, RankWords
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
@@ -150,3 +152,10 @@ def _lose(programs: Starter, argv: List[Text], trail: Trail, at: int) -> None:
     if any(mark in words for mark in LAUNCHER_MARKS) or any(text.open for text in argv[at:]):
         programs.scene.note(trail.span.start if trail.span else -1, _LOST)
         programs.scene.hidden = True
+
+
+LAUNCHERS = (
+    Launcher("ssh", {b"ssh": ssh, b"rsh": ssh}),
+    Launcher("pbs_tmrsh", {b"pbs_tmrsh": tmrsh}, SCHEDULER),
+    Launcher("pbsdsh", {b"pbsdsh": pbsdsh}, SCHEDULER, words=RankWords(b"PBS_NODENUM", b"", b"PBS_NODENUM", b"")),
+)

@@ -6,14 +6,15 @@ import re
 from typing import TYPE_CHECKING, List, Optional, Tuple
 
 from ..play import image, working_folder
+from ..play.program_owner import SCHEDULER
 from ..play.scene import MOST_TASKS, Scene, StepShape, Trail
 from ..play.shell_state import Place, Shell
 from ..play.slurm_allocation import WHOLE_NODE, devices, gpus_in, gres_gpus
 from ..types.launch_plan import Link
 from ..types.text import Text, host, number, plain, token, unknown
 from .grammar import followed, link, read
+from .record import Launcher, RankWords
 from .srun_options import TABLE
-from .steering_variables import anywhere, steered
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
@@ -48,6 +49,8 @@ OF_ITS_MPI = {
 }  # fmt: skip
 OF_A_STEP_AND_ITS_MPI = {**OF_A_STEP, **OF_ITS_MPI}
 _HOST = re.compile(rb"\0host:(\d+)\0")
+# Of srun(1) 22.05 to 25.11, "INPUT ENVIRONMENT VARIABLES": those that lay out ranks and that nobody here reads.
+_STEERED = re.compile(rb"SLURM_(HOSTFILE|OVERCOMMIT|ARBITRARY\w*|NTASKS_PER_(CORE|SOCKET|GPU|TRES)|SPREAD_JOB)\Z")
 
 
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:
@@ -63,8 +66,8 @@ def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given
         return
     trail = followed(trail, one, reading)
     shape = step_shape(one, shell, scene)
-    if steered("srun", shell):
-        shape = anywhere(shape)
+    if shell.exports(_STEERED):
+        shape = shape.anywhere()
     scene.shapes[trail.key] = (trail, shape)
     for place in places(shape, one, shell, scene, trail.background):
         child = shell.spawn(place)
@@ -359,3 +362,14 @@ def _position(place: Place, shape: StepShape) -> Optional[int]:
     if shape.layout is None or place.task is None or place.local_task is None:
         return None
     return place.node
+
+
+LAUNCHER = Launcher(
+    "srun",
+    {b"srun": start},
+    SCHEDULER,
+    table=TABLE,
+    outer=True,
+    words=RankWords(b"SLURM_PROCID", b"SLURM_LOCALID", b"SLURM_NODEID", b"SLURM_NTASKS"),
+    steered=_STEERED,
+)

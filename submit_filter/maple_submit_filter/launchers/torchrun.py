@@ -2,24 +2,92 @@
 
 With the static rendezvous the node rank decides and the agent of rank 0 must be the master; with c10d the agents meet
 at the endpoint and agree on ranks themselves, so --node_rank does nothing (measured, torch 2.13.0).
+
+Its options are compared with torch 2.13.0. Every one but --logs-specs and --numa-binding has a default in the
+environment: PET_NNODES for --nnodes, and so on.
 """
 
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, List, Optional, Tuple
+from typing import TYPE_CHECKING, List, Mapping, Optional, Tuple
 
+from ..play.program_owner import PYTHON
 from ..play.scene import Agent, Scene, Trail
 from ..play.shell_state import Shell
 from ..types.launch_plan import Link
 from ..types.text import Text, number, plain
 from .devices import mask_of, seen
-from .grammar import followed, link, lost_value, read
+from .grammar import ARGPARSE, Table, extended, followed, link, lost_value, read, table
 from .python_options import python_program
-from .torchrun_options import DEFAULTS, LAUNCH_TABLE, TABLE, environment_name
+from .record import AgentOptions, Launcher
 
 if TYPE_CHECKING:
     from ..play.starter import Starter
+
+TABLE: Table = table(
+    "torchrun",
+    ARGPARSE,
+    """
+    -h --help 0
+    --nnodes 1
+    --nproc-per-node --nproc_per_node 1
+    --rdzv-backend --rdzv_backend 1
+    --rdzv-endpoint --rdzv_endpoint 1
+    --rdzv-id --rdzv_id 1
+    --rdzv-conf --rdzv_conf 1
+    --standalone 0
+    --max-restarts --max_restarts 1
+    --monitor-interval --monitor_interval 1
+    --start-method --start_method 1
+    --event-log-handler --event_log_handler 1
+    --role 1
+    -m --module 0
+    --no-python --no_python 0
+    --run-path --run_path 0
+    --log-dir --log_dir 1
+    -r --redirects 1
+    -t --tee 1
+    --local-ranks-filter --local_ranks_filter 1
+    --duplicate-stdout-filters --duplicate_stdout_filters 1
+    --duplicate-stderr-filters --duplicate_stderr_filters 1
+    --node-rank --node_rank 1
+    --master-addr --master_addr 1
+    --master-port --master_port 1
+    --local-addr --local_addr 1
+    --logs-specs --logs_specs 1
+    --numa-binding --numa_binding 1
+    --signals-to-handle --signals_to_handle 1
+    --shutdown-timeout --shutdown_timeout 1
+    --virtual-local-rank --virtual_local_rank 0
+    """,
+)
+
+LAUNCH_TABLE: Table = extended(TABLE, "torch.distributed.launch", "--use-env --use_env 0\n--logdir 1 only torch<1.9")
+
+DEFAULTS: Mapping[str, bytes] = {
+    "nnodes": b"1:1",
+    "nproc-per-node": b"1",
+    "rdzv-backend": b"static",
+    "rdzv-endpoint": b"",
+    "rdzv-id": b"none",
+    "rdzv-conf": b"",
+    "max-restarts": b"0",
+    "node-rank": b"0",
+    "master-addr": b"127.0.0.1",
+    "start-method": b"spawn",
+    "role": b"default",
+}
+
+_NOT_FROM_ENVIRONMENT = ("help", "logs-specs", "numa-binding", "use-env", "logdir")
+
+
+def environment_name(option: str) -> Optional[bytes]:
+    """Return the variable that gives the option's default, None where none does."""
+    if option in _NOT_FROM_ENVIRONMENT:
+        return None
+    return b"PET_" + option.replace("-", "_").upper().encode()
+
 
 _RANGE = re.compile(rb"(\d{1,6})(?::(\d{1,6}))?")
 _ON_CPU = re.compile(rb"(^|[ =])(gloo|cpu|--cpu|--no[-_]cuda)( |$)")
@@ -167,3 +235,23 @@ def empty_options(one: Link) -> Tuple[str, ...]:
         if value.raw in (b"", b":") or (option.name == "rdzv-endpoint" and value.raw[:1] == b":"):
             out.append(option.name)
     return tuple(out)
+
+
+LAUNCHER = Launcher(
+    "torchrun",
+    {b"torchrun": start, b"torchrun_jsc": start, b"torch.distributed.launch": start},
+    PYTHON,
+    modules={b"torch.distributed.run": b"torchrun", b"torch.distributed.launch": b"torch.distributed.launch"},
+    table=TABLE,
+    agent=AgentOptions(
+        nodes="nnodes", ranks="nproc-per-node", node_rank="node-rank", spelled_node_rank=b"--node-rank",
+        port="master-port", port_unsaid=b"29500", module=b"-m", no_python=b"--no-python",
+        to_join="give it --nnodes and one --rdzv-endpoint",
+        layout=("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
+                "rdzv-id", "rdzv-conf", "standalone", "local-addr", "use-env"),
+        numbers=("node-rank", "master-port", "max-restarts"),
+        standalone="standalone", endpoint="rdzv-endpoint", ranged_nodes=True, named_ranks=True, one_unsaid=True,
+        misplaced=rb"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|rdzv[-_](?:backend|endpoint|id|conf)"
+                  rb"|max[-_]restarts|master[-_](?:addr|port)|standalone)(?:=|\Z)",
+    ),
+)  # fmt: skip

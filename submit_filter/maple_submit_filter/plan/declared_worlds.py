@@ -13,7 +13,7 @@ from __future__ import annotations
 import re
 from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
-from ..launchers.agents import AGENTS
+from ..launchers.registry import AGENTS
 from ..types.edits import Edit, Span
 from ..types.findings import counted
 from ..types.job import line_of
@@ -134,9 +134,10 @@ def _meant(old: Step, new: Step, before: Played, after: Played) -> FrozenSet[Wor
 
 def _workers_unsaid(group: Group, step: Step) -> bool:
     """Return whether each agent starts one worker because nobody says how many: only the tasks were counted."""
-    agent = next((link for link in step.links if link.name == "torchrun"), None)
+    agent = _agent(step)
     return (
-        group.launcher == "torchrun"
+        group.launcher in AGENTS
+        and AGENTS[group.launcher].one_unsaid
         and agent is not None
         and (step.workers_per_task, agent.option(*WORKERS)) == (1, None)
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from typing import Dict, Hashable, List, NamedTuple, Optional, Sequence, Tuple
 
+from ..launchers.registry import OUTER
 from ..play.outputs import NODE_LIST
 from ..play.scene import Scene, Start, StepShape
 from ..types.launch_plan import Breach, Group, Process
@@ -60,7 +61,7 @@ def _agent_group(part: Sequence[Start], sampled: bool, shape: Optional[StepShape
         nnodes = 1
     workers = same([agent_of(start).workers for start in part])
     declared = nnodes * workers if nnodes and workers else None
-    any_number = any(start.place.task is None and start.trail.links[0].name in ("srun", "mpiexec") for start in part)
+    any_number = any(start.place.task is None and start.trail.links[0].name in OUTER for start in part)
     count = None if any_number else len(part)
     if sampled and shape is not None:
         count = shape.tasks if shape.tasks == nnodes else None

@@ -6,6 +6,7 @@ import re
 from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from ..launchers.devices import seen
+from ..launchers.registry import LAUNCHERS
 from ..play.outputs import NODE_LIST, node_of
 from ..play.scene import Scene, Start, StepShape
 from ..site.facts import NodeKind
@@ -53,6 +54,11 @@ def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
 
 def _last(start: Start) -> str:
     return start.trail.links[-1].name if start.trail.links else ""
+
+
+def _own_hosts(start: Start) -> bool:
+    launcher = LAUNCHERS.get(_last(start))
+    return launcher is not None and launcher.own_hosts
 
 
 def _agreed(values: Sequence[Optional[bytes]]) -> Optional[bytes]:
@@ -190,7 +196,7 @@ def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Br
     """Return whether ranks of one world on one node are more than the devices that they can see together."""
     if scene.shares_gpus or (group.world_size or 0) < 2 or not all(start.python for start in starts):
         return ()
-    if b"MASTER_ADDR" in starts[0].missing and _last(starts[0]) != "horovodrun":
+    if b"MASTER_ADDR" in starts[0].missing and not _own_hosts(starts[0]):
         return ()  # nobody meets anybody by torch's rules, nor is told which device is whose
     if ON_CPU.search(b" ".join(text.raw for start in starts[:1] for text in start.program)):
         return ()

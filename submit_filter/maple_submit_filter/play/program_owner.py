@@ -6,7 +6,7 @@ behind a PATH of its own, a module of an MPI, conda, spack, a virtual environmen
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Mapping, Optional, Sequence, Tuple
+from typing import TYPE_CHECKING, Optional, Sequence, Tuple
 
 from ..types.launch_plan import Around, Reason
 from ..types.text import NUL, Text
@@ -15,18 +15,8 @@ if TYPE_CHECKING:
     from ..site.facts import Site
 
 MPI, SCHEDULER, PYTHON = "mpi", "scheduler", "python"  # what brings one of a family seldom brings one of another
-_SCHEDULERS = b"srun ibrun pbsdsh pbs_tmrsh sbatch salloc scontrol squeue qsub qstat".split()
-_MPIS = (
-    b"mpirun mpiexec mpiexec.hydra mpirun.mpich mpiexec.mpich mpirun.openmpi mpiexec.openmpi orterun prterun".split()
-)
-_PYTHONS = (
-    b"python python3 torchrun torchrun_jsc torch.distributed.launch accelerate accelerate-launch deepspeed "
-    b"horovodrun".split()
-)
-_FAMILY: Mapping[bytes, str] = {
-    **dict.fromkeys(_SCHEDULERS, SCHEDULER), **dict.fromkeys(_MPIS, MPI), **dict.fromkeys(_PYTHONS, PYTHON)
-}  # fmt: skip
-
+# Launchers say of themselves whose they are.
+_SCHEDULERS = frozenset(b"sbatch salloc scontrol squeue qsub qstat".split())
 
 IMAGE = Reason((MPI, SCHEDULER), "it comes from an image")
 UNREAD = Reason((MPI,), "something unread may have changed PATH")
@@ -48,43 +38,43 @@ _OWN_PROFILES = frozenset((b"bashrc", b"bash_profile", b"profile", b"setvars.sh"
 
 
 def family(name: bytes) -> str:
-    """Return the family that a program of that name belongs to, "" for one that no rule relies on."""
-    if name in _FAMILY:
-        return _FAMILY[name]
+    """Return the family that a program that is no launcher belongs to, "" for one that no rule relies on."""
+    if name in _SCHEDULERS:
+        return SCHEDULER
     return PYTHON if name[:6] == b"python" and not name[6:].strip(b"0123456789.") else ""
 
 
-def foreign(name: bytes, around: Around) -> Tuple[str, ...]:
-    """Return why a program of that *name* may not be the site's own in a shell of which *around* is known, () else."""
+def foreign(name: bytes, family: str, around: Around) -> Tuple[str, ...]:
+    """Return why a program of a *family* may not be the site's own in a shell of which *around* is known, () else."""
     name = name.rsplit(b"/", 1)[-1]
-    asked = (family(name), "name:" + name.decode("utf-8", "replace"))
+    asked = (family, "name:" + name.decode("utf-8", "replace"))
     return tuple(dict.fromkeys(one.says for one in around if any(each in one.of for each in asked if each)))
 
 
 def unaware(name: bytes, around: Around) -> bool:
-    """Return whether a launcher may know nothing of the job, and so start all on one node: not one of the site's."""
-    return any(why != _MODULE for why in foreign(name, around))
+    """Return whether an mpiexec may know nothing of the job, and so start all on one node: not one of the site's."""
+    return any(why != _MODULE for why in foreign(name, MPI, around))
 
 
 def maker(name: bytes, around: Around, site: Site) -> str:
-    """Return whose program a word will be, as the site's maker is called; "" where that is not certain."""
-    return "" if foreign(name, around) else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
+    """Return whose mpiexec a word will be, as the site's maker is called; "" where that is not certain."""
+    return "" if foreign(name, MPI, around) else site.maker(name.rsplit(b"/", 1)[-1].decode("utf-8", "replace"))
 
 
-def around(word: Text, image: bool, unsettled: Around) -> Around:
+def around(word: Text, family: str, image: bool, unsettled: Around) -> Around:
     """Return what unsettles the program that *word* names: what the shell went through, and the word itself."""
     found = (*unsettled, IMAGE) if image else unsettled
-    by_path = _by_path(word.raw)
+    by_path = _by_path(word.raw, family)
     return (*found, by_path) if by_path is not None else found
 
 
-def _by_path(raw: bytes) -> Optional[Reason]:
+def _by_path(raw: bytes, family: str) -> Optional[Reason]:
     """A launcher of MPI that is named by its folder is that folder's; others are what they are called, in a `bin`."""
     folder, slash, name = raw.rpartition(b"/")
     if not slash or raw.startswith(_LOOKED_UP):
         return None
     last = _without_tokens(folder).rsplit(b"/", 1)[-1]
-    if family(name) == MPI or last not in _PROGRAMS:
+    if family == MPI or last not in _PROGRAMS:
         return Reason(("name:" + name.decode("utf-8", "replace"),), "it is named by a folder")
     return None
 

@@ -73,6 +73,10 @@ class StepShape(NamedTuple):
     sampled: bool
     refused: str  # why the launcher itself would not start this, "" if it would
 
+    def anywhere(self) -> "StepShape":
+        """Return the shape of a step that may lay out its ranks in any way."""
+        return StepShape(None, None, None, False, self.refused)
+
 
 Single = Callable[[List[Text], Shell, "Scene"], Optional[Tuple[Place, List[Text], Link]]]
 Destination = Callable[[List[Text]], Tuple[Optional[int], int]]

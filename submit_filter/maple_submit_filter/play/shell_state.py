@@ -9,7 +9,7 @@ because a child has come to its end before its parent goes on.
 from __future__ import annotations
 
 from collections.abc import MutableMapping
-from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Set, Tuple
+from typing import Dict, FrozenSet, Iterable, Iterator, List, Mapping, NamedTuple, Optional, Pattern, Set, Tuple
 
 from ..bash.nodes import Command
 from ..types.launch_plan import Around, Noted, Reason
@@ -184,6 +184,10 @@ class Shell:
     def export(self, name: bytes) -> None:
         """Mark a variable for children."""
         self.variables[name] = self.get(name)._replace(exported=True)  # also of one that has no value yet
+
+    def exports(self, names: Pattern[bytes]) -> bool:
+        """Return whether a variable of these *names* is surely handed to children."""
+        return any(one.exported and names.match(name) and one.texts() for name, one in self.variables.items())
 
     def lose(self, why: bytes) -> None:
         """Forget everything an unread file may have changed; what the scheduler set stays."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
-from ..launchers.agents import AGENTS
+from ..launchers.registry import AGENTS
 from ..plan.declared_worlds import Loss, Played, lost, pinned
 from ..plan.program_groups import TOLD
 from ..play.availability import missing

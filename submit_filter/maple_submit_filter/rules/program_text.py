@@ -12,8 +12,8 @@ import re
 from itertools import takewhile
 from typing import FrozenSet, Iterator, List, NamedTuple, Sequence, Tuple
 
-from ..launchers.agents import AGENTS
 from ..launchers.python_options import python_program
+from ..launchers.registry import AGENTS
 from ..types.job import Job
 from ..types.launch_plan import LaunchPlan, Step
 from ..types.text import NUL, plain

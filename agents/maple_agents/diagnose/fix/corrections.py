@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from difflib import SequenceMatcher, get_close_matches
 from itertools import islice
 
+from maple_submit_filter.launchers.registry import OVER
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 
 from .kinds.directives import said
@@ -15,7 +16,6 @@ from .kinds.insertion import PlainWord, plain_words
 from .registry import Given, fix
 
 _SHELLS = ("bash", "sh")
-_LAUNCHERS = ("srun", "mpiexec", "mpirun", "ibrun")
 _OPENING = re.compile(r"open.{0,20}(?:std(?:out|err)|output|error) file|IO setup failed|^open\(")
 _PATTERN = re.compile(r"[A-Za-z0-9_.,:=+@%^-]+\Z")
 
@@ -102,7 +102,7 @@ def _programs(words: list[PlainWord]) -> Iterator[PlainWord]:
     launched: Span | None = None
     for word in words:
         if word.nth == 0:
-            launched = word.command if word.text in _LAUNCHERS else None
+            launched = word.command if word.text in OVER else None
             yield word
         elif launched == word.command and not re.match(r"-|\d+\Z", word.text):
             launched = None

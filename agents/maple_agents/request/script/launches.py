@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.bash.nodes import Literal, Simple
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS, OUTER
 from maple_submit_filter.types.edits import Span
 from maple_submit_filter.types.launch_plan import LaunchPlan, Link, Step
 from maple_submit_filter.types.text import NUL
@@ -16,7 +16,6 @@ from maple_submit_filter.types.text import Text as Value
 from .parts import Launch, Words
 from .walk import Found, Text, bare, context, found
 
-OUTER = ("srun", "mpiexec", "ibrun")
 OF_TASK = re.compile(  # what only a task can say of itself
     rb"SLURM_(?:PROCID|LOCALID|NODEID)|PALS_(?:RANKID|LOCAL_RANKID|NODEID|LOCAL_SIZE)|PMIX?_(?:RANK|LOCAL_RANK|SIZE|"
     rb"LOCAL_SIZE)|OMPI_COMM_WORLD_(?:RANK|LOCAL_RANK|SIZE|LOCAL_SIZE)|MPI_LOCALN?RANK(?:ID|S)"

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from maple_submit_filter.answer.decision import examined
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.request.slurm.values import seconds
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.job import Job, Read, line_of
@@ -19,7 +19,7 @@ from maple_submit_filter.types.launch_plan import LaunchPlan, Link, Step
 from maple_submit_filter.types.settings import Setting, Settings
 
 from ...base.quantities import clock
-from ...base.slots import Name, Origin, Slot, Slots
+from ...base.slots import LAUNCHERS, Name, Origin, Slot, Slots
 from .parts import Launch
 from .walk import Found, bare
 
@@ -107,7 +107,7 @@ def _of_program(job: Job, launches: tuple[Launch, ...]) -> Iterator[Slot]:
     where = Origin("script", "line %d" % training.line, step.span.start, step.span.end)
     links = [link.name for link in step.links]
     launcher = next((name for name in reversed(links) if name in AGENTS), links[0] if links else "")
-    if launcher in ("srun", "mpiexec", "ibrun", *AGENTS):
+    if launcher in LAUNCHERS:
         yield Slot("launcher", launcher, where)
     group = step.groups[0] if len(step.groups) == 1 else None
     if group is not None and group.ranks_per_node and not training.small:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.site.facts import Site
 
 from ...ask.sites.launch_templates import LaunchFile, filled, load

@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from typing import NamedTuple, Sequence
 
-from maple_submit_filter.launchers.agents import AGENTS
 from maple_submit_filter.launchers.python_options import is_interpreter, python_program
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.edits import Edit, Span
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 from maple_submit_filter.types.text import NUL, plain, show

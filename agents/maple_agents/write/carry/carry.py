@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import NamedTuple
 
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS, OVER
 from maple_submit_filter.types.edits import Conflict, Edit, Span, apply
 
 from ...base.slots import Lacking, Refused, Slots
@@ -21,7 +21,7 @@ from ..decide.decision import decide_plan
 from ..values import Carried, Plan
 from . import directives, judgement, launch_lines, same_cluster, variables
 from .assembly import Way, made, template
-from .misused_launcher import OUTER, meant, surely_wrong
+from .misused_launcher import meant, surely_wrong
 
 NOTHING = Slots()
 
@@ -88,7 +88,7 @@ def _is_there(foreign: Foreign, cluster: Cluster) -> bool:
     """Tell whether the cluster is known to have each launcher, and each world its place on known nodes."""
     if any(group.nodes is None for step in foreign.plan.steps for group in step.groups):
         return False
-    names = {link.name for one in foreign.launches for link in one.steps[0].links if link.name in OUTER}
+    names = {link.name for one in foreign.launches for link in one.steps[0].links if link.name in OVER}
     return all(cluster.site.launcher(name) in ("preferred", "present") for name in names)
 
 
@@ -192,7 +192,7 @@ def _first_right(foreign: Foreign, plan: Plan, home: bool) -> Carried:
 
 def _carriable(foreign: Foreign, plan: Plan) -> None:
     """Raise `Refused` for launch lines that are not understood, or that no template can take the place of."""
-    unread = next((one for one in foreign.plan.unread if any(name in one[1] for name in OUTER)), None)
+    unread = next((one for one in foreign.plan.unread if any(name in one[1] for name in OVER)), None)
     if unread is not None:
         raise Refused("line %d: %s, so it is not known what it starts" % unread)
     for launch in foreign.launches:

@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS, NAMED
 from maple_submit_filter.site.facts import NodeKind, Site
 from maple_submit_filter.types.settings import Setting
 
@@ -22,7 +22,6 @@ from ..values import Plan
 
 _EVERYWHERE: tuple[Name, ...] = ("nodes", "walltime", "array")
 _AT_HOME: tuple[Name, ...] = ("account", "partition", "queue", "qos", "filesystems", "gpu")
-_OUTER = {"srun": "srun", "ibrun": "ibrun", "mpirun": "mpiexec", "mpiexec": "mpiexec"}
 
 
 class Request(NamedTuple):
@@ -309,7 +308,7 @@ def _way(foreign: Foreign, cluster: Cluster) -> Iterator[Slot]:
         return
     ranks = [one for one in cluster.launches.get(paradigm or "ddp", ()) if one.when.launcher == "python"]
     if launcher and ranks:
-        yield Slot("launcher", _OUTER[ranks[0].when.over], _origin(foreign, "launcher"))
+        yield Slot("launcher", NAMED[ranks[0].when.over].name, _origin(foreign, "launcher"))
 
 
 def _program(foreign: Foreign) -> Iterator[Slot]:

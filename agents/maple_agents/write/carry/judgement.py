@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.bash.check import parses
 from maple_submit_filter.host.bounded_file import read_file
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.repair.search import State
 from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.launch_plan import Group, Step

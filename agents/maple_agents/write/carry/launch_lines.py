@@ -5,6 +5,7 @@ The layout of each launch line on the new cluster: the whole job, a part of it, 
 
 from __future__ import annotations
 
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.edits import Edit, Span
 from maple_submit_filter.types.launch_plan import Link
 
@@ -17,15 +18,6 @@ from ..compose import launch_line
 from ..values import Layout, Plan
 from . import rendezvous
 
-LAYOUT = {
-    "torchrun": ("nnodes", "nproc-per-node", "node-rank", "master-addr", "master-port", "rdzv-backend", "rdzv-endpoint",
-                 "rdzv-id", "rdzv-conf", "standalone", "local-addr", "use-env"),
-    "accelerate": ("num-machines", "num-processes", "machine-rank", "main-process-ip", "main-process-port", "multi-gpu",
-                   "rdzv-backend", "rdzv-conf", "same-network", "gpu-ids", "deepspeed-hostfile",
-                   "deepspeed-multinode-launcher"),
-    "deepspeed": ("hostfile", "num-nodes", "num-gpus", "include", "exclude", "node-rank", "no-ssh", "master-addr",
-                  "master-port", "launcher", "launcher-args", "force-multi", "no-ssh-check"),
-}  # fmt: skip
 _HARMLESS = {"srun": ("unbuffered", "label", "kill-on-bad-exit", "output", "error", "quiet", "wait"), "mpiexec": ()}
 _WHERE = ("nodelist", "exclusive", "exact", "overlap", "relative")  # of a step on some of the job's nodes
 _PREFIXES = (b"exec", b"time", b"command", b"builtin")
@@ -145,7 +137,7 @@ def _agent(launch: Launch, foreign: Foreign, plan: Plan) -> bytes | None:
     words, link = launch.agent, _link(launch, launch.agent)
     if words is None or link is None:
         return None
-    kept = options_kept(link, LAYOUT[words.name], foreign.source)
+    kept = options_kept(link, AGENTS[words.name].layout, foreign.source)
     if plan.launch.when.launcher != words.name:
         kept = _of_other(launch, words.name, kept, plan)
     if plan.layout.nodes == 1:

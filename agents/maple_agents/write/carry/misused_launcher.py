@@ -11,16 +11,9 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from maple_submit_filter.launchers import (
-    accelerate_options,
-    deepspeed_options,
-    ibrun_options,
-    srun_options,
-    torchrun_options,
-)
-from maple_submit_filter.launchers.agents import AGENTS, RECORDS
 from maple_submit_filter.launchers.grammar import classify
 from maple_submit_filter.launchers.mpi.options import TABLES
+from maple_submit_filter.launchers.registry import AGENTS, LAUNCHERS, OVER
 from maple_submit_filter.types.edits import Edit, Span, apply
 from maple_submit_filter.types.launch_plan import Link, Option
 from maple_submit_filter.types.text import plain
@@ -28,15 +21,8 @@ from maple_submit_filter.types.text import plain
 from ...base.slots import Refused
 from ...request.script.foreign_script import again, site_of
 from ...request.script.parts import Foreign, Launch
-from .launch_lines import LAYOUT
 
-OUTER = ("srun", "mpiexec", "mpirun", "ibrun")
-_AGENT_TABLES = {
-    "torchrun": torchrun_options.TABLE,
-    "accelerate": accelerate_options.TABLE,
-    "deepspeed": deepspeed_options.TABLE,
-}
-_CALLED = {one.name: one.typed for one in RECORDS}
+_CALLED = {name: LAUNCHERS[name].typed or name.encode() for name in AGENTS}
 _SURE = re.compile(rb"(?:\A|/)(?:python[\d.]*|bash|sh)\Z|\.(?:py|sh)\Z")
 _NO_PROGRAM = re.compile(rb"-.*|[\d:,.]*")
 _UNKNOWN = re.compile(r"unknown option (\S+)")
@@ -78,8 +64,8 @@ def surely_wrong(foreign: Foreign) -> bool:
     options = [
         match[1].encode() for one, link in _links(foreign) for match in [_UNKNOWN.search(why(one, link))] if match
     ]
-    tables = (srun_options.TABLE, ibrun_options.TABLE, *TABLES.values(), *_AGENT_TABLES.values())
-    return any(option in each.rows for option in options for each in tables)
+    tables = [one.table for one in LAUNCHERS.values() if one.table is not None and (one.outer or one.agent)]
+    return any(option in each.rows for option in options for each in (*tables, *TABLES.values()))
 
 
 def why(launch: Launch, link: Link) -> str:
@@ -110,7 +96,7 @@ def _taken_apart(link: Link) -> bytes:
 def _links(foreign: Foreign) -> Iterator[tuple[Launch, Link]]:
     for launch in foreign.launches:
         for link in launch.steps[0].links:
-            if link.name_span is not None and (link.name in OUTER or link.name in AGENTS):
+            if link.name_span is not None and (link.name in OVER or link.name in AGENTS):
                 yield launch, link
 
 
@@ -135,8 +121,8 @@ def _order(foreign: Foreign, name: str) -> list[str]:
     """Return the other launchers: those of the script's own cluster first."""
     states = ("preferred", "present")
     site = site_of(foreign)
-    known = {one: site.launcher(one) for one in OUTER}
-    ranked = sorted(OUTER, key=lambda one: states.index(known[one]) if known[one] in states else len(states))
+    known = {one: site.launcher(one) for one in OVER}
+    ranked = sorted(OVER, key=lambda one: states.index(known[one]) if known[one] in states else len(states))
     return [one for one in ranked if one != name]
 
 
@@ -188,13 +174,14 @@ def _strange(other: Foreign, link: Link, name: str) -> list[Span] | None:
         return None
     there = next(each for _, each in _links(other) if _place(each)[0] == link.name_span.start)
     odd = [one for one in there.options if not _takes(link.name, one)]
-    if any(one.name not in LAYOUT[name] or one.span is None for one in odd):
+    if any(one.name not in AGENTS[name].layout or one.span is None for one in odd):
         return None
     return [one.span for one in odd if one.span is not None]
 
 
 def _takes(agent: str, option: Option) -> bool:
-    return bool(classify(_AGENT_TABLES[agent], plain(option.spelling)).hits)
+    table = LAUNCHERS[agent].table
+    return table is not None and bool(classify(table, plain(option.spelling)).hits)
 
 
 def _is_plain(source: bytes, span: Span) -> bool:

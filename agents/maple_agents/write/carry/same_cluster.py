@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 
 from maple_submit_filter.answer.decision import Decision, decide
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.repair.search import State
 from maple_submit_filter.types.launch_plan import Step
 

@@ -14,23 +14,16 @@ from typing import NamedTuple
 
 from maple_submit_filter.bash.nodes import AndOr, Assignment, Command, Param, Pipeline, Simple, Word
 from maple_submit_filter.bash.parser import parse
+from maple_submit_filter.launchers.registry import AGENTS, registry
 
 from ...base.slots import Refused
 from ..values import Plan
 
-AGENTS = {  # how each agent is told that a module, or no Python script, follows
-    "torchrun": (b"-m", b"--no-python"),
-    "accelerate": (b"--module", b"--no_python"),
-    "deepspeed": (b"--module", b"--no_python"),
-}
 _PREPARES = frozenset((
     b"cd", b"pushd", b"export", b"source", b".", b"module", b"ml", b"conda", b"mamba", b"micromamba", b"set", b"shopt",
     b"ulimit", b"umask", b"unset", b"mkdir", b"echo", b"printf", b"date", b"hostname", b"nvidia-smi", b"true", b":",
 ))  # fmt: skip
-_LAUNCHERS = frozenset((
-    b"torchrun", b"accelerate", b"deepspeed", b"srun", b"mpiexec", b"mpirun", b"ibrun", b"jsrun", b"aprun",
-    b"horovodrun",
-))  # fmt: skip
+_LAUNCHERS = frozenset((*registry(), b"aprun"))
 _PYTHON = re.compile(rb"python(\d+(\.\d+)?)?\Z")
 
 _NAMED = re.compile(r"\b(apptainer|singularity|shifter|podman-hpc)\b")
@@ -263,7 +256,7 @@ def words_for_agent(program: Program, agent: str) -> tuple[bytes, bytes]:
     another name, or with options of its own, is kept, and so is a program that is none: the agent is told to start it
     as it is.
     """
-    module, as_it_is = AGENTS[agent]
+    module, as_it_is = AGENTS[agent].module, AGENTS[agent].no_python
     if program.module and (program.plain or not program.interpreter):
         return module, program.rest[program.target :]
     if program.plain:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Set
 from typing import TYPE_CHECKING, NamedTuple
 
+from maple_submit_filter.launchers.registry import NAMED, OUTER
 from maple_submit_filter.site.facts import NodeKind
 
 from ...base.slots import Assumed, Missing, Refused, Slots
@@ -18,8 +19,6 @@ if TYPE_CHECKING:
     from ...ask.sites.launch_templates import LaunchFile
     from ...templates.model_facts import Family, Member
     from ...templates.paradigms import Paradigm
-
-_OUTER = {"srun": ("srun",), "ibrun": ("ibrun",), "mpiexec": ("mpiexec", "mpirun")}
 
 _OF_LAUNCHER = {"accelerate": "accelerate-ddp", "deepspeed": "zero3"}
 _SHARDED = ("fsdp", "zero3", "3d")  # what shares a model over its ranks, the simplest first
@@ -247,13 +246,13 @@ def choose_launcher(said: Slots, paradigm: str, cluster: Cluster, ranks: int) ->
     fitting = [one for one in found if not launcher or _is(one, launcher)]
     if not fitting:
         raise Refused(_none(launcher, paradigm, found, cluster))
-    if launcher in _OUTER:  # it starts the ranks itself, where the paradigm lets it
+    if launcher in OUTER:  # it starts the ranks itself, where the paradigm lets it
         return next((one for one in fitting if one.when.launcher == "python"), fitting[0])
     return fitting[0]
 
 
 def _is(one: LaunchFile, launcher: str) -> bool:
-    return one.when.launcher == launcher or one.when.over in _OUTER.get(launcher, ())
+    return one.when.launcher == launcher or NAMED[one.when.over].name == launcher
 
 
 def _none(launcher: str, paradigm: str, found: tuple[LaunchFile, ...], cluster: Cluster) -> str:

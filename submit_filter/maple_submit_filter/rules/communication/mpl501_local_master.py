@@ -6,6 +6,7 @@ from typing import Iterator, List, Optional
 
 from ...cures.launch_edits import as_first_node, as_offers, put, replacements
 from ...launchers.rank_words import first_node
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Span
 from ...types.findings import Finding
@@ -48,10 +49,10 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
 def _said(step: Step, site: Site) -> List[List[Edit]]:
     """The address is the launcher's default: say it."""
     link = step.links[-1] if step.links else None
-    if link is None or link.name != "torchrun":
+    if link is None or link.name not in AGENTS or not AGENTS[link.name].endpoint:
         return []
     static = link.option("rdzv-backend") is None
-    name = "master-addr" if static else "rdzv-endpoint"
+    name = "master-addr" if static else AGENTS[link.name].endpoint
     port = b"" if static else b":29400"
     ways = (put(link, [(name, b'"' + first + port + b'"')], "MPL501") for first in first_node(site))
     return [edits for edits in ways if edits]

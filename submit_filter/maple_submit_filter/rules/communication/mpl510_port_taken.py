@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List
 
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -34,9 +35,10 @@ def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     edits: List[Edit] = []
     for one in plan.steps:
         link = one.links[-1] if one.links else None
-        beside = one.background and one.phase == step.phase and link is not None and link.name == "torchrun"
-        if beside and link is not None and link.options_at is not None and link.option("standalone") is None:
-            edits.append(Edit(Span(link.options_at, link.options_at), b" --standalone", "MPL510"))
+        option = AGENTS[link.name].standalone if link is not None and link.name in AGENTS else ""
+        beside = one.background and one.phase == step.phase
+        if beside and option and link is not None and link.options_at is not None and link.option(option) is None:
+            edits.append(Edit(Span(link.options_at, link.options_at), b" --" + option.encode(), "MPL510"))
     fixes = (Fix(tuple(edits), Safety.SAFE, "give each run a free port"),) if edits else ()
     says = "%s runs side by side on one node use one port" % (breach.numbers["runs"])
     return Finding("MPL510", says, step.span, True, fixes=fixes, help="start each by torchrun --standalone")

@@ -7,7 +7,7 @@ from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
-from ...launchers.agents import AGENTS
+from ...launchers.registry import AGENTS
 from ...request.slurm import values
 from ...site.facts import Site
 from ...types.edits import Fix, Safety, Span

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Dict, FrozenSet, Iterator, List, Tuple
 
 from ...cures.launch_edits import exec_in_task
-from ...launchers.agents import AGENTS
-from ...launchers.rank_words import RankWords, rank_words
+from ...launchers.rank_words import rank_words
+from ...launchers.record import RankWords
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 from typing import Dict, Iterator, Optional, Tuple
 
-from ...launchers.rank_words import RankWords, rank_words
+from ...launchers.rank_words import rank_words
+from ...launchers.record import RankWords
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

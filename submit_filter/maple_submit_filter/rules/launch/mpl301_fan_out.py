@@ -6,6 +6,7 @@ from typing import Iterator, List, Tuple
 
 from ...cures.launch_edits import by_directive, once_a_node, put
 from ...launchers.rank_words import takers
+from ...launchers.registry import OUTER
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -37,7 +38,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _finding(step: Step, breach: Breach, together: int, plan: LaunchPlan, job: Job, site: Site) -> Finding:
     inner = step.links[-1]
     says = "%s starts all ranks of a node, but %d copies of it would start on each node" % (inner.name, together)
-    outer = next((link for link in step.links if link.name in ("srun", "ibrun", "mpiexec")), step.links[0])
+    outer = next((link for link in step.links if link.name in OUTER), step.links[0])
     return Finding("MPL301", says, outer.name_span, True, fixes=tuple(_fixes(step, outer, plan, job, site)),
                    help="start one task per node")  # fmt: skip
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change_setting, counted_hosts, put
-from ...launchers.agents import RECORDS
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
@@ -13,7 +13,7 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Link, Step
 from .. import rule
 
-_OPTION = {one.name: one.nodes for one in RECORDS if one.name != "deepspeed"}  # its runner counts a hostfile
+_OPTION = {name: agent.nodes for name, agent in AGENTS.items() if not agent.hosts_by_file}
 
 
 @rule("MPL303", "the launcher waits for a different number of nodes than start")
@@ -72,7 +72,8 @@ def _fixes(
         edits = put(step.links[0], all_nodes, "MPL303")
         if edits:
             yield Fix(tuple(edits), Safety.SAFE, "one task on each of the %d nodes of the job" % wanted)
-    edits = put(link, [(name.replace("-", "_") if link.name == "accelerate" else name, b"%d" % started)], "MPL303")
+    spelled = AGENTS[link.name].spelled(name)
+    edits = put(link, [(spelled, b"%d" % started)], "MPL303")
     if edits and started <= (plan.allocation.nodes or started):
         # Nobody typed the number, and each GPU that was asked for gets its rank: no other world would fit the job.
         # Where there is no number at all, each node may have been meant to train for itself.
@@ -80,7 +81,7 @@ def _fixes(
         yield Fix(
             tuple(edits),
             Safety.SAFE if fits else Safety.ASK,
-            "set --%s=%d" % (name.replace("-", "_") if link.name == "accelerate" else name, started),
+            "set --%s=%d" % (spelled, started),
         )
     for edits, says in _more_nodes(step, wanted, plan, job):
         yield Fix(tuple(edits), Safety.ASK, says)

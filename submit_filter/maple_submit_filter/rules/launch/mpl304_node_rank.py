@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import Edits, in_task, put, task_value
-from ...launchers.agents import BY_NAME
 from ...launchers.rank_words import rank_words
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -32,7 +32,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _finding(step: Step, breach: Breach, job: Job, site: Site) -> Finding:
     link = step.links[-1]
-    option = link.option(BY_NAME[link.name].node_rank)
+    option = link.option(AGENTS[link.name].node_rank)
     rank = breach.numbers.get("node rank")
     if option is None:
         says = "%s is given no node rank, so every node believes it is node 0" % link.name
@@ -79,12 +79,12 @@ def _ways(step: Step, link: Link, variable: bytes, job: Job) -> List[Edits]:
     Where the batch shell reads the option itself, only a shell of the task's own can expand it later. In a text for
     another shell the value alone is changed.
     """
-    name, option = link.name, link.option(BY_NAME[link.name].node_rank)
+    name, option = link.name, link.option(AGENTS[link.name].node_rank)
     ways: List[Edits] = list(_by_value(link, option, variable))
     if option is not None and option.span is None:
         return ways
     own_shell = in_task(
-        job.source, link, BY_NAME[name].node_rank, BY_NAME[name].spelled_node_rank, b"$" + variable, "MPL304"
+        job.source, link, AGENTS[name].node_rank, AGENTS[name].spelled_node_rank, b"$" + variable, "MPL304"
     )
     at = option.span if option is not None else link.name_span
     return [*ways, own_shell] if _in_a_text(step, at, job.source) else [own_shell, *ways]
@@ -104,14 +104,14 @@ def _by_value(link: Link, option: Optional[Option], variable: bytes) -> Iterator
         yield from task_value(option.value_span, variable, "MPL304")
     if option is None and link.options_at is not None:
         for value in (b"$" + variable, b"\\$" + variable):
-            said = b" " + BY_NAME[link.name].spelled_node_rank + b"=" + value
+            said = b" " + AGENTS[link.name].spelled_node_rank + b"=" + value
             yield [Edit(Span(link.options_at, link.options_at), said, "MPL304")]
 
 
 def _by_meeting(link: Link, source: bytes) -> Optional[List[Edit]]:
     """Where no task's shell can be put in between: torchrun's other rendezvous, at the same master and port."""
     master, port = link.option("master-addr"), link.option("master-port")
-    if link.name != "torchrun" or master is None or master.value_span is None:
+    if not AGENTS[link.name].endpoint or master is None or master.value_span is None:
         return None
     where = source[master.value_span.start : master.value_span.end]
     at = port.value_span if port is not None else None

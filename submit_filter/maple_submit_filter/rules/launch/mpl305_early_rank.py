@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Iterator, List, Optional
 
 from ...cures.launch_edits import exec_in_task, later, pointed_at, task_value
-from ...launchers.rank_words import RankWords, rank_words
+from ...launchers.rank_words import rank_words
+from ...launchers.record import RankWords
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety
 from ...types.findings import Finding

@@ -5,9 +5,8 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Tuple
 
-from ...launchers.agents import AGENTS
 from ...launchers.rank_words import of_site
-from ...play.program_owner import foreign
+from ...launchers.registry import AGENTS, foreign
 from ...site.facts import LauncherFact, LaunchTemplate, Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
-from ...play.program_owner import foreign
+from ...launchers.registry import foreign
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job

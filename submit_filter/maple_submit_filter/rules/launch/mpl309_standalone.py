@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import drop, put
-from ...launchers.agents import AGENTS
 from ...launchers.rank_words import first_node, job_id
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Fix, Safety, Span
 from ...types.findings import Finding
@@ -15,11 +15,6 @@ from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
 
 _APART = (b"SLURM_PROCID", b"SLURM_NODEID", b"SLURM_ARRAY_TASK_ID", b"PMI_RANK", b"PALS_RANKID", b"OMPI_COMM_WORLD")
-_JOINED = {
-    "torchrun": "replace --standalone by --nnodes and one --rdzv-endpoint",
-    "accelerate": "give it --num_machines, --machine_rank, --main_process_ip and the --num_processes of all nodes",
-    "deepspeed": "start one deepspeed with a --hostfile of all nodes",
-}
 
 
 @rule("MPL309", "each node trains in a world of its own")
@@ -37,15 +32,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         link = step.links[-1] if step.links else None
         if link is None or link.name not in AGENTS or step.maybe or step.background or (step.nodes or 1) < 2:
             continue
-        option = link.option("standalone") if link.name == "torchrun" else None
+        agent = AGENTS[link.name]
+        option = link.option(agent.standalone) if agent.standalone else None
         if (option is None and not _each_alone(step)) or any(name in job.source for name in _APART):
             continue
         at: Optional[Span] = (option.span if option is not None else None) or link.name_span or step.span
-        helps = (
-            _JOINED[link.name]
-            if option is not None or link.name != "torchrun"
-            else "give it --nnodes and one --rdzv-endpoint"
-        )
+        helps = "replace --standalone by --nnodes and one --rdzv-endpoint" if option is not None else agent.to_join
         says = "each of the %d nodes would train alone, in a world of its own" % (step.nodes or 0)
         fixes = _together(step, link, job, site) if option is not None else ()
         yield Finding("MPL309", says, at, fixes=fixes, help="to train together, " + helps)

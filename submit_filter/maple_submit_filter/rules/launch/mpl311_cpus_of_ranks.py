@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator, Optional
 
-from ...launchers.agents import AGENTS
+from ...launchers.registry import AGENTS
 from ...request.slurm import values
 from ...site.facts import Site
 from ...types.findings import Finding

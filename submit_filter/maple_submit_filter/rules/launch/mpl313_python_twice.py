@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Tuple
 
-from ...launchers.agents import AGENTS
-from ...play.program_owner import foreign
+from ...launchers.registry import AGENTS, foreign
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -53,7 +52,7 @@ def _without(step: Step, source: bytes) -> Optional[Fix]:
     word = step.program[behind] if behind else b"-"
     if first is None or last is None or (word[:1] == b"-" and word != b"-m"):
         return None
-    if word == b"-m" and step.links[-1].name == "deepspeed":
+    if word == b"-m" and not AGENTS[step.links[-1].name].takes_m:
         return None
     written = source[first.start : last.start]
     if b"\n" in written or tuple(written.split()) != step.program[:behind]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, List, Optional
 
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -12,11 +13,6 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 
-_OF_TORCHRUN = (rb"--(?:nnodes|nproc[-_]per[-_]node|node[-_]rank|rdzv[-_](?:backend|endpoint|id|conf)"
-                          rb"|max[-_]restarts|master[-_](?:addr|port)|standalone)(?:=|\Z)")  # fmt: skip
-_OF_ACCELERATE = (rb"--(?:num_processes|num_machines|machine_rank|main_process_(?:ip|port)|multi_gpu"
-                            rb"|mixed_precision|config_file)(?:=|\Z)")  # fmt: skip
-_OWN = {"torchrun": _OF_TORCHRUN, "accelerate": _OF_ACCELERATE}
 ENOUGH = 2  # a script may have one option of such a name itself
 
 
@@ -43,7 +39,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _in_front(step: Step, job: Job) -> Optional[Fix]:
     """Move the launcher's options that follow the script, up to the first word of the script's own."""
-    own, spans, last, at = _OWN[step.links[-1].name], step.program_spans, 0, 1
+    own, spans, last, at = AGENTS[step.links[-1].name].misplaced, step.program_spans, 0, 1
     while at < len(step.program) and re.match(own, step.program[at]):
         apart = b"=" not in step.program[at] and at + 1 < len(step.program) and step.program[at + 1][:1] != b"-"
         at += 2 if apart else 1
@@ -62,8 +58,8 @@ def _in_front(step: Step, job: Job) -> Optional[Fix]:
 
 def _behind(step: Step) -> List[bytes]:
     link = step.links[-1] if step.links else None
-    own = _OWN.get(link.name) if link is not None else None
-    if link is None or own is None or step.maybe or link.open:
+    own = AGENTS[link.name].misplaced if link is not None and link.name in AGENTS else b""
+    if link is None or not own or step.maybe or link.open:
         return []
     words = [word for word in step.program[1:] if word[:2] == b"--"]
     if len(words) < ENOUGH or any(re.match(own, b"--" + option.name.encode()) for option in link.options):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change, put
-from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -15,7 +15,7 @@ from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import asked
 
-_OPTION = {one.name: one.ranks for one in RECORDS}
+_OPTION = {name: agent.ranks for name, agent in AGENTS.items()}
 _SAYS_SO = ("gpus-per-node", "gres", "gpus", "ngpus")
 
 
@@ -41,7 +41,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return
     link = step.links[-1]
     option = link.option(_OPTION[link.name])
-    taken_for_a_node = option is not None and option.name == "num-processes" and step.groups[0].declared == given
+    taken_for_a_node = option is not None and AGENTS[link.name].total_ranks and step.groups[0].declared == given
     if ranks != 1 and not taken_for_a_node:
         return  # several GPUs for a rank, where a model is split
     at = (option.span if option is not None else None) or link.name_span or step.span
@@ -55,8 +55,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _one_each(step: Step, given: int) -> Tuple[Fix, ...]:
     """Start a rank for each GPU; accelerate counts those of all machines."""
     link, name = step.links[-1], _OPTION[step.links[-1].name]
-    total = given * (step.nodes or 1) if name == "num-processes" else given
-    spelled = name.replace("-", "_") if link.name == "accelerate" else name
+    total = given * (step.nodes or 1) if AGENTS[link.name].total_ranks else given
+    spelled = AGENTS[link.name].spelled(name)
     edits = change(link.option(name), b"%d" % total, "MPL319") if link.option(name) else put(
         link, [(spelled, b"%d" % total)], "MPL319")  # fmt: skip
     return (Fix(tuple(edits), Safety.ASK, "--%s=%d" % (spelled, total)),) if edits else ()

@@ -6,6 +6,8 @@ import re
 from typing import Iterator, Mapping, Optional, Tuple
 
 from ...cures.launch_edits import replacements
+from ...launchers.record import AgentOptions
+from ...launchers.registry import AGENTS
 from ...play.outputs import NODE_LIST
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
@@ -19,15 +21,7 @@ CODE = "MPL320"
 _NUMBER = re.compile(rb"\s*[+-]?\d+(?:_\d+)*\s*")
 _WORKERS = re.compile(_NUMBER.pattern + rb"|[a-z]+\d?")  # gpu, cpu, auto, and the name of any backend (torch 2.13.0)
 _RANGE = re.compile(rb"\d+(?::\d+)?")
-_KINDS: Mapping[str, Mapping[str, "re.Pattern[bytes]"]] = {
-    "torchrun": {
-        "nproc-per-node": _WORKERS, "nnodes": _RANGE, "node-rank": _NUMBER, "master-port": _NUMBER,
-        "max-restarts": _NUMBER,
-    },
-    "accelerate": dict.fromkeys(("num-processes", "num-machines", "machine-rank", "main-process-port"), _NUMBER),
-    "deepspeed": dict.fromkeys(("num-gpus", "num-nodes", "master-port"), _NUMBER),
-}  # fmt: skip
-_OF_NODES = ("nnodes", "num-machines", "num-nodes")
+_OF_NODES = frozenset(agent.nodes for agent in AGENTS.values())
 _JOB = b"\0job\0"  # the job id, a number under Slurm
 _NAMES = (b"\0host:", b"\0addr:", b"\0name:")
 _COUNTED = re.compile(rb"(?:[\w.-]+:)+(\d+)(?:\(\S*\))?|(\d+)\(x\d+\)")  # a100:4, and 4(x2) as Slurm counts
@@ -43,7 +37,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   each launcher ends at once: error: argument --nnodes: invalid value, or: Unsupported nproc_per_node value.
     """
     for step in plan.steps:
-        kinds = _KINDS.get(step.links[-1].name) if step.links and not step.maybe else None
+        agent = AGENTS.get(step.links[-1].name) if step.links and not step.maybe else None
+        kinds = _kinds(agent) if agent is not None else None
         for option in step.links[-1].options if kinds else ():
             finding = _finding(step, option, kinds, plan, job) if kinds else None
             if finding is not None:
@@ -70,6 +65,14 @@ def _finding(
         CODE, "--%s is %s, which %s refuses" % (option.name, shown, step.links[-1].name),
         option.span or step.links[-1].name_span or step.span, True, fixes=fixes, help="give it a number",
     )  # fmt: skip
+
+
+def _kinds(agent: AgentOptions) -> "Mapping[str, re.Pattern[bytes]]":
+    """Return what the values of an agent's options have to look like."""
+    kinds = dict.fromkeys(agent.numbers, _NUMBER)
+    kinds.update({agent.nodes: _RANGE} if agent.ranged_nodes else {})
+    kinds.update({agent.ranks: _WORKERS} if agent.named_ranks else {})
+    return kinds
 
 
 def _meant(option: Option, raw: bytes, job: Job) -> Tuple[bytes, str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator
 
-from ...launchers.agents import AGENTS
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job

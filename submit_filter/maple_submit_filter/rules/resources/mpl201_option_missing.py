@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Optional
 
 from ...cures.option_edits import say
-from ...launchers.agents import AGENTS
+from ...launchers.registry import AGENTS
 from ...request.scheduler_words import is_pbs, option
 from ...site.facts import Demand, Site
 from ...types.edits import Fix, Safety

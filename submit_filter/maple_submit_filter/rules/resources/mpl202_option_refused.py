@@ -6,7 +6,7 @@ from typing import Iterator, Optional
 
 from ...cures.option_edits import at, restate, unsay
 from ...cures.places import through_route
-from ...launchers.agents import AGENTS
+from ...launchers.registry import AGENTS
 from ...request.scheduler_words import is_pbs, option
 from ...request.slurm import values
 from ...site.facts import Demand, Site

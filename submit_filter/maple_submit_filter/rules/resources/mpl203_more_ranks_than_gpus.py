@@ -7,9 +7,9 @@ from typing import Iterator, Optional, Set, Tuple
 
 from ...cures.launch_edits import change
 from ...cures.option_edits import at, restate
-from ...launchers.agents import RECORDS
 from ...launchers.devices import mask_of
 from ...launchers.rank_words import rank_words
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding, counted
@@ -17,7 +17,7 @@ from ...types.job import Job
 from ...types.launch_plan import Breach, LaunchPlan, Option, Step
 from .. import rule
 
-_OPTION = {one.name: one.ranks for one in RECORDS}
+_OPTION = {name: agent.ranks for name, agent in AGENTS.items()}
 
 
 @rule("MPL203", "more ranks than GPUs on a node")

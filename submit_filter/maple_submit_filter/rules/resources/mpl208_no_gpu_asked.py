@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Iterator, Tuple
 
 from ...cures.option_edits import say
-from ...launchers.agents import BY_NAME
+from ...launchers.registry import AGENTS
 from ...site.facts import GpuRequest, Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -61,7 +61,7 @@ def _whole_nodes(job: Job) -> bool:
 def _takes_gpus(step: Step) -> bool:
     if not step.links:
         return False
-    counts = step.links[-1].name in BY_NAME and step.links[-1].option(BY_NAME[step.links[-1].name].ranks)
+    counts = step.links[-1].name in AGENTS and step.links[-1].option(AGENTS[step.links[-1].name].ranks)
     if counts and counts.value is not None and counts.value.raw == _OWN_GPUS:
         return True  # it counts the GPUs that it was given
     return any(one.binds_gpu for group in step.groups for one in group.processes)

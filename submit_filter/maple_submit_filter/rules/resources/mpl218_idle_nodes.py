@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Iterator, Optional, Set
 
-from ...launchers.agents import AGENTS
+from ...launchers.registry import AGENTS, LAUNCHERS
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job
@@ -13,7 +13,7 @@ from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import asked, judged
 
-_NAMES_HOSTS = ("horovodrun",)
+_NAMES_HOSTS = tuple(name for name, launcher in LAUNCHERS.items() if launcher.own_hosts)
 _ON_THEIR_OWN = (*AGENTS, *_NAMES_HOSTS)
 _SAYS_SO = ("nodes", "select")
 # Words by which a script, or a program that is given them, may use the other nodes in a way that is not followed.
@@ -47,7 +47,8 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     trained = [_alone(step) for step in plan.steps]
     if trained and all(trained) and not _ELSEWHERE.search(_commands(job.source)):
         step = plan.steps[-1]
-        if _HOSTS.search(_commands(job.source)) and step.links[-1].name != "deepspeed":
+        agent = AGENTS.get(step.links[-1].name)
+        if _HOSTS.search(_commands(job.source)) and not (agent is not None and agent.hosts_by_file):
             return  # the program may be given it
         says = "the job has %d nodes, but all of it runs on the first" % nodes
         name = step.links[-1].name

@@ -7,8 +7,8 @@ from itertools import takewhile
 from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
-from ...launchers.agents import AGENTS
 from ...launchers.python_options import python_program
+from ...launchers.registry import AGENTS
 from ...types.edits import Span
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step

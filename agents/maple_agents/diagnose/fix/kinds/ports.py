@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 
 from maple_submit_filter.cures import launch_edits
+from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.launch_plan import Link, Step
 from maple_submit_filter.types.text import Text
@@ -18,9 +19,6 @@ LEAST, PORTS = 20000, 10000  # below the ports that Linux gives to callers (3276
 _NUMBER = re.compile(rb"[0-9]{2,5}\Z")
 _OPTIONS = ("master-port", "main-process-port", "rdzv-endpoint")
 _ASSIGNED = re.compile(rb"(?:MASTER_PORT|MAIN_PROCESS_PORT)=([\"']?)(\d{2,5})\1(?=[\s;&|)]|\Z)")
-# The port that a launcher takes where none is said.
-_DEFAULT = {"torchrun": (b"29500", "master-port"), "deepspeed": (b"29500", "master-port"),
-            "accelerate": (b"29500", "main-process-port")}  # fmt: skip
 _RENDEZVOUS = ("rdzv-endpoint", "rdzv-backend", "standalone")
 
 
@@ -66,7 +64,7 @@ def expression(given: Given) -> bytes:
 
 def _beside_each_other(given: Given) -> bool:
     """Return whether several launches that want a port run at once: one port of the job would not do for them."""
-    steps = [step for step in given.plan.steps if any(link.name in _DEFAULT for link in step.links)]
+    steps = [step for step in given.plan.steps if any(link.name in AGENTS for link in step.links)]
     return len(steps) > 1 and any(step.background for step in steps)
 
 
@@ -148,13 +146,13 @@ def _told(given: Given) -> list[Edit]:
         return []
     edits: list[Edit] = []
     for link in _links(given):
-        port, name = _DEFAULT.get(link.name, (b"", ""))
+        agent = AGENTS.get(link.name)
         said = any(link.option(one) is not None for one in (*_OPTIONS, *_RENDEZVOUS, "config-file"))
-        if not port or said or link.open or not _meant(given, port):
+        if agent is None or said or link.open or not _meant(given, agent.port_unsaid):
             continue
         if link.options_at is None or not _expands(given, link.options_at):
             return []
-        edits += launch_edits.put(link, [(name, expression(given))], "port-of-job") or []
+        edits += launch_edits.put(link, [(agent.port, expression(given))], "port-of-job") or []
     return edits
 
 

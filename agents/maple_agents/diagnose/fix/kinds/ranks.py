@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from maple_submit_filter.cures import launch_edits
-from maple_submit_filter.launchers.rank_words import RankWords, rank_words
+from maple_submit_filter.launchers.rank_words import rank_words
+from maple_submit_filter.launchers.record import RankWords
+from maple_submit_filter.launchers.registry import OUTER
 from maple_submit_filter.types.edits import Edit, Fix, Safety
 from maple_submit_filter.types.launch_plan import Step
 
@@ -13,7 +15,6 @@ from .insertion import line
 from .masters import MEETING, words
 
 TOLD = ("RANK", "WORLD_SIZE", "LOCAL_RANK")
-_OUTER = ("srun", "ibrun", "mpiexec")
 
 
 @fix("ranks-of-tasks")
@@ -43,7 +44,7 @@ def _unmet(given: Given) -> bool:
 def _of_step(given: Given, step: Step) -> list[Edit]:
     source, at = given.job.source, step.program_spans[0] if step.program_spans else None
     found = rank_words(step.links, given.site, source)
-    alone = step.links and all(link.name in _OUTER for link in step.links) and b"RANK=" not in source[slice(*step.span)]
+    alone = step.links and all(link.name in OUTER for link in step.links) and b"RANK=" not in source[slice(*step.span)]
     if not alone or found is None or at is None or step.tasks == 1 or not _is_python(step):
         return []
     if not (found.rank and found.local and found.tasks) or context(texts(source), at.start) is not None:
