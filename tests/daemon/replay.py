@@ -31,10 +31,10 @@ from maple_submit_filter.site.modes import Policy
 from maple_submit_filter.types.job_records import Value
 from maple_submit_filter.types.submission import Submission
 
+from tests.case_files import CASES
+from tests.reality import corpus
 from tests.submit_filter import rule_cases
 
-CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
-FOLDERS = ("right", "wrong", "tricky", "pbs")
 KINDS = ("byte", "words", "variable", "site", "rules", "file")  # of a change after which nothing known may be answered
 
 
@@ -290,15 +290,8 @@ def _forever(order: Iterator[tuple[int, int, bool]]) -> Iterator[tuple[int, int,
 
 def scripts() -> Iterator[tuple[str, bytes]]:
     """Yield the scripts of our corpora that are not too long for thousands of readings, with their scheduler."""
-    for folder in FOLDERS:
-        for at, _, names in os.walk(os.path.join(CASES, folder)):
-            for name in names:
-                if name.endswith((".sh", ".pbs")):
-                    with open(os.path.join(at, name), "rb") as file:
-                        script = file.read()
-                    if len(script) < 4000:
-                        yield "pbs" if b"#PBS" in script else "slurm", script
-    for _, script in rule_cases.scripts(rule_cases.OF_LAUNCH):
+    written = [file.content for file in corpus.as_files() if file.path.endswith(".sh") and len(file.content) < 4000]
+    for script in (*written, *(script for _, script in rule_cases.scripts(rule_cases.OF_LAUNCH))):
         yield "pbs" if b"#PBS" in script else "slurm", script
 
 

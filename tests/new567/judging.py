@@ -129,7 +129,7 @@ def _text(one: Asked, script: bytes) -> Iterator[str]:
 def _rules(one: Asked, script: bytes) -> Iterator[str]:
     """`maple check` has to find nothing proven and to change nothing."""
     case = Case(("pbs/" if one.job.where.scheduler == "pbs" else "") + "right/new", one.job.where.site, script, ("{}",),
-                False, "", True)  # fmt: skip
+                False, (), True)  # fmt: skip
     with tempfile.TemporaryDirectory(prefix="maple-asked-") as folder:
         answer = ask(case, folder)
     if answer.decision.verdict != "clean":

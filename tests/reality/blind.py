@@ -25,9 +25,10 @@ from typing import Any, Mapping, NamedTuple, Optional, Sequence
 
 import tomllib
 
+from tests.case_files import CASES
 from tests.reality import pbs_field
 from tests.reality.asked import Answer, ask, offered, repaired
-from tests.reality.corpus import CASES, Case
+from tests.reality.corpus import Case
 from tests.reality.field import Ran, Work, lay_out, run_all
 from tests.reality.mutants import sizes
 from tests.reality.shapes import shape_of
@@ -100,7 +101,7 @@ def _labelled(said: Mapping[str, Any]) -> Labelled:
     prefix = "pbs/" if said["scheduler"] == "pbs" else ""
     stdin = words[-2:] == ("<", "{}")
     case = Case(f"{prefix}{said['label']}/{said['name']}", said["site"], None if wrapped else said["script"].encode(),
-                words[:-2] if stdin else words, stdin, "", said["lab"])  # fmt: skip
+                words[:-2] if stdin else words, stdin, (), said["lab"])  # fmt: skip
     files = {file["path"]: file["text"].encode() for file in said.get("file", ())}
     return Labelled(case, files, said["label"] == "right", tuple(said["worlds"]), said["why"])
 

@@ -1,26 +1,33 @@
 """The hand-written scripts, and how each is submitted.
 
-`tests/cases/right/<site>/NAME.sh`, `tests/cases/tricky/NAME.sh` and `tests/cases/wrong/NAME.sh`, and the same three
-below `tests/cases/pbs/`. Beside one may lie
+`tests/cases/right/<site>.toml`, `tricky.toml` and `wrong.toml`, and the same below `tests/cases/pbs/`: a `[[case]]`
+each, in the form of `tests/case_files.py`. Beside the keys that all cases have:
 
-- `NAME.argv`: the words of sbatch's or qsub's command line, quoted as in a shell. `{}` stands for the script; `< {}` at
-  the end passes it through stdin; with `--wrap` there is no script at all.
-- `NAME.d/`: files that lie in the folder the job is submitted from.
-
-A comment `# site: ID` names the site of a tricky or wrong script (else generic-slurm or generic-pbs), `# lab: no (why)`
-one that needs what the lab has not, `# lab: NAME=VALUE` a variable of the lab (which mpirun it has, say).
+| Key | Holds |
+|---|---|
+| `site` | a site's id; without it the cluster that nobody has described, of Slurm or of PBS |
+| `script` | the script; none with `--wrap` |
+| `argv` | the words of the command line, `{}` for the script; `< {}` at the end passes it through stdin |
+| `finds` | codes that are proven when it is submitted with its files beside it; of right and tricky ones none is |
+| `not_in_lab` | what the lab lacks to run it |
+| `lab` | NAME=VALUE of the lab's submitter (which mpirun it has, say) |
 """
 
 from __future__ import annotations
 
+import atexit
 import os
-import re
 import shlex
+import shutil
+import tempfile
+from functools import cache
 from typing import Iterator, NamedTuple, Optional
 
-CASES = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases")
+from tests.case_files import CASES, File, Row, files, rows, text
+
 GENERIC = "generic-slurm"
 GENERIC_PBS = "generic-pbs"
+KEYS = ("site", "argv", "script", "not_in_lab", "lab")
 
 
 class Case(NamedTuple):
@@ -31,9 +38,11 @@ class Case(NamedTuple):
     script: Optional[bytes]  # None: there is only a command line (--wrap)
     words: tuple[str, ...]
     stdin: bool
-    files: str  # folder whose content is copied beside the job, "" none
+    files: tuple[File, ...]  # beside the job
     runs: bool  # in the lab
     environment: tuple[tuple[str, str], ...] = ()  # what the lab's submitter has set
+    finds: tuple[str, ...] = ()  # codes
+    why: str = ""
 
     @property
     def kind(self) -> str:
@@ -57,36 +66,57 @@ class Case(NamedTuple):
 
 def cases(kind: str, scheduler: str = "slurm") -> list[Case]:
     """Return every case of a kind ("right", "tricky", "wrong") for a scheduler, sorted by name."""
-    folder = os.path.join(CASES, "pbs", kind) if scheduler == "pbs" else os.path.join(CASES, kind)
-    return sorted((_read(stem) for stem in _stems(folder)), key=lambda case: case.name)
+    stem = "pbs/" + kind if scheduler == "pbs" else kind
+    found = [_case(of, row) for of in _files(stem) for row in rows(os.path.join(CASES, of + ".toml"), KEYS)]
+    return sorted(found, key=lambda case: case.name)
 
 
-def _stems(folder: str) -> Iterator[str]:
-    for where, folders, names in os.walk(folder):
-        folders[:] = [name for name in folders if not name.endswith(".d")]
-        for stem in sorted({name[: name.rindex(".")] for name in names if name.endswith((".sh", ".argv"))}):
-            yield os.path.join(where, stem)
+def _files(stem: str) -> list[str]:
+    """Return what the files of a kind are called below `cases`, without their ending."""
+    if os.path.isfile(os.path.join(CASES, stem + ".toml")):
+        return [stem]
+    return ["%s/%s" % (stem, name.removesuffix(".toml")) for name in os.listdir(os.path.join(CASES, stem))]
 
 
-def _read(stem: str) -> Case:
-    name = os.path.relpath(stem, CASES)
-    script = _bytes(f"{stem}.sh")
-    words = tuple(shlex.split((_bytes(f"{stem}.argv") or b"{}").decode()))
+def _case(of: str, row: Row) -> Case:
+    words = tuple(shlex.split(row.get("argv", "{}")))
     stdin = words[-2:] == ("<", "{}")
-    head = b"\n".join((script or b"").split(b"\n")[:14])
-    site = re.search(rb"^# site: (\S+)", head, re.MULTILINE)
-    parts = name.split(os.sep)
-    generic = GENERIC_PBS if parts[0] == "pbs" else GENERIC
-    parts = parts[1:] if parts[0] == "pbs" else parts
-    where = site.group(1).decode() if site else parts[1] if parts[0] == "right" else generic
-    files = f"{stem}.d" if os.path.isdir(f"{stem}.d") else ""
-    runs = not re.search(rb"^# lab: no\b", head, re.MULTILINE)
-    variables = tuple((one[1].decode(), one[2].decode()) for one in re.finditer(rb"(?m)^# lab: (\w+)=(\S+)$", head))
-    return Case(name, where, script, words[:-2] if stdin else words, stdin, files, runs, variables)
+    variables = tuple((name, value) for name, _, value in (line.partition("=") for line in row.get("lab", ())))
+    site = row.get("site", GENERIC_PBS if of.startswith("pbs/") else GENERIC)
+    name, words = "%s/%s" % (of, row["name"]), words[:-2] if stdin else words
+    return Case(name, site, text(row, "script"), words, stdin, files(row), "not_in_lab" not in row, variables,
+                tuple(row["finds"]), row["why"])  # fmt: skip
 
 
-def _bytes(path: str) -> Optional[bytes]:
-    if not os.path.exists(path):
-        return None
-    with open(path, "rb") as file:
-        return file.read()
+def every() -> Iterator[Case]:
+    """Yield every case of every kind, of both schedulers."""
+    for scheduler in ("slurm", "pbs"):
+        for kind in ("right", "tricky", "wrong"):
+            yield from cases(kind, scheduler)
+
+
+def lay(folder: str, beside: tuple[File, ...]) -> None:
+    """Write files below a folder, which need not be there yet."""
+    for file in beside:
+        path = os.path.join(folder, file.path)
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        with open(path, "wb") as opened:
+            opened.write(file.content)
+        if file.executable:
+            os.chmod(path, 0o755)
+
+
+def as_files() -> tuple[File, ...]:
+    """Return every script as `NAME.sh`, and what lies beside it as `NAME.d/...`."""
+    scripts = [File(case.name + ".sh", case.script, False) for case in every() if case.script is not None]
+    beside = [file._replace(path="%s.d/%s" % (case.name, file.path)) for case in every() for file in case.files]
+    return (*scripts, *beside)
+
+
+@cache
+def laid() -> str:
+    """Return a folder that goes with this process, in which all of `as_files` lies."""
+    folder = tempfile.mkdtemp(prefix="maple-cases-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    lay(folder, as_files())
+    return folder

@@ -63,4 +63,4 @@ def _places(text: str, nodes: str, count: str) -> Iterator[tuple[str, str]]:
 
 
 def _case(name: str, script: str) -> Case:
-    return Case(f"wrong/{name}", GENERIC, script.encode(), ("{}",), False, "", True)
+    return Case(f"wrong/{name}", GENERIC, script.encode(), ("{}",), False, (), True)

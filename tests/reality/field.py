@@ -19,7 +19,7 @@ from typing import Any, Callable, Iterator, Mapping, NamedTuple, Sequence
 
 from tests.lab import Ended, Lab, LabError, Submitted
 from tests.lab.shape import Shape
-from tests.reality.corpus import Case
+from tests.reality.corpus import Case, lay
 
 DEADLINE = "3"  # seconds a stand-in waits; the lab's network takes milliseconds
 LABS = 6  # labs at a time; each runs one job at a time, for two jobs on one node would fight for port 29500
@@ -117,8 +117,7 @@ def _through(lab: Lab, works: Sequence[tuple[int, Work]], deadline: str) -> Iter
 
 def lay_out(work: Work, cwd: str) -> str:
     """Make the folder a case is submitted from, with its script and files."""
-    if work.case.files:
-        shutil.copytree(work.case.files, cwd)
+    lay(cwd, work.case.files)
     os.makedirs(os.path.join(cwd, "facts"), exist_ok=True)
     for name, content in work.extra.items():
         path = os.path.join(cwd, name)

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 from tests.reality import pbs_field
+from tests.reality.asked import ask
 from tests.reality.corpus import Case, cases
-from tests.reality.field import Ran, Work
+from tests.reality.field import Ran, Work, lay_out
 from tests.reality.verdict import why_broken
 
 NOTHING_TRAINS = "no training process ran"
@@ -32,6 +35,16 @@ def test_what_is_called_right_runs_right_and_what_is_called_wrong_does_not(pbs_c
         if (why is None) == (ran.case.kind == "wrong"):
             mistaken[ran.case.name] = why or "runs right"
     assert mistaken == {}
+
+
+def test_what_a_case_says_is_proven_and_nothing_of_a_right_one(tmp_path: Path) -> None:
+    """With the files beside it that it has."""
+    other = {}
+    for number, case in enumerate(one for kind in ("right", "tricky", "wrong") for one in cases(kind, "pbs")):
+        proven = set(ask(case, lay_out(Work(case), str(tmp_path / str(number)))).proven)
+        if not set(case.finds) <= proven or (case.kind != "wrong" and proven):
+            other[case.name] = proven
+    assert other == {}
 
 
 def test_worlds_of_many_sizes_ran(pbs_corpora: list[Ran]) -> None:

@@ -28,7 +28,7 @@ def test_there_are_scripts_enough() -> None:
 def test_a_right_script_is_left_alone(case: Case, tmp_path) -> None:  # type: ignore[no-untyped-def]
     answer = answered(case, str(tmp_path / "job"))
     assert answer.decision.repaired is None
-    assert answer.proven == ()
+    assert answer.proven == case.finds == ()
 
 
 @pytest.mark.parametrize("case", cases("tricky"), ids=lambda case: case.name)
@@ -39,7 +39,10 @@ def test_a_tricky_script_says_why_it_is_tricky(case: Case) -> None:
 
 @pytest.mark.parametrize("case", cases("wrong"), ids=lambda case: case.name)
 def test_a_wrong_script_is_planned_without_a_crash(case: Case, tmp_path) -> None:  # type: ignore[no-untyped-def]
-    assert isinstance(answered(case, str(tmp_path / "job")).decision.plan, LaunchPlan)
+    """And what the case says is proven of it."""
+    answer = answered(case, str(tmp_path / "job"))
+    assert isinstance(answer.decision.plan, LaunchPlan)
+    assert set(case.finds) <= set(answer.proven)
 
 
 def test_what_is_called_right_runs_right_and_what_is_called_wrong_does_not(corpora: list[Ran]) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 
 import tomllib
 
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "pbs", "reading")
+from tests.case_files import CASES
+
+FOLDER = os.path.join(CASES, "pbs", "reading")
 
 
 def table(name: str) -> list[dict[str, Any]]:

@@ -2,20 +2,15 @@
 
 | Key | Holds |
 |---|---|
-| `name` | a few words, of their own within the file |
-| `why` | why the rule must be silent here; where it speaks it may be left out |
+| `name`, `why`, `finds` | as in `tests/case_files.py`; of `finds` each is `LINE proven|tell safe|ask|tell [SLOT]` |
 | `site` | a site's id; without it, and without `site_file`, the Slurm cluster that nobody has described |
 | `site_file` | a site file of the case's own, with the id `here` |
 | `argv` | the words of the command line of sbatch, or of qsub where the site has PBS, `{}` for the script |
 | `environment` | NAME=VALUE of the submitter's environment |
 | `disk` | paths of files that there are, or a table of their texts; without it none is looked for |
 | `script` | the script |
-| `finds` | what the rule finds: `LINE proven|tell safe|ask|tell [SLOT]` each; empty: nothing |
 | `becomes`, `becomes_argv` | what the first fix of every finding of the rule makes of them; the rule is silent then |
 | `submitted` | the script that is submitted unasked; without it, in `launch/`, nothing is changed |
-
-A text of several lines ends with a newline. One that does not, or that holds bytes which such a text cannot (a carriage
-return, three quotes, no UTF-8), stands under its key with `_bytes` behind it, a character for each byte.
 """
 
 from __future__ import annotations
@@ -24,9 +19,8 @@ import os
 import shlex
 from collections.abc import Iterator, Mapping
 from functools import cache
-from typing import Any, NamedTuple, Optional
+from typing import NamedTuple, Optional
 
-import tomllib
 from maple_agents.ask import sites
 from maple_submit_filter.answer.decision import examined, understood
 from maple_submit_filter.answer.report import safety
@@ -36,8 +30,10 @@ from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.submission import Submission
 
-FOLDER = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "rules")
-OF_LAUNCH = os.path.join(os.path.dirname(FOLDER), "launch")  # those of rules that read the plan
+from tests.case_files import CASES, Row, rows, text
+
+FOLDER = os.path.join(CASES, "rules")
+OF_LAUNCH = os.path.join(CASES, "launch")  # those of rules that read the plan
 
 
 class RuleCase(NamedTuple):
@@ -65,62 +61,44 @@ def cases(folder: str = FOLDER) -> list[RuleCase]:
     """Return every case, sorted by rule and name. Raises `ValueError` with one line for a key that is not known."""
     found = []
     for file in sorted(os.listdir(folder)):
-        with open(os.path.join(folder, file), "rb") as opened:
-            rows = tomllib.load(opened)["case"]
-        if len({row["name"] for row in rows}) != len(rows):
-            raise ValueError("%s: two cases have one name" % file)
-        found += [_read(file, row) for row in sorted(rows, key=lambda row: str(row["name"]))]
+        found += [_read(file, row) for row in rows(os.path.join(folder, file), KEYS)]
     return found
 
 
 def scripts(folder: str = FOLDER) -> Iterator[tuple[str, bytes]]:
     """Yield every script of the cases, also those that repairs make, with a name of its own that ends in .sh."""
     for case in cases(folder):
-        texts = {"job": case.submission.script, "fixed": case.fixed, "repaired": case.submitted}
-        yield from (("%s/%s.sh" % (case, name), text) for name, text in texts.items() if text is not None)
+        made = {"job": case.submission.script, "fixed": case.fixed, "repaired": case.submitted}
+        yield from (("%s/%s.sh" % (case, name), script) for name, script in made.items() if script is not None)
 
 
-def _read(file: str, row: dict[str, Any]) -> RuleCase:
-    if unknown := sorted(set(row) - _KEYS):
-        raise ValueError("%s: %s: %s: no such key" % (file, row["name"], unknown[0]))
-    if not row["finds"] and not row.get("why"):
-        raise ValueError("%s: %s: a case that stays silent says why it must" % (file, row["name"]))
+def _read(file: str, row: Row) -> RuleCase:
     site = _site(row)
     command = _COMMANDS[site.scheduler]
     words = _words(row, "argv", command) or (command, b"job.sh")
     environment = dict(os.fsencode(line).split(b"=", 1) for line in row.get("environment", ()))
-    script = _text(row, "script")
+    script = text(row, "script")
     assert script is not None, "%s: %s has no script" % (file, row["name"])
     asked = Submission(site.scheduler, words, script, "file", b"job.sh", b"/work", 1000, environment)
     there = row.get("disk")
     texts = there if isinstance(there, dict) else dict.fromkeys(there or (), "")
-    disk = {os.fsencode(path): text.encode() for path, text in texts.items()} if there is not None else None
-    return RuleCase(file.removesuffix(".toml"), row["name"], site, asked, tuple(row["finds"]), _text(row, "becomes"),
-                    _words(row, "becomes_argv", command), disk, _text(row, "submitted"))  # fmt: skip
+    disk = {os.fsencode(path): content.encode() for path, content in texts.items()} if there is not None else None
+    return RuleCase(file.removesuffix(".toml"), row["name"], site, asked, tuple(row["finds"]), text(row, "becomes"),
+                    _words(row, "becomes_argv", command), disk, text(row, "submitted"))  # fmt: skip
 
 
 _COMMANDS = {"slurm": b"sbatch", "pbs": b"qsub"}
-_TEXTS = ("script", "becomes", "submitted", "site_file")
-_KEYS = {"name", "why", "site", "argv", "environment", "disk", "finds", "becomes_argv", *_TEXTS,
-         *(text + "_bytes" for text in _TEXTS)}  # fmt: skip
+KEYS = ("site", "site_file", "argv", "environment", "disk", "script", "becomes", "becomes_argv", "submitted")
 
 
-def _text(row: dict[str, Any], key: str) -> Optional[bytes]:
-    odd: Optional[str] = row.get(key + "_bytes")
-    if odd is not None:
-        return odd.encode("latin-1")
-    text: Optional[str] = row.get(key)
-    return text.encode() if text is not None else None
-
-
-def _words(row: dict[str, Any], key: str, command: bytes) -> Optional[tuple[bytes, ...]]:
+def _words(row: Row, key: str, command: bytes) -> Optional[tuple[bytes, ...]]:
     if key not in row:
         return None
     return (command, *(b"job.sh" if word == "{}" else os.fsencode(word) for word in shlex.split(row[key])))
 
 
-def _site(row: dict[str, Any]) -> Site:
-    own = _text(row, "site_file")
+def _site(row: Row) -> Site:
+    own = text(row, "site_file")
     if own is not None:
         return sites.read(own, "here.toml")
     return _known(row["site"]) if "site" in row else GENERIC_SLURM

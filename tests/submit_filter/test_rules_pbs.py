@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import glob
 import os
-import shutil
 import tempfile
 from typing import Any, NamedTuple, Optional
 
@@ -24,11 +23,12 @@ from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import Job
 from maple_submit_filter.types.submission import Submission
 
-from tests.reality.corpus import Case
+from tests.case_files import CASES
+from tests.reality.corpus import Case, lay
 from tests.reality.corpus import cases as corpus
 from tests.submit_filter.rule_cases import RuleCase, cases
 
-MEASURED = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "cases", "pbs")
+MEASURED = os.path.join(CASES, "pbs")
 OPENPBS = GENERIC_PBS._replace(id="openpbs", version=(23, 6))  # known not to be Torque
 ABOUT_REQUESTS = ("MPL1", "MPL2", "MPL6")
 
@@ -130,7 +130,8 @@ def told_on_disk(case: Case, folder: str) -> list[Finding]:
     """Return what the rules about requests find in a script of the corpus, its files beside it and an empty home."""
     home, work = os.path.join(folder, "home"), os.path.join(folder, "work")
     os.mkdir(home)
-    shutil.copytree(case.files, work) if case.files else os.mkdir(work)
+    os.mkdir(work)
+    lay(work, case.files)
     for name in ("train.py", "c.yaml"):
         open(os.path.join(work, name), "w").close()
     asked = submitted(case.script or b"", *case.words, environment={"HOME": home, **dict(case.environment)})

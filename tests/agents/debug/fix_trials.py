@@ -28,12 +28,13 @@ from maple_agents.templates.knowledge import entries
 from maple_submit_filter.site.facts import Site
 from maple_submit_filter.types.submission import Submission
 
+from tests.reality import corpus
 from tests.submit_filter import rule_cases
 
 from .fix_cases import site, submission
 
 ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
-KINDS = ("right", "wrong", "tricky", "pbs", "diagnosis", "diagnosis-lab", "admission")
+KINDS = ("diagnosis", "diagnosis-lab", "admission")
 ENDINGS = (".sh", ".pbs", ".sbatch", ".slurm")
 ENDED = Ended(state="failed", limit=3600.0, memory=8 << 30, used_memory=9 << 30)
 NODE = "n3"
@@ -62,7 +63,8 @@ def scripts() -> tuple[str, ...]:
         for kind in KINDS
         for one in glob.glob(os.path.join(ROOT, "tests", "cases", kind, "**", "*"), recursive=True)
     )
-    return tuple(sorted(one for one in (*every, *_of_rules()) if one.endswith(ENDINGS) and os.path.isfile(one)))
+    laid = (*_of_corpus(), *_of_rules())
+    return tuple(sorted(one for one in (*every, *laid) if one.endswith(ENDINGS) and os.path.isfile(one)))
 
 
 def named(path: str) -> str:
@@ -76,6 +78,13 @@ def _laid() -> str:
     folder = tempfile.mkdtemp(prefix="maple-cases-")
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     return folder
+
+
+def _of_corpus() -> Iterator[str]:
+    """Yield the paths of the hand-written scripts and of what lies beside them."""
+    folder = os.path.join(_laid(), "tests", "cases")
+    corpus.lay(folder, corpus.as_files())
+    yield from (os.path.join(folder, file.path) for file in corpus.as_files())
 
 
 def _of_rules() -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import os
 from functools import cache
 
@@ -19,9 +18,10 @@ from maple_submit_filter.request.pbs import submission as pbs
 from maple_submit_filter.request.slurm import submission as slurm
 from maple_submit_filter.types.edits import apply
 
+from tests.reality import corpus
+
 from .fix_cases import cure_of, site, submission
 
-ROOT = os.path.dirname(os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))))
 GIVE = {
     "set-env": {"name": "NCCL_DEBUG", "value": "WARN"},
     "unset-env": {"name": "MASTER_PORT"},
@@ -56,12 +56,7 @@ HOSTILE = st.text(max_size=40) | st.sampled_from(
 @cache
 def scripts() -> list[str]:
     """Return the paths of the corpus' scripts."""
-    found = [one for kind in ("right", "wrong", "tricky", "pbs") for one in _below(kind)]
-    return sorted(one for one in found if os.path.isfile(one) and one.endswith((".sh", ".pbs", ".sbatch", ".slurm")))
-
-
-def _below(kind: str) -> list[str]:
-    return glob.glob(os.path.join(ROOT, "tests", "cases", kind, "**", "*"), recursive=True)
+    return sorted(os.path.join(corpus.laid(), file.path) for file in corpus.as_files() if file.path.endswith(".sh"))
 
 
 def _asked(path: str):

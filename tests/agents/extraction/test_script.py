@@ -10,11 +10,12 @@ from maple_agents.base.slots import Refused
 from maple_agents.request.script.foreign_script import read
 from maple_agents.request.script.parts import Foreign
 
-CASES = os.path.join(os.path.dirname(__file__), "..", "..", "cases")
+from tests.reality.corpus import laid
+
 RIGHT = sorted(
     path
     for kind in ("right", os.path.join("pbs", "right"))
-    for path in glob.glob(os.path.join(CASES, kind, "*", "*.sh"))
+    for path in glob.glob(os.path.join(laid(), kind, "*", "*.sh"))
 )
 UNREAD = ("tutorial-with-node-script.sh",)  # its nodes are reached by names that nobody knows
 TORCHRUN = b"""#!/bin/bash

@@ -17,11 +17,13 @@ from maple_agents.write.carry.carry import carry
 from maple_agents.write.clusters import cluster
 from maple_agents.write.values import Carried
 
-CASES = os.path.normpath(os.path.join(os.path.dirname(__file__), "..", "..", "..", "cases"))
+from tests.case_files import CASES
+from tests.reality.corpus import laid
+
 RIGHT = sorted(
     path
     for kind in ("right", os.path.join("pbs", "right"))
-    for path in glob.glob(os.path.join(CASES, kind, "*", "*.sh"))
+    for path in glob.glob(os.path.join(laid(), kind, "*", "*.sh"))
     if not os.path.basename(os.path.dirname(path)).startswith("generic")
 )
 # What a user would say beside a script, where the cluster leaves several to choose from.

@@ -1,2 +1,0 @@
-#!/bin/bash
-RANK=$PMI_RANK WORLD_SIZE=$PMI_SIZE LOCAL_RANK=$MPI_LOCALRANKID exec python "$@"

@@ -1,9 +1,0 @@
-#!/bin/bash
-# wrong: a torchrun for each rank of the node file, all of one node with the same node rank.
-# lab: MAPLE_MPI=hydra
-#PBS -l select=2:ncpus=8:ngpus=2:mpiprocs=2
-#PBS -l place=scatter
-#PBS -l walltime=00:30:00
-cd $PBS_O_WORKDIR
-export HEAD=$(head -n 1 $PBS_NODEFILE)
-mpiexec -n 4 -ppn 2 bash -c 'torchrun --nnodes=2 --nproc_per_node=2 --node_rank=$((PMI_RANK / 2)) --master_addr=$HEAD --master_port=29500 train.py'

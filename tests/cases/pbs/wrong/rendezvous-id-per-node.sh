@@ -1,9 +1,0 @@
-#!/bin/bash
-# wrong: a number of its own for each node: they never meet under one.
-# lab: MAPLE_MPI=hydra
-#PBS -l select=2:ncpus=8:ngpus=2
-#PBS -l place=scatter
-#PBS -l walltime=00:30:00
-cd $PBS_O_WORKDIR
-export HEAD=$(head -n 1 $PBS_NODEFILE)
-mpiexec -n 2 -ppn 1 bash -c 'torchrun --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=$RANDOM --rdzv_endpoint=$HEAD:29500 train.py'

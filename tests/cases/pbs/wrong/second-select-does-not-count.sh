@@ -1,9 +1,0 @@
-#!/bin/bash
-# wrong: of two selects in a script the first one holds: one node, where the lines below want two.
-# lab: MAPLE_MPI=hydra
-#PBS -l select=1:ncpus=8:ngpus=2
-#PBS -l select=2:ncpus=8:ngpus=2
-#PBS -l walltime=00:30:00
-cd $PBS_O_WORKDIR
-HEAD=$(head -n 1 $PBS_NODEFILE)
-mpiexec -n 2 -ppn 1 torchrun --nnodes=2 --nproc_per_node=2 --rdzv_backend=c10d --rdzv_id=2 --rdzv_endpoint=$HEAD:29500 train.py

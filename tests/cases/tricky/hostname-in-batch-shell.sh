@@ -1,4 +1,0 @@
-#!/bin/bash
-# Tricky: $(hostname) outside the task shell is the first node for everybody.
-#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=4
-srun torchrun --nnodes=2 --nproc_per_node=4 --rdzv_id=1 --rdzv_backend=c10d --rdzv_endpoint=$(hostname):29500 train.py

@@ -1,7 +1,0 @@
-#!/bin/bash
-# Tricky: the same option twice: sbatch takes the last one.
-#SBATCH --nodes=2 --gpus-per-node=4
-#SBATCH --ntasks-per-node=4
-#SBATCH --ntasks-per-node=1
-HEAD=$(scontrol show hostnames $SLURM_JOB_NODELIST | head -n 1)
-srun torchrun --nnodes=2 --nproc_per_node=4 --rdzv_id=1 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-# Wrong: the node rank is expanded in the batch shell.
-#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=2
-export MASTER_ADDR=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1) MASTER_PORT=29500
-srun torchrun --nnodes=2 --nproc_per_node=2 --master_addr=$MASTER_ADDR --master_port=$MASTER_PORT --node_rank=$SLURM_NODEID train.py

@@ -1,5 +1,0 @@
-#!/bin/bash
-# Wrong: four workers and one visible device.
-#SBATCH --nodes=1 --ntasks=1 --gpus-per-node=4
-export CUDA_VISIBLE_DEVICES=0
-torchrun --standalone --nproc_per_node=4 train.py

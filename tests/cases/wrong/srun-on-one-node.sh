@@ -1,5 +1,0 @@
-#!/bin/bash
-# Wrong: the step has one node, the world wants two.
-#SBATCH --nodes=2 --ntasks-per-node=1 --gpus-per-node=2
-HEAD=$(scontrol show hostnames "$SLURM_JOB_NODELIST" | head -n 1)
-srun -N1 -n1 torchrun --nnodes=2 --nproc_per_node=2 --rdzv_id=1 --rdzv_backend=c10d --rdzv_endpoint=$HEAD:29500 train.py
