@@ -22,7 +22,7 @@ BY = "Written by packaging/docs/headers.py (make docs)."
 REMOTE_SHELLS = {"ssh", "rsh", "pbs_tmrsh"}  # they start nothing without one of the others
 # What starts processes, or tells of GPUs and ranks, and is no launcher that plans know by that name.
 BESIDES = (
-    "torch", "jsrun", "aprun", "prun", "python", "gpu", "GPU", "apptainer", "singularity", "shifter",
+    "torch", "aprun", "prun", "python", "gpu", "GPU", "apptainer", "singularity", "shifter",
     "podman", "lightning", "composer", "colossalai", "NODE_RANK", "MASTER_ADDR",
 )  # fmt: skip
 ARITY = {NO: 0, REQUIRED: 1, OPTIONAL: 2}

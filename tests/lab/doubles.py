@@ -31,6 +31,7 @@ COMMANDS = {
     "mpiexec": "mpirun",
     "ibrun": "mpirun",
     "horovodrun": "horovodrun",
+    "jsrun": "jsrun",
     "apptainer": "containers",
     "singularity": "containers",
     "shifter": "containers",

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.
 ELSEWHERE = frozenset(b"pdsh clush parallel xargs dsh pssh ray flux salloc docker nerdctl udocker".split())
-UNREAD_LAUNCHERS = frozenset(b"composer colossalai torchx jsrun aprun".split())
+UNREAD_LAUNCHERS = frozenset(b"composer colossalai torchx aprun".split())
 RANK_VARIABLES = (b"RANK", b"WORLD_SIZE", b"LOCAL_RANK", b"MASTER_ADDR", b"MASTER_PORT")
 FOLDERS = {"env": (b"-C", b"--chdir"), "apptainer": (b"--pwd", b"--cwd"), "singularity": (b"--pwd", b"--cwd")}
 

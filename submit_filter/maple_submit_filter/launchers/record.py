@@ -69,7 +69,7 @@ class Launcher(NamedTuple):
     for what is no agent. *outer*: it starts a process for each task of the job, and so an agent on each node. *words*:
     the variables in which a task finds its numbers. *steered*: variables of its environment that lay out its ranks, and
     that nobody here reads. *own_hosts*: it is told hosts, starts ranks there and lets them meet without torch's
-    variables.
+    variables. *reads_job*: where its line says no number of tasks, the job's holds.
     """
 
     name: str
@@ -84,3 +84,4 @@ class Launcher(NamedTuple):
     words: Optional[RankWords] = None
     steered: Optional[Pattern[bytes]] = None
     own_hosts: bool = False
+    reads_job: bool = True

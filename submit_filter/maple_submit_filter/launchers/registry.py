@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Dict, Mapping, Tuple
 
 from ..play import program_owner
 from ..types.launch_plan import Around
-from . import accelerate, deepspeed, horovodrun, ibrun, mpiexec, remote, srun, torchrun
+from . import accelerate, deepspeed, horovodrun, ibrun, jsrun, mpiexec, remote, srun, torchrun
 from .record import AgentOptions, Launcher
 
 if TYPE_CHECKING:
@@ -19,6 +19,7 @@ _EVERY: Tuple[Launcher, ...] = (
     deepspeed.LAUNCHER,
     mpiexec.LAUNCHER,
     ibrun.LAUNCHER,
+    jsrun.LAUNCHER,
     horovodrun.LAUNCHER,
     *remote.LAUNCHERS,
 )

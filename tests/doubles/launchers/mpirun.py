@@ -227,10 +227,10 @@ def under_pbs():
     return "PBS_NODEFILE" in os.environ and "SLURM_JOB_ID" not in os.environ
 
 
-def spread(name, plan, command, kind):
-    """Start one proxy on each node of *plan*; on this node alone, work without srun."""
+def spread(name, plan, command, kind, own=None):
+    """Start one proxy on each node of *plan*; on this node alone, work without srun. *own*: variables by rank."""
     size = sum(len(ranks) for ranks in plan.values())
-    told = json.dumps({"plan": plan, "size": size, "kind": kind, "name": name})
+    told = json.dumps({"plan": plan, "size": size, "kind": kind, "name": name, "own": own or {}})
     if set(plan) <= {world.host(), "localhost", os.environ.get("SLURMD_NODENAME")}:
         return proxy(json.loads(told), command)
     me = os.path.join(os.path.dirname(world.python()), "mpirun")
@@ -283,5 +283,6 @@ def proxy(told, command):
                 OMPI_COMM_WORLD_LOCAL_RANK=str(local),
                 OMPI_COMM_WORLD_LOCAL_SIZE=str(len(mine)),
             )
+        env.update(told["own"].get(str(rank), {}))
         started.append(world.start(command, env))
     return world.attend(started, told["name"])

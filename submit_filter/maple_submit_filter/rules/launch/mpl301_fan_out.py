@@ -50,7 +50,7 @@ def _fixes(step: Step, outer: Link, plan: LaunchPlan, job: Job, site: Site) -> I
         line = _mpiexec(outer, step, site)
     if line:
         yield Fix(tuple(line), Safety.SAFE, "one %s per node" % step.links[-1].name)
-    asked = by_directive(job, plan, step, why)
+    asked = by_directive(job, plan, step, why) if outer.name not in OUTER or OUTER[outer.name].reads_job else None
     if asked:
         yield Fix(tuple(asked), Safety.SAFE, "one task, and so one %s, per node" % step.links[-1].name)
 
