@@ -396,3 +396,10 @@ def test_a_program_that_nobody_named_is_asked_for(maple, words):
     assert "program" not in [one["slot"] for one in found["assumed"]]
     found = json.loads(maple("new", words, "--set", "program=go.py", "--set", "account=abcd-delta-gpu", "--json").out)
     assert "go.py" in found["script"]
+
+
+def test_the_help_lists_the_slots_that_set_takes(maple):
+    """Each of them, and no other."""
+    listed = maple("new", "--help").out.partition("Slots:")[2].partition(".")[0].replace("\n", " ")
+    taken = maple("new", "--set", "nosuch=3").err.rpartition("slots are ")[2]
+    assert [one.strip() for one in listed.split(",")] == [one.strip() for one in taken.split(",")]

@@ -234,3 +234,19 @@ def test_without_a_plan_one_line_says_so(maple, decided, job):
     said = maple("plan", job)
     assert (said.code, said.out) == (2, "")
     assert said.err == "maple: job.sh: there is no plan: the script could not be read; see maple check\n"
+
+
+def test_what_the_scheduler_refuses_is_said_with_the_tree(maple, tmp_path):
+    """Also a word of the command line, which stands in no launch line; in the words of `maple check`."""
+    (tmp_path / "job.sh").write_text("#!/bin/bash\n#SBATCH -N 2\nsrun torchrun --nproc-per-node=4 t.py\n")
+    words = ("job.sh", "--site", "generic-slurm", "--", "--nodes=four")
+    drawn, checked = maple("plan", *words), maple("check", *words)
+    line = next(one for one in checked.out.split("\n") if "MPL217" in one)
+    assert drawn.code == 0 and "? nodes" in drawn.out and line in drawn.out.split("\n")
+
+
+def test_what_is_wrong_in_a_launch_line_stands_in_the_tree_alone(maple, tmp_path):
+    """Once is enough."""
+    (tmp_path / "job.sh").write_text("#!/bin/bash\n#SBATCH -N 2\n#SBATCH --ntasks-per-node=4\n"
+                                     "srun torchrun --nnodes=2 --nproc-per-node=4 t.py\n")  # fmt: skip
+    assert maple("plan", "job.sh", "--site", "generic-slurm").out.count("MPL301") == 1

@@ -7,16 +7,21 @@ import pty
 import re
 import subprocess
 import sys
+import termios
 from collections.abc import Iterator
 from pathlib import Path
 
 import click
 import pytest
 from maple_agents.base import drawing
+from maple_agents.base.terminal import on_screen
 from maple_agents.cli.fix.command import fix
 from maple_agents.cli.main import maple
 from maple_agents.cli.rule_pages import pages
+from maple_agents.cli.verify import verdict_table
 from maple_agents.diagnose.tell import page_rows
+from maple_agents.verify.judge.verdicts import Kind, Reason, Result, Verdict, Warning
+from maple_agents.verify.verification import Verified
 from maple_daemon.cli.daemon import main as service
 from maple_submit_filter.answer.report import columns
 from maple_submit_filter.host import own_folders, places
@@ -157,3 +162,29 @@ def test_the_overview_names_the_folders_that_are_used():
     for folder in (own_folders.state(environ), own_folders.cache(environ)):
         assert folder is not None and folder.replace("/h/", "\\fI~/") in told
     assert f"{places.etc({})}/site_configs/" in told
+
+
+def test_a_verdict_of_verify_fits(monkeypatch, capsys):
+    """What broke, what to do, what is unwise, and the last line; no word of it is broken."""
+    monkeypatch.setenv("COLUMNS", str(WIDE))
+    says = "rank 0 on a100x4-1 and rank 4 on a100x4-1 take the same GPU: both are local rank 0"
+    reason = Reason(Kind.GPU, says, "let each rank see as many GPUs as there are local ranks; unset what hides them", 9)
+    verdict = Verdict(Result.FAILED, (reason,), (Warning("a100x4-1: 8 ranks share 2 CPUs, and " + says, 9),))
+    made = Verified(verdict, miniapps=("dry",), folder="/scratch/" + "/".join(["of-mine"] * 7))
+    title = "job-with-a-name-that-is-long.sh"
+    verdict_table.show(title, made)
+    shown = capsys.readouterr().out
+    assert too_wide(shown) == []
+    assert shown.split() == " ".join([*verdict_table.lines(made), verdict_table.summary(title, made)]).split()
+
+
+def test_a_sentence_for_stderr_is_as_wide_as_its_own_terminal(monkeypatch):
+    """Wherever standard output leads."""
+    monkeypatch.delenv("COLUMNS", raising=False)
+    control, line = pty.openpty()
+    termios.tcsetwinsize(line, (24, 120))
+    with os.fdopen(line, "w") as stream, open(os.devnull, "w") as nowhere:
+        monkeypatch.setattr(sys, "__stdout__", nowhere)
+        rows = on_screen("of the new request " * 30, stream)
+    os.close(control)
+    assert 100 < max(map(len, rows)) <= 120

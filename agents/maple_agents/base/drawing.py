@@ -92,11 +92,12 @@ def findings(lines: Iterable[str]) -> None:
             say([line])
 
 
-def say(lines: Iterable[str]) -> None:
-    """Print sentences; on a terminal they are folded between words."""
+def say(lines: Iterable[str], fg: Optional[str] = None, bold: bool = False) -> None:
+    """Print sentences; on a terminal they are folded between words. *fg*, *bold*: of them as a whole."""
     for line in lines:
         first, *more = folded(line, width()) if is_bounded() else [line]
-        click.echo("\n".join([_styled(first), *more]), color=coloured())
+        shown = "\n".join([_styled(first), *more])
+        click.echo(click.style(shown, fg=fg, bold=bold or None) if fg or bold else shown, color=coloured())
 
 
 def page(text: str) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import codecs
 import io
 import os
-import shutil
 import sys
 import time
 import traceback
@@ -32,7 +31,18 @@ def coloured() -> bool:
 def on_screen(line: str, stream: Optional[TextIO] = None) -> list[str]:
     """Return a line for *stream* (stderr) as the rows that a terminal shows; one line where a program reads it."""
     stream = stream or sys.stderr
-    return folded(line, shutil.get_terminal_size().columns) if stream and stream.isatty() else [line]
+    return folded(line, width(stream)) if stream and stream.isatty() else [line]
+
+
+def width(stream: TextIO) -> int:
+    """Return the columns of the terminal behind *stream*; stdout may lead elsewhere. COLUMNS comes first."""
+    said = os.environ.get("COLUMNS", "")
+    if said.isascii() and said.isdigit() and int(said) > 0:
+        return int(said)
+    try:
+        return os.get_terminal_size(stream.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
 
 
 # Terminals that know fewer characters than we write: what they lack is spelled, and nothing fails for it.

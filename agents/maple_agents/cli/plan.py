@@ -10,14 +10,14 @@ from itertools import groupby
 from typing import Iterable, Iterator, Optional, Sequence, Tuple
 
 import click
-from maple_submit_filter.answer.report import printable
+from maple_submit_filter.answer.report import printable, report
 from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.launch_plan import Allocation, Group, LaunchPlan, Process, Step
 from maple_submit_filter.types.text import show
 
-from ..ask.submission import answer
+from ..ask.submission import Answer, answer
 from ..base.complaint import Complaint
-from ..base.drawing import Branch
+from ..base.drawing import Branch, draw, findings, say, width
 from . import completion
 
 MOST_RANKS = 16  # on one node; more are folded into one line
@@ -39,8 +39,8 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
     """Draw which processes a batch script would start: nodes, ranks, worlds, masters and GPUs.
 
     SCRIPT is a file, or - for standard input. WORDS stand before the script on the command line, and ARGS behind it;
-    without the second -- these are not known. What is not known is drawn as ?, and lines that could not be read are
-    named.
+    without the second -- these are not known. What is not known is drawn as ?, lines that could not be read are named,
+    and what is proven wrong is told: sbatch refuses it, perhaps.
 
     \b
     Examples:
@@ -59,17 +59,28 @@ def plan(script: str, words: Tuple[str, ...], site_id: Optional[str], as_json: b
         return 0
     if asked.decision.plan is None:
         raise Complaint(f"{asked.name}: there is no plan: the script could not be read", "see maple check")
-    from ..base.drawing import draw
-
     draw(branches(asked.decision.plan, asked.name, asked.decision.findings))
-    click.echo(asked.on_site)
+    _beside(asked, asked.decision.plan)
+    say([asked.on_site])
     return 0
 
 
-def branches(plan: LaunchPlan, name: str, findings: Sequence[Finding] = ()) -> Branch:
+def _beside(asked: Answer, drawn: LaunchPlan) -> None:
+    """Print what is proven wrong and belongs to no launch line: the scheduler refuses the request, perhaps."""
+    found = [
+        one for one in asked.decision.findings if one.proven and not any(_inside(one, step) for step in drawn.steps)
+    ]
+    findings(report(found, asked.submission.script or b"", asked.name, width=width()))
+
+
+def _inside(finding: Finding, step: Step) -> bool:
+    return finding.at is not None and step.span.start <= finding.at.start < step.span.end
+
+
+def branches(plan: LaunchPlan, name: str, found: Sequence[Finding] = ()) -> Branch:
     """Return the tree of a plan, with what is wrong below its steps; nodes that do the same are told once."""
     told = [step for at, step in enumerate(plan.steps) if not _is_told(step, plan.steps[:at])]
-    steps = tuple(_step(step, findings) for step in told[:MOST_STEPS])
+    steps = tuple(_step(step, found) for step in told[:MOST_STEPS])
     more = len(told) - MOST_STEPS
     cut = (Branch("unread", f"and {more} more steps"),) if more > 0 else ()
     unread = tuple(Branch("unread", f"line {line}: not read: {printable(says)}") for line, says in plan.unread)
@@ -94,14 +105,14 @@ def _given(given: Allocation) -> str:
     return ", ".join(said)
 
 
-def _step(step: Step, findings: Sequence[Finding]) -> Branch:
+def _step(step: Step, found: Sequence[Finding]) -> Branch:
     words = [link.name for link in step.links] + ([show(b" ".join(step.program))] if step.program else [])
     label = f"line {step.line}: " + " ▸ ".join(printable(word) for word in words)
     if step.background:
         label += " &"
     if step.maybe:
         label += ", only if a condition holds"
-    inside = (one for one in findings if one.at and step.span.start <= one.at.start < step.span.end)
+    inside = (one for one in found if _inside(one, step))
     wrong = tuple(Branch("wrong", f"{one.code} {printable(one.says)}") for one in inside)
     unread = tuple(Branch("unread", f"not known: {printable(what)}") for what in step.unknown)
     return Branch("step", label, tuple(_worlds(step.groups)) + wrong + unread)

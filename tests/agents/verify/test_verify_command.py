@@ -108,6 +108,20 @@ def test_a_failed_script_says_what_to_do_and_exits_with_1(called):
     assert "line 5: duplicate ranks: rank 0 came more than once" in out and "\nhelp: " in out
 
 
+FANNED_OUT = Case("srun -n 2 --ntasks-per-node=2 torchrun --nproc-per-node=2 train.py\n", 1, 2)
+
+
+def test_a_failed_script_says_how_its_fix_is_taken_and_apply_takes_it(called):
+    """As `maple-fix` does: a copy beside the script, which is not written unasked."""
+    copy = called.folder / "job.maple.sh"
+    code, out, _ = called.call(FANNED_OUT, 29024, "--time", "20")
+    assert code == 1 and "maple verify --apply job.sh writes the fixed copy" in out and not copy.exists()
+    code, out, err = called.call(FANNED_OUT, 29027, "--time", "20", "--apply")
+    assert code == 1 and "written: " in err and "--apply" not in out
+    assert copy.read_text() != (called.folder / "job.sh").read_text()
+    assert copy.read_text().replace("srun ", "").count("torchrun") == 1
+
+
 def test_kept_is_kept_and_said(called):
     code, out, _ = called.call(RIGHT, 29030, "--keep")
     (folder,) = called.folders()
@@ -179,6 +193,7 @@ def test_what_kill_9_leaves_the_next_one_clears(called):
         (["verify", "--site", "ncsa-delta", "--template", "no-such"], "there is no launch template no-such"),
         (["verify", "--site", "ncsa-delta", "--template", "python-over-ibrun"], "is not for ncsa-delta"),
         (["verify", "--mini-app", "nothing", "x"], "'nothing'"),
+        (["verify", "--site", "ncsa-delta", "--apply"], "there is no script to fix"),
     ],
 )
 def test_what_cannot_be_asked_is_one_line_and_exits_with_2(maple, words, says):

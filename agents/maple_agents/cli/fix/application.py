@@ -51,7 +51,7 @@ def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> Applied:
     job is another user's, or another file has that name.
     """
     asked = diagnosis.case.asked
-    cure = next((one for one in diagnosis.cures if _changes(one)), None)
+    cure = fix_of(diagnosis)
     if cure is None or asked is None:
         raise Complaint("no fix for this job changes its script", "nothing was written")
     if asked.uid != os.getuid():
@@ -64,6 +64,11 @@ def applied(diagnosis: Diagnosis, submit: bool, quiet: bool = False) -> Applied:
         lead = "" if path else "the script needs no change; "
         click.echo(lead + "submit it so: " + shown, err=True)
     return Applied(path or None)
+
+
+def fix_of(diagnosis: Diagnosis) -> Cure | None:
+    """Return the cure that is taken: the first that changes script or command; None where none does."""
+    return next((one for one in diagnosis.cures if _changes(one)), None)
 
 
 def _changes(cure: Cure) -> bool:

@@ -14,6 +14,7 @@ import click
 from ...ask.submission import on_site
 from ...base import new_file as new_output
 from ...base.complaint import Complaint
+from ...base.slots import NAMES
 from ...base.terminal import at_terminal
 from .. import completion
 from . import page
@@ -106,9 +107,7 @@ def new(
       maple new "train.py --lr 1e-4 with DDP on 2 nodes" \\
         --site alcf-polaris --set filesystems=home:eagle --json
 
-    Slots: nodes, gpus_per_node, gpus_total, ranks_per_node, gpu, paradigm, launcher, model, program, account,
-    partition, queue, qos, filesystems, walltime, container, array, environment, variables, memory, cpus_per_task,
-    cpus_per_node, job_name, output, mail, mail_on, dependency.
+    Slots: {slots}.
 
     Exit code: 0 written, 1 the mini-app failed, 2 usage or refused, 3 something is missing, or was not understood.
     """
@@ -133,6 +132,9 @@ def new(
     if isinstance(found, Lacking):
         return _missing(asked, found, as_json)
     return _hand_over(asked, found, output, as_json, verified)
+
+
+new.help = (new.help or "").replace("{slots}", ", ".join(NAMES))  # those that --set takes
 
 
 def _complaint(error: ValueError) -> Exception:

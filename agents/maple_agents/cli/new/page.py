@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Optional, Union
@@ -12,7 +11,7 @@ from maple_submit_filter.answer.report import printable
 
 from ...ask.submission import on_site
 from ...base.difference import text
-from ...base.terminal import coloured
+from ...base.terminal import coloured, on_screen, width
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slots
@@ -24,7 +23,6 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from ...base.complaint import Complaint
-from ...base.terminal import on_screen
 from . import request
 from .request import slot
 
@@ -126,7 +124,7 @@ def _wrapped(text: str, width: int) -> list[str]:
 
 def _width() -> int:
     """Return the columns of the terminal; where there is none, nothing is folded."""
-    return shutil.get_terminal_size((100, 24)).columns if sys.stderr.isatty() else 10_000
+    return width(sys.stderr) if sys.stderr.isatty() else 10_000
 
 
 # What nobody understood, and somebody meant: no script is written before it is settled.

@@ -37,7 +37,7 @@ def failed(script: bytes, site: Site) -> int:
     if done.verdict.result.value == "passed":
         return 0
     for line in lines(done):
-        click.echo(click.unstyle(line), err=True)
+        click.echo(line, err=True)
     if done.verdict.result.value == "failed":
         from maple_agents.diagnose.retry.verification import explain_verified
 

@@ -56,6 +56,8 @@ class NotVerified(Complaint):
 @click.option("--queue-time", "queue", type=click.FloatRange(1, 86400), default=900, show_default=True,
               metavar="SECONDS", help="How long to wait for the job to start.")  # fmt: skip
 @click.option("--keep", is_flag=True, help="Keep the folder with the changed script, the facts and the job's output.")
+@click.option("--apply", "write", is_flag=True, help="Where it fails and there is a fix, write the fixed copy, "
+              "NAME.maple.sh, beside the script.")  # fmt: skip
 @click.option("--json", "as_json", is_flag=True, help="Print the verdict as JSON; its shape is stable.")
 def verify(
     script: Optional[str],
@@ -69,6 +71,7 @@ def verify(
     seconds: float,
     queue: float,
     keep: bool,
+    write: bool,
     as_json: bool,
 ) -> int:
     """Submit a batch script with mini-apps in place of its programs, and say whether its launch lines work.
@@ -80,6 +83,7 @@ def verify(
     \b
     Examples:
       maple verify job.sh
+      maple verify --apply job.sh
       maple verify job.sh --mini-app dry -- --nodes=2 --partition=debug
       maple verify --site ncsa-delta --template torchrun-over-srun -- \\
         --account=abcd
@@ -96,6 +100,8 @@ def verify(
     if script is not None and (name is not None or stale):
         option = "--template" if name is not None else "--stale"
         raise Complaint(f"{option}: a script is named as well", "name one of the two")
+    if script is None and write:
+        raise Complaint("--apply: there is no script to fix", "name a batch script, not the templates of a site")
     if script is None:
         asked = _of_site(words, site_id, name, Layout(nodes, gpus_per_node, seconds), stale)
     else:
@@ -103,7 +109,7 @@ def verify(
     made = []
     for title, one in asked:
         try:
-            made.append(_verified(one, words, app, seconds, queue, keep, as_json))
+            made.append(_verified(one, words, app, seconds, queue, keep, write, as_json))
         except NotVerified as error:
             if script is not None:
                 raise
@@ -116,7 +122,7 @@ def verify(
 
 
 def _verified(
-    asked: Found, words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, as_json: bool
+    asked: Found, words: Tuple[str, ...], app: str, seconds: float, queue: float, keep: bool, write: bool, as_json: bool
 ) -> Tuple[int, dict[str, object]]:
     """Verify one script, keep the record, and show the verdict; return the exit code and the JSON."""
     from maple_agents.verify.verification import Wanted
@@ -130,18 +136,42 @@ def _verified(
     told = {"name": asked.title, "site_known_by": asked.known_by, **_kept(wanted, made, asked)}
     why = _explained(made, wanted)
     if not as_json:
-        from ...diagnose.tell.page import show as show_why
-        from .verdict_table import show
-
-        show(asked.title, made)
-        click.echo(on_site(asked.site.id, asked.known_by))
-        if why is not None:
-            show_why(why, hint=False)
+        _shown(asked, made, why, write)
     elif why is not None:
         from ...diagnose.tell.json_form import told as told_why
 
         told["explained"] = told_why(why)
+    if why is not None and write:
+        told["written"] = _applied(why, as_json)
     return EXIT[made.verdict.result.value], told
+
+
+def _shown(asked: Case, made: "Verified", why: "Optional[Diagnosis]", write: bool) -> None:
+    """Print the verdict, and where it failed the cause, the fix and how that is taken."""
+    from ...base import drawing
+    from ...diagnose.tell.page import show as show_why
+    from ..fix.application import fix_of
+    from .verdict_table import show
+
+    show(asked.title, made)
+    drawing.say([on_site(asked.site.id, asked.known_by)])
+    if why is None:
+        return
+    show_why(why, hint=False)
+    if fix_of(why) is not None and not asked.template and not write:
+        script = os.fsdecode(asked.submission.path) or "-"
+        drawing.say(["maple verify --apply %s writes the fixed copy" % printable(script)])
+
+
+def _applied(why: "Diagnosis", quiet: bool) -> Optional[str]:
+    """Write the fixed copy, and return its path; a fix that is not to be had is said, and changes no verdict."""
+    from ..fix.application import applied
+
+    try:
+        return applied(why, submit=False, quiet=quiet).written
+    except Complaint as error:
+        click.echo(f"maple: {error.format_message()}", err=True)
+        return None
 
 
 def _explained(made: "Verified", wanted: "Wanted") -> Optional["Diagnosis"]:

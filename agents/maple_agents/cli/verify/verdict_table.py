@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Iterator
 import click
 from maple_submit_filter.answer.report import printable
 
+from ...base import drawing
 from ...base.drawing import WIDE, coloured, width
 
 if TYPE_CHECKING:
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
 
 RANKS = 32  # rows of one launch line; of more, those that failed and the first few
 COLUMNS = ("rank", "local", "world", "node", "master", "GPUs", "CPUs", "link", "came to")
+HELP = "help: "  # begins what to do
 COLOURS = {"passed": "green", "failed": "red", "unclear": "yellow"}
 
 
@@ -25,19 +27,28 @@ def show(title: str, made: "Verified") -> None:
     for run in made.runs:
         if run.facts:
             _table(run)
-    for line in lines(made):
-        click.echo(line, color=coloured())
-    click.echo(click.style(summary(title, made), fg=COLOURS[made.verdict.result.value]), color=coloured())
+    for line in _reasons(made):
+        drawing.say([line], bold=not line.startswith(HELP))
+    drawing.say(_beside(made))
+    drawing.say([summary(title, made)], fg=COLOURS[made.verdict.result.value])
 
 
 def lines(made: "Verified") -> Iterator[str]:
     """Yield the reasons, each with what to do, then the differences and warnings."""
-    verdict = made.verdict
-    for one in verdict.reasons:
+    yield from _reasons(made)
+    yield from _beside(made)
+
+
+def _reasons(made: "Verified") -> Iterator[str]:
+    for one in made.verdict.reasons:
         where = f"line {one.line}: " if one.line else ""
-        yield click.style(printable(f"{where}{one.kind.value}: {one.says}"), bold=True)
+        yield printable(f"{where}{one.kind.value}: {one.says}")
         if one.remedy:
-            yield click.style("help:", fg="green") + printable(f" {one.remedy}")
+            yield HELP + printable(one.remedy)
+
+
+def _beside(made: "Verified") -> Iterator[str]:
+    verdict = made.verdict
     for difference in verdict.differences[:10]:
         who = f"rank {difference.rank}" if difference.rank is not None else "a process"
         yield printable(

@@ -9,7 +9,7 @@ from maple_submit_filter.launchers.registry import AGENTS, OVER
 from maple_submit_filter.types.edits import Conflict, Edit, Span, apply
 
 from ...base.slots import Lacking, Refused, Slots
-from ...request.script.foreign_script import again, at_site
+from ...request.script.foreign_script import again, at_site, job_of
 from ...request.script.launches import OF_TASK
 from ...request.script.parts import Foreign
 from ...request.script.slots import main
@@ -36,6 +36,7 @@ class Words(NamedTuple):
     gpu_kinds: tuple[str, ...]
 
 
+_RIGHT = "nothing in the script is wrong here, so it was left as it is"
 _NOT_FOLLOWED = "nothing in it is wrong as far as it can be followed, so it was left as it is"
 _REMOTE = ("ssh", "rsh", "pbs_tmrsh", "pbsdsh")
 _WAYS = (Way(False, False), Way(True, False), Way(True, True))
@@ -55,10 +56,35 @@ def carry(
     *wishes*, *earlier*, *ranks*, *gpu_kinds*: of the words beside the script, as `deciding.decide_plan` takes them.
     Raises `Refused` with one line, and the line of the script, where it cannot be carried with certainty.
     """
+    words = Words(said, wishes, earlier, ranks, gpu_kinds)
+    found = _carried(foreign, cluster, words)
+    return found if isinstance(found, Lacking) else _with_news(found, foreign, cluster)
+
+
+def _with_news(new: Carried, foreign: Foreign, cluster: Cluster) -> Carried:
+    """Return the script with what was assumed for it: only what stands in it, and that the old one does not say."""
+    if new.plan is None or not new.plan.assumed:
+        return new
+    said = _read(new, foreign, cluster)
+    news = (one for one in new.plan.assumed if one.slot in said and said[one.slot].value == one.value)
+    told = foreign.slots
+    assumed = tuple(one for one in news if one.slot not in told or told[one.slot].value != one.value)
+    return new._replace(plan=new.plan._replace(assumed=assumed))
+
+
+def _read(new: Carried, foreign: Foreign, cluster: Cluster) -> Slots:
+    """Return what the new script says, as its cluster takes it."""
+    path = foreign.job.submission.path if foreign.job.read is not None else b""
+    try:
+        return at_site(job_of(new.script, cluster.site.scheduler, path), cluster.site, cluster.site.id).slots
+    except Refused:
+        return NOTHING
+
+
+def _carried(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | Lacking:
     home = directives.is_home(foreign, cluster.site)
     if home and foreign.site != cluster.site.id:
         foreign = at_site(foreign.job, cluster.site, cluster.site.id, foreign.notes)
-    words = Words(said, wishes, earlier, ranks, gpu_kinds)
     try:
         understood, fewer = meant(foreign)
     except Refused as error:
@@ -69,7 +95,8 @@ def carry(
     here = understood is foreign or (_is_there(understood, cluster) and not fewer)
     mended = _mended(understood, cluster, words) if home and here else None
     if mended is not None:
-        return mended._replace(unchanged=mended.script == foreign.source)
+        unchanged = mended.script == foreign.source
+        return mended._replace(unchanged=unchanged, advice=(*mended.advice, *((_RIGHT,) if unchanged else ())))
     try:
         return _anew(understood, cluster, words, home)
     except Refused:
@@ -77,7 +104,7 @@ def carry(
             home
             and understood is foreign
             and not foreign.wrong
-            and not same_cluster.says_more(foreign, said)
+            and not same_cluster.says_more(foreign, words.said)
             and not foreign.job.script.refused
         ):
             return Carried(foreign.source, None, (*foreign.notes, _NOT_FOLLOWED), True)
@@ -123,15 +150,16 @@ def _mended(foreign: Foreign, cluster: Cluster, words: Words) -> Carried | None:
     kind = foreign.slots.text("gpu")
     if words.ranks or (words.gpu_kinds and kind not in words.gpu_kinds):
         return None
-    script = same_cluster.mended(foreign, cluster, words.said, foreign.source)
-    if script is None:
+    small = same_cluster.mended(foreign, cluster, words.said, foreign.source)
+    if small is None:
         return None
     try:
         plan = _decided(foreign, cluster, words, True)
     except Refused:
         plan = Lacking(())
-    known = plan if isinstance(plan, Plan) else None
-    return Carried(script, known, foreign.notes, script == foreign.source)
+    known = plan._replace(assumed=()) if isinstance(plan, Plan) else None  # the script says it, or does without
+    changes = tuple("changed: " + says for says in small.says)
+    return Carried(small.script, known, (*foreign.notes, *changes), small.script == foreign.source)
 
 
 def _uncrossed(foreign: Foreign) -> Foreign:

@@ -141,7 +141,8 @@ def advice_on(foreign: Foreign, plan: Plan, script: bytes, commands: list[Found]
 def _world_advice(foreign: Foreign, plan: Plan) -> Iterator[str]:
     training = main(foreign.launches)
     groups = training.steps[0].groups if training is not None and not training.small else ()
-    had = groups[0].world_size if len(groups) == 1 else None
+    sizes = {one.world_size or one.declared for one in groups}
+    had = sizes.pop() if len(sizes) == 1 else None
     if had and had != plan.layout.ranks:
         says = "the world has %d ranks where it had %d: the global batch size changes with it"
         yield says % (plan.layout.ranks, had)
@@ -196,15 +197,23 @@ _COUNTED = frozenset(_OF_COUNTS.split())
 def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
     """Name what the old request wanted of its own cluster, and the new one does not say."""
     now = [line for line in script.split(b"\n") if line.startswith((b"#SBATCH", b"#PBS"))]
-    lost = [
-        (directives.shown(one), one.origin.line)
-        for one in directives.decided_anew(foreign)
-        if one.name not in _COUNTED
-        and _has_kind(one)
-        and not any((one.value or one.name.encode()) in line for line in now)
-    ]
+    asked = [one for one in directives.decided_anew(foreign) if one.name not in _COUNTED and _has_kind(one)]
+    gone = [one for one in asked if not any((one.value or one.name.encode()) in line for line in now)]
+    others = {one: _other_value(one, now) for one in gone}
+    changed = ["%s (line %d) is %s now" % (directives.shown(one), one.origin.line, other)
+               for one, other in others.items() if other]  # fmt: skip
+    lost = [(directives.shown(one), one.origin.line) for one, other in others.items() if not other]
+    if changed:
+        yield "other values in the new request: %s" % ", ".join(changed)
     if lost:
         yield "the new request says nothing of %s" % _listed(lost)
+
+
+def _other_value(said: Setting, now: list[bytes]) -> str:
+    """Return the same option as the new directives have it, "" where none does."""
+    mark = b"#SBATCH --%s=" % said.name.encode()
+    line = next((one for one in now if one.startswith(mark)), b"")
+    return line[len(b"#SBATCH ") :].decode("utf-8", "backslashreplace")
 
 
 def _has_kind(one: Setting) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 from maple_submit_filter.answer.decision import Decision, decide
 from maple_submit_filter.launchers.registry import AGENTS
@@ -19,7 +20,14 @@ from . import judgement, variables
 _EARLY = re.compile(rb"(?<!\\)\$\{?(?:%s)" % OF_TASK.pattern)
 
 
-def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> bytes | None:
+class Mended(NamedTuple):
+    """A script of this cluster as it should be. *says*: one sentence for each change, with the rule's code."""
+
+    script: bytes
+    says: tuple[str, ...] = ()
+
+
+def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> Mended | None:
     """Return the script as it should be, None where it has to be made anew: something else was said, or no small
     edit cures it. A script that is right comes back as it is.
     """
@@ -29,7 +37,7 @@ def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> 
     if state is None or not _asks_for_gpus(foreign, cluster):
         return None
     if not state.proven() and not state.job.script.refused:
-        return None if _surely_not_meant(state, foreign) else original
+        return None if _surely_not_meant(state, foreign) else Mended(original)
     decision: Decision = decide(state.job.submission, cluster.site, state.job.read)
     made = decision.repaired or decision.offered
     if made is None or made.script is None:
@@ -37,7 +45,8 @@ def mended(foreign: Foreign, cluster: Cluster, said: Slots, original: bytes) -> 
     after = judgement.state_of(made.script, foreign, cluster)
     if after is None or after.proven() or after.job.script.refused or not _as_meant(after, foreign):
         return None
-    return made.script if after.plan.allocation.nodes == state.plan.allocation.nodes else None
+    same_nodes = after.plan.allocation.nodes == state.plan.allocation.nodes
+    return Mended(made.script, made.says) if same_nodes else None
 
 
 def _surely_not_meant(state: State, foreign: Foreign) -> bool:

@@ -116,6 +116,54 @@ def test_the_users_lines_go_along(path: str, there: str) -> None:
     assert not any(line.startswith(other) for line in made.script.split(b"\n"))
 
 
+@pytest.mark.parametrize(
+    ("path", "there"), random.Random(5).sample(_pairs(), 24), ids=lambda v: _id(v) if "/" in v else v
+)
+def test_what_was_decided_anew_stands_in_the_new_script_and_not_in_the_old(path: str, there: str) -> None:
+    """Neither what the script said itself nor what nothing came of is told as a decision."""
+    if (os.path.basename(path), there) in NOT_THERE:
+        return
+    foreign = _foreign(path)
+    made = _carried(foreign, there)
+    new = at_site(read(made.script, path=path.encode()).job, _cluster(there).site, there)
+    for one in made.plan.assumed if made.plan is not None else ():
+        assert new.slots[one.slot].value == one.value
+        assert one.slot not in foreign.slots or foreign.slots[one.slot].value != one.value
+
+
+def test_a_script_that_is_mended_at_home_has_its_changes_told_and_nothing_decided() -> None:
+    """It says its own GPUs; a walltime that it leaves to the partition is nobody's decision."""
+    with open(os.path.join(CASES, "carry", "mended-at-home.sh"), "rb") as file:
+        made = carry(read(file.read()), _cluster("ncsa-delta"))
+    assert isinstance(made, Carried) and made.plan is not None and made.plan.assumed == ()
+    assert made.advice == ("changed: MPL301 one torchrun per node",)
+
+
+def test_a_right_script_is_said_to_be_left_as_it_is() -> None:
+    """Its reader need not compare the two."""
+    path = os.path.join(CASES, "carry", "many.sh")
+    with open(path, "rb") as file:
+        foreign = read(file.read())
+    made = carry(foreign, _cluster(foreign.site))
+    assert isinstance(made, Carried) and made.unchanged and made.advice[-1].endswith("it was left as it is")
+
+
+def test_another_size_of_the_world_is_told_also_where_the_old_launch_line_was_wrong() -> None:
+    """What the old one says of its world counts where the processes do not fit it."""
+    with open(os.path.join(CASES, "carry", "mended-at-home.sh"), "rb") as file:
+        made = _carried(read(file.read()), "alcf-aurora")
+    assert any("24 ranks where it had 8" in one for one in made.advice)
+
+
+def test_an_option_with_another_value_is_not_told_as_left_out() -> None:
+    """Only what the new request is silent on has been left out."""
+    line = b"srun torchrun --nnodes=2 --nproc-per-node=4 --rdzv-backend=c10d --rdzv-endpoint=$H:29500 train.py\n"
+    script = HEAD.replace(b"-N 2", b"-N 2 --mem=200G") + b"H=$(scontrol show hostnames | head -n 1)\n" + line
+    advice = "\n".join(_carried(read(script), "ncsa-delta").advice)
+    assert "--mem=200G (line 5) is --mem=0 now" in advice
+    assert "says nothing of" in advice and "--mem=200G" not in advice.partition("says nothing of")[2]
+
+
 def _own_lines(foreign: Foreign) -> list[bytes]:
     """Return the lines that hold nothing of the cluster: no directive, launcher, module, plumbing, rank variable."""
     taken = {number for region in foreign.regions for number in _numbers(foreign, region.span)}
