@@ -12,11 +12,10 @@ import sys
 
 def main() -> None:
     """Read one request, answer it, and end without the interpreter's farewell, which nobody waits for."""
-    from maple_submit_filter import helper_image, lean_typing
+    from maple_submit_filter import helper_image
 
     gc.disable()  # a life of milliseconds: looking for garbage costs a tenth of it
     helper_image.install(os.path.dirname(os.path.abspath(__file__)))
-    lean_typing.install()
     from maple_submit_filter.answer import reply as answer
     from maple_submit_filter.host import configuration, frames
 

@@ -1,7 +1,8 @@
 """Starts the helper from one file: half of its time would go into finding its modules and compiling its expressions.
 
 `write_helper_image` writes it when Maple is installed, for one interpreter; any other one, and where there is no image,
-imports modules as usual.
+imports modules as usual. What every submission needs is run in one go, in the order in which one imports the other;
+what only some need is found when they import it.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ import marshal
 import sys
 from _frozen_importlib import ModuleSpec
 
-from . import lean_re
+from . import lean_re, lean_typing
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from types import ModuleType
-    from typing import Dict, Optional, Tuple
+    from types import CodeType, ModuleType
+    from typing import Dict, Optional, Sequence, Tuple
 
 NAME = "helper.image"  # beside the helper
 
@@ -30,34 +31,63 @@ def install(folder: str) -> bool:
     """Import from the image in *folder* from now on, and return whether it is for this interpreter."""
     try:
         with open(folder + "/" + NAME, "rb") as file:
-            made, modules, expressions = marshal.loads(file.read())
+            made, needed, others, expressions, makers = marshal.loads(file.read())
     except (OSError, ValueError, EOFError, TypeError):
+        lean_typing.install()
         return False
     if made != key():
+        lean_typing.install()
         return False
     lean_re.install(expressions)
-    sys.meta_path.insert(0, _Modules(folder, modules))
+    lean_typing.install(marshal.loads(makers))
+    sys.meta_path.insert(0, _Modules(folder, others))
+    _run(folder, marshal.loads(needed))
     return True
 
 
-class _Modules:
-    """Finds and runs the modules of an image. *folder*: where their sources lie, for who asks."""
+def _place(folder: str, name: str, package: bool) -> str:
+    """Return the path of the source of a module of ours."""
+    inner = folder + "/" + name.partition(".")[2].replace(".", "/")
+    return inner + "/__init__.py" if package else inner + ".py"
 
-    def __init__(self, folder: str, modules: Dict[str, Tuple[bool, bytes]]) -> None:
+
+def _run(folder: str, modules: Sequence[Tuple[str, bool, CodeType, str]]) -> None:
+    """Make modules of their code, each behind those that it imports, so that the importer finds them made."""
+    kind, made = type(sys), sys.modules
+    for name, package, code, path in modules:
+        if name in made:
+            continue
+        module = made[name] = kind(name)
+        above, _, own = name.rpartition(".")
+        names = vars(module)
+        names["__file__"] = path = path or _place(folder, name, package)
+        names["__package__"] = name if package else above
+        if package:
+            names["__path__"] = [path[: -len("/__init__.py")]]
+        exec(code, names)
+        if above in made:
+            setattr(made[above], own, module)
+
+
+class _Modules:
+    """Finds and runs the modules of an image that are imported later.
+
+    *folder*: where their sources lie, for who asks.
+    """
+
+    def __init__(self, folder: str, modules: Dict[str, Tuple[bool, bytes, str]]) -> None:
         self._folder, self._modules = folder, modules
 
     def find_spec(self, name: str, path: object = None, target: object = None) -> Optional[ModuleSpec]:
         """Return where a module comes from, None for one of others."""
         if name not in self._modules:
             return None
-        package = self._modules[name][0]
-        inner = name.partition(".")[2].replace(".", "/")
-        folder = self._folder + "/" + inner
-        origin = folder + "/__init__.py" if package else folder + ".py"
+        package, _, path = self._modules[name]
+        origin = path or _place(self._folder, name, package)
         spec = ModuleSpec(name, self, origin=origin, is_package=package)  # type: ignore[arg-type]
         spec.has_location = True
         if package:
-            spec.submodule_search_locations = [folder]
+            spec.submodule_search_locations = [origin[: -len("/__init__.py")]]
         return spec
 
     def create_module(self, spec: ModuleSpec) -> None:

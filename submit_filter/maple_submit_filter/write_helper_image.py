@@ -1,20 +1,30 @@
-"""Writes what the helper starts from: `python3 -IS write_helper_image.py`, once the package beside it is compiled.
+"""Writes what the helper starts from: `python3 -IS write_helper_image.py`.
 
-An image holds each module's byte code as `__pycache__` has it, and each expression as `re` hands it to its engine; it
-is good for the interpreter that wrote it, which it names.
+An image holds each module's byte code without what only people read (docstrings, the types of arguments), and each
+expression as `re` hands it to its engine; it is good for the interpreter that wrote it, which it names.
 """
 
 from __future__ import annotations
 
 import ast
+import importlib.machinery
 import importlib.util
 import marshal
 import os
 import re
 import sys
-from typing import Any, Dict, Iterator, List, Tuple
+from types import CodeType
+from typing import Any, Dict, Iterator, List, Sequence, Tuple, Union
 
 Expression = Tuple[Any, int]  # as it is written, and its flags
+NEEDED = ("answer.reply", "host.configuration", "host.frames")  # and the rules, with what these import
+# What these import of the standard library, each behind those that it imports itself; a release may lack one.
+STANDARD = (
+    "keyword", "operator", "reprlib", "collections", "collections.abc", "types", "functools", "contextlib", "bisect",
+    "struct",
+)  # fmt: skip
+ROUND = ("json", "json.decoder", "json.scanner", "json.encoder")  # they import each other, which an importer can order
+MOST_FIELDS = 24  # of a named tuple whose maker is kept ready
 _PLACE = {"fullmatch": 2, "match": 2, "search": 2, "findall": 2, "finditer": 2}  # of the flags in a call
 
 
@@ -36,20 +46,89 @@ class Engine:
 
 
 def write(folder: str) -> None:
-    """Write the image of the package in *folder* beside its modules. Raises `OSError`, `ImportError`."""
-    from maple_submit_filter import helper_image
+    """Write the image of the package in *folder* beside its modules. Raises `OSError`, `ImportError`, `SyntaxError`."""
+    from maple_submit_filter import helper_image, lean_typing
 
-    made: Any = helper_image.key(), dict(_modules(folder)), dict(_compiled(_expressions(folder)))
+    order, found = _learnt(folder)
+    codes = {_name(path, folder): (path.endswith("/__init__.py"), _code(path)) for path in _sources(folder)}
+    needed = (*_standard(STANDARD), *((name, *codes[name], "") for name in order))
+    later = (*_standard(ROUND), *((name, *code, "") for name, code in codes.items() if name not in order))
+    others = {name: (package, _dumped(code), path) for name, package, code, path in later}
+    makers = tuple(lean_typing.maker(count) for count in range(MOST_FIELDS + 1))
+    expressions = dict(_compiled(found))
+    made: Any = helper_image.key(), _dumped(needed), others, expressions, _dumped(makers)
     with open(os.path.join(folder, helper_image.NAME), "wb") as file:
-        file.write(marshal.dumps(made, 2))  # 2: without references, which come out differently each time
+        file.write(marshal.dumps(made, 2))
 
 
-def _modules(folder: str) -> Iterator[Tuple[str, Tuple[bool, bytes]]]:
-    """Yield the byte code of each module by its name, and whether it is a package."""
-    for path in _sources(folder):
-        with open(importlib.util.cache_from_source(path), "rb") as file:
-            code = file.read()[16:]  # behind the head, which says what it was compiled from (PEP 552)
-        yield _name(path, folder), (path.endswith("/__init__.py"), code)
+def _standard(names: Sequence[str]) -> Iterator[Tuple[str, bool, CodeType, str]]:
+    """Yield those modules of the standard library that would be looked for in files, and where they are."""
+    for name in names:
+        found = importlib.util.find_spec(name)
+        if found is not None and isinstance(found.loader, importlib.machinery.SourceFileLoader) and found.origin:
+            yield name, found.submodule_search_locations is not None, _code(found.origin), found.origin
+
+
+def _dumped(made: Any) -> bytes:
+    return marshal.dumps(made, 4)
+
+
+def _order() -> List[str]:
+    """Return the modules that every submission needs and that are not there yet, each behind those that it imports."""
+    order: List[str] = []
+    loader: Any = importlib.machinery.SourceFileLoader
+    real = loader.exec_module
+
+    def noting(self: Any, module: Any) -> None:
+        real(self, module)
+        if module.__name__.startswith("maple_submit_filter."):
+            order.append(module.__name__)
+
+    loader.exec_module = noting
+    try:
+        for name in NEEDED:
+            importlib.import_module("maple_submit_filter." + name)
+        importlib.import_module("maple_submit_filter.rules").rules()
+    finally:
+        loader.exec_module = real
+    return order
+
+
+class _Bare(ast.NodeTransformer):
+    """Takes out of a module what only people read."""
+
+    def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.AST:
+        node.returns = None
+        for one in ast.walk(node.args):
+            if isinstance(one, ast.arg):
+                one.annotation = None
+        return self._without_docstring(node)
+
+    def visit_ClassDef(self, node: ast.ClassDef) -> ast.AST:
+        return self._without_docstring(node)
+
+    def visit_Module(self, node: ast.Module) -> ast.AST:
+        return self._without_docstring(node)
+
+    def _without_docstring(self, node: Union[ast.FunctionDef, ast.ClassDef, ast.Module]) -> ast.AST:
+        self.generic_visit(node)
+        if ast.get_docstring(node, clean=False) is not None:
+            node.body = node.body[1:] or [ast.Pass()]
+        return node
+
+
+def _code(path: str) -> CodeType:
+    """Return a module's byte code."""
+    with open(path, "rb") as file:
+        tree = ast.fix_missing_locations(_Bare().visit(ast.parse(file.read())))
+    return _unlined(compile(tree, os.path.basename(path), "exec", dont_inherit=True))
+
+
+def _unlined(code: CodeType) -> CodeType:
+    """Return code without the table of its lines: a traceback of the helper's is read by nobody."""
+    inner = tuple(_unlined(one) if isinstance(one, CodeType) else one for one in code.co_consts)
+    table: Any = {"co_linetable": b""} if sys.version_info >= (3, 10) else {"co_lnotab": b""}
+    return code.replace(co_consts=inner, co_filename="", **table)
 
 
 def _sources(folder: str) -> List[str]:
@@ -61,8 +140,11 @@ def _name(path: str, folder: str) -> str:
     return name[: -len(".__init__")] if name.endswith(".__init__") else name
 
 
-def _expressions(folder: str) -> List[Expression]:
-    """Return what modules compile when they are imported, those of the standard library too, or call `re` with."""
+def _learnt(folder: str) -> Tuple[List[str], List[Expression]]:
+    """Return the modules that every submission needs, in order, and all expressions.
+
+    Those that modules compile when they are imported, of the standard library too, or call `re` with.
+    """
     found: Dict[Expression, None] = {}
     real = re.compile
 
@@ -73,13 +155,14 @@ def _expressions(folder: str) -> List[Expression]:
 
     re.compile = compiling
     try:
+        order = _order()
         for path in _sources(folder):
             module = importlib.import_module(_name(path, folder))
             for pattern, flags in _in_calls(path, vars(module)):
                 compiling(pattern, flags)
     finally:
         re.compile = real
-    return list(found)
+    return order, list(found)
 
 
 def _in_calls(path: str, names: Dict[str, Any]) -> Iterator[Expression]:

@@ -50,7 +50,14 @@ def test_the_front_with_nothing_to_do(installed: Installed, scripts: dict[str, s
     print(table("The front before /bin/true", interleaved(calls, 200), "/bin/true", rows))
 
 
-def test_the_helper_on_an_unknown_script(installed: Installed, scripts: dict[str, str]) -> None:
+@pytest.fixture
+def fresh(tmp_path: Path) -> Installed:
+    """Another one, whose byte code and image can be taken away without the first one losing its own."""
+    (tmp_path / "fresh").mkdir()
+    return Installed(tmp_path / "fresh", "/bin/true")
+
+
+def test_the_helper_on_an_unknown_script(installed: Installed, fresh: Installed, scripts: dict[str, str]) -> None:
     """No daemon: the rules run in the helper, on 200 lines; a right script is left alone, the others are repaired."""
     env = installed.environment()
     assert "found nothing wrong" in installed.says(scripts["right"])
@@ -63,9 +70,10 @@ def test_the_helper_on_an_unknown_script(installed: Installed, scripts: dict[str
     for kind in ("right", "wrong", "very wrong"):
         calls.append(Call(f"{kind} script", [installed.front, scripts[kind]], env))
     for kind in ("right", "wrong"):  # they leave byte code behind for the next round
-        words = [installed.front, scripts[kind]]
-        calls.append(Call(f"{kind} script, no byte code yet", words, env, installed.forget_byte_code))
-    rows = [Row(PASS), Row("/bin/true")] + [Row(call.name, "/bin/true", 8) for call in calls[2:]]
+        words, before = [fresh.front, scripts[kind]], fresh.forget_byte_code
+        calls.append(Call(f"{kind} script, no byte code yet", words, fresh.environment(), before))
+    most = {"right script": 6.0, "wrong script": 8.0, "very wrong script": 12.0}
+    rows = [Row(PASS), Row("/bin/true")] + [Row(call.name, "/bin/true", most.get(call.name)) for call in calls[2:]]
     print(table("No daemon, 200 lines, before /bin/true", interleaved(calls, ROUNDS), PASS, rows))
 
 

@@ -22,6 +22,7 @@ from tests.bench.scripts import script
 from tests.daemon.serving import request
 
 PACKAGE = Path(helper_image.__file__).parent
+BEFORE = {"helper_image", "lean_re", "lean_typing"}  # what reads the image
 
 
 @pytest.fixture(scope="module")
@@ -78,26 +79,48 @@ def test_neither_re_nor_typing_is_loaded(folder: Path, mistakes: int) -> None:
         for line in helped(folder, script(60, mistakes), "-X", "importtime")[1].splitlines()
         if "import time" in line
     }
-    assert "maple_submit_filter.answer.decision" in loaded
+    assert "maple_submit_filter.helper_image" in loaded
     assert not loaded & {"re", "enum", "typing", "re._compiler", "sre_compile", "dataclasses", "pathlib"}
 
 
 def test_every_expression_is_the_one_that_re_makes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two expressions are equal where their code is."""
-    _, modules, expressions = marshal.loads((folder / helper_image.NAME).read_bytes())
-    assert len(expressions) > 100 and "maple_submit_filter.rules.launch.mpl301_fan_out" in modules
+    _, needed, _, expressions, _ = marshal.loads((folder / helper_image.NAME).read_bytes())
+    assert len(expressions) > 100
+    assert "maple_submit_filter.rules.launch.mpl301_fan_out" in {name for name, *_ in marshal.loads(needed)}
     monkeypatch.setattr(lean_re, "_known", expressions)
     for pattern, flags in expressions:
         assert lean_re.compile(pattern, flags) == re.compile(pattern, flags)
 
 
 @pytest.mark.parametrize(
-    "content", [b"", b"noise", marshal.dumps((("another release",), {}, {}), 2), marshal.dumps(7, 2)]
+    "content", [b"", b"noise", marshal.dumps((("another release",), b"", {}, {}, b""), 2), marshal.dumps(7, 2)]
 )
 def test_an_image_of_another_python_is_left_alone(folder: Path, without: Path, content: bytes) -> None:
     """And one that is cut off; modules come from their files then."""
     (without / helper_image.NAME).write_bytes(content)
     reply, said = helped(without, script(60, 1))
+    assert reply is not None and reply.change is not None and said == ""
+
+
+def test_hardly_a_module_is_looked_for(folder: Path) -> None:
+    """Each is run in the order in which one imports the other, so that the importer never has to find one."""
+    said = helped(folder, script(60), "-X", "importtime")[1]
+    ours = [line.rpartition("|")[2].strip() for line in said.splitlines() if "maple_submit_filter." in line]
+    assert len(ours) < 10
+    assert not [name for name in ours if name.split(".")[1] in ("bash", "play", "plan", "launchers", "cures", "rules")]
+
+
+def test_a_module_that_some_need_comes_from_the_image_too(folder: Path, tmp_path: Path) -> None:
+    """With no source beside the image there is nothing else that it could come from."""
+    bare = tmp_path / "maple_submit_filter"
+    shutil.copytree(folder, bare)
+    for name in ("front.conf", "site.json"):
+        shutil.copy(folder.parent / name, tmp_path / name)
+    for path in [*bare.rglob("*.py"), *bare.rglob("*.pyc")]:
+        if path.stem.partition(".")[0] not in {"__init__", "helper", *BEFORE} and "mpl" not in path.name:
+            path.unlink()
+    reply, said = helped(bare, script(60, 3))
     assert reply is not None and reply.change is not None and said == ""
 
 

@@ -44,6 +44,36 @@ def test_named_tuples_are_the_same_with_and_without_it():
     assert lean == real
 
 
+def test_a_named_tuple_behaves_as_the_real_one():
+    """What the code of the package does with one, and how it fails."""
+    code = f"""
+import sys, collections
+sys.path.insert(0, {LIB!r})
+from maple_submit_filter import lean_typing
+class Lean(lean_typing.NamedTuple):
+    first: int
+    second: str = "x"
+    def both(self): return self.first, self.second
+Real = collections.namedtuple("Lean", "first second", defaults=("x",))
+def outcome(work):
+    try:
+        return work()
+    except Exception as error:
+        return type(error).__name__
+for work in (
+    lambda kind: tuple(kind(1)), lambda kind: repr(kind(1, "y")), lambda kind: kind(second="z", first=2) == (2, "z"),
+    lambda kind: tuple(kind(1)._replace(second="y")), lambda kind: kind(1)._replace(third=1), lambda kind: kind(),
+    lambda kind: kind(1, 2, 3), lambda kind: kind._make([1]), lambda kind: tuple(kind._make([1, 2])),
+    lambda kind: kind(1)._asdict(), lambda kind: hash(kind(1)) == hash((1, "x")), lambda kind: kind(1).second,
+    lambda kind: setattr(kind(1), "first", 2), lambda kind: kind(1).third, lambda kind: kind.__match_args__,
+):
+    assert outcome(lambda: work(Lean)) == outcome(lambda: work(Real)), outcome(lambda: work(Lean))
+assert Lean(1).both() == (1, "x") and "collections" not in lean_typing.__dict__
+"""
+    done = subprocess.run([sys.executable, "-IS", "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_what_it_does_not_have_comes_from_the_real_one():
     """A module of the standard library may ask for more than a type."""
     code = f"""

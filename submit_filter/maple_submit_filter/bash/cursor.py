@@ -7,8 +7,9 @@ from typing import Dict, List, NamedTuple, Set
 
 from .nodes import HereDoc
 
-BLANKS = re.compile(rb"(?:[ \t]+|\\\n)*")
-HASH, NEWLINE = b"#\n"
+BLANKS = re.compile(rb"(?:[ \t]+|\\\n)*(?:#[^\n]*)?")
+LINES = re.compile(rb"(?:[ \t\n]+|\\\n|#[^\n]*)*")
+NEWLINE = 10
 
 # Each level takes at most a dozen Python frames, so this many levels stay well within Python's own limit.
 DEEPEST = 55
@@ -30,7 +31,18 @@ class Awaited(NamedTuple):
 class Cursor:
     """Where reading stands. *end* is where it must stop; *awaited* are the here-documents of the line so far."""
 
-    __slots__ = ("src", "pos", "end", "depth", "inside", "awaited", "documents", "not_arithmetic", "read_twice")
+    __slots__ = (
+        "src",
+        "pos",
+        "end",
+        "depth",
+        "inside",
+        "awaited",
+        "documents",
+        "not_arithmetic",
+        "read_twice",
+        "failures",
+    )
 
     def __init__(self, source: bytes, start: int, end: int) -> None:
         self.src = source
@@ -43,8 +55,11 @@ class Cursor:
         self.not_arithmetic: Set[int] = set()  # places of `((` that turned out to be two subshells
         self.read_twice = 0  # how many bytes were read as arithmetic in vain
 
+        self.failures = 0  # how often something could not be read in one way, whether or not in another
+
     def fail(self, why: str) -> Unreadable:
         """Return the exception to raise."""
+        self.failures += 1
         return Unreadable(why)
 
     def at(self, byte: int) -> bool:
@@ -62,11 +77,13 @@ class Cursor:
         match = BLANKS.match(self.src, self.pos, self.end)
         if match:
             self.pos = match.end()
-        if self.at(HASH):
-            self.pos = self.line_end(self.pos)
 
     def skip_lines(self) -> None:
         """Move over blanks, comments and newlines."""
+        if not self.awaited:
+            match = LINES.match(self.src, self.pos, self.end)
+            self.pos = match.end() if match else self.pos
+            return
         self.skip_blanks()
         while self.at(NEWLINE):
             self.newline()

@@ -119,6 +119,7 @@ class ExpansionReader(WordReader):
         except Unreadable:
             pass
         self.depth, self.inside, self.end, self.awaited = kept
+        self.failures += 1
         self.not_arithmetic.add(start)
         self.read_twice += self.pos - start
         return None

@@ -15,6 +15,7 @@ from .compound import ARM_END, RESERVED, CompoundReader
 from .cursor import Unreadable
 from .nodes import AndOr, Command, Item, Pipeline, Program, Unread
 from .parameters import NOTHING
+from .rereading import LEAST, MOST, Cut, Known, Reuse, recall, remember, reusable
 from .simple import attach
 from .words import CLOSE, OPEN
 
@@ -24,13 +25,22 @@ def parse(source: bytes, start: int = 0, end: Optional[int] = None) -> Program:
 
     Never raises: a construct that cannot be read is an `Unread` item. Time is linear in the length of the source.
     """
+    if start == 0 and end is None and LEAST <= len(source) <= MOST:
+        known = recall(source)
+        return known.program if known is not None else _parsed(source, 0, len(source))
     stop = len(source) if end is None else min(max(end, 0), len(source))
-    begin = min(max(start, 0), stop)
+    return _parsed(source, min(max(start, 0), stop), stop)
+
+
+def _parsed(source: bytes, begin: int, stop: int) -> Program:
     collecting = gc.isenabled()
     gc.disable()  # a tree has no cycles, and looking for some in it again and again takes more time than reading
     try:
         program, reader = read(source, begin, stop)
-        return attach(program, reader.documents)
+        program = attach(program, reader.documents)
+        if not reader.failures and begin == 0 and LEAST <= stop == len(source) <= MOST:
+            remember(Known(source, program, tuple(reader.cuts)))
+        return program
     except RecursionError:  # only where the caller itself stands close to the limit
         whole = Span(begin, stop)
         return Program(whole, (Item(Unread(whole, "nested too deeply"), False),))
@@ -51,7 +61,25 @@ NEWLINE, SEMICOLON, AMPERSAND = b"\n;&"
 class CommandReader(CompoundReader):
     """Reads commands. Behind each the cursor stands just behind its last byte, or on blanks that follow."""
 
-    __slots__ = ()
+    __slots__ = ("cuts", "reuse")
+
+    def __init__(self, source: bytes, start: int, end: int, reuse: Optional[Reuse] = None) -> None:
+        super().__init__(source, start if reuse is None else reuse.start, end)
+        self.reuse = reuse
+        self.cuts: List[Cut] = [cut for cut in reuse.known.cuts if cut[0] < reuse.start] if reuse is not None else []
+
+    def taken_over(self, items: List[Item]) -> bool:
+        """At the top level: return whether what comes was read before, and then add it to *items*."""
+        if self.awaited:
+            return False
+        number = self.reuse.tail.get(self.pos) if self.reuse is not None and not self.failures else None
+        if self.reuse is None or number is None:
+            self.cuts.append((self.pos, len(items)))
+            return False
+        self.cuts += self.reuse.later_cuts(number, len(items))
+        items += self.reuse.rest(number)
+        self.pos = self.end
+        return True
 
     def program(self, ends: FrozenSet[bytes]) -> Program:
         """Read commands up to one of *ends* (which is not read) or the end.
@@ -60,14 +88,15 @@ class CommandReader(CompoundReader):
         substitution the command around it is the one that cannot be read, for nobody knows where the substitution ends.
         """
         start = self.pos
-        items: List[Item] = []
         self.deeper()
+        top = self.depth == 1 and not self.inside
+        items: List[Item] = list(self.reuse.head) if top and self.reuse is not None else []
         state = (self.depth, self.inside, self.end, self.awaited)
         while True:
             begin = self.pos
             try:
                 self.skip_lines()
-                if self.pos >= self.end or self.ended(ends):
+                if self.pos >= self.end or self.ended(ends) or top and self.taken_over(items):
                     break
                 begin = self.pos
                 items.append(self.item())
@@ -200,7 +229,8 @@ COMPOUND: Dict[bytes, Callable[[CommandReader, int], Command]] = {
 
 def read(source: bytes, start: int, end: int) -> "Tuple[Program, CommandReader]":
     """Return the commands of a part of *source*, here-documents not yet attached, and the reader that read them."""
-    reader = CommandReader(source, start, end)
+    whole = start == 0 and LEAST <= end == len(source) <= MOST
+    reader = CommandReader(source, start, end, reusable(source) if whole else None)
     program = reader.program(NOTHING)
     for one in reader.awaited:
         reader.documents[one.at] = reader.document(one)

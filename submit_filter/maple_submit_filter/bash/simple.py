@@ -40,6 +40,7 @@ ARGUMENT = re.compile(rb"[ \t]+([A-Za-z_./:@%,+=\-][^ \t\n|&;()<>$`\"'\\]*)(?=[ 
 ASSIGNED = re.compile(rb"([A-Za-z_][A-Za-z0-9_]*)(\+?=|\[)")
 ARRAY_ASSIGNED = re.compile(rb"[A-Za-z_][A-Za-z0-9_]*\+?=\(")
 DECLARING = frozenset((b"declare", b"typeset", b"local", b"export", b"readonly", b"alias", b"eval"))
+MAY_REDIRECT = b"<>&{0123456789"
 REDIRECT = re.compile(
     rb"(?:([0-9]+|\{[A-Za-z_][A-Za-z0-9_]*\})(?=[<>]))?(<<<|<<-|<<|<>|<&|>>|>&|>\||[<>](?!\())|(&>>|&>)"
 )
@@ -275,7 +276,8 @@ class SimpleReader(HereDocReader):
 
     def redirect(self) -> Optional[Redirect]:
         """Read a redirection; None if there is none at the cursor."""
-        match = REDIRECT.match(self.src, self.pos, self.end)
+        begins = self.pos < self.end and self.src[self.pos] in MAY_REDIRECT
+        match = REDIRECT.match(self.src, self.pos, self.end) if begins else None
         if not match:
             return None
         start, self.pos = self.pos, match.end()

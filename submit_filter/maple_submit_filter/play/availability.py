@@ -93,13 +93,14 @@ def missing(before: Sequence[Noted], after: Sequence[Noted], edits: Sequence[Edi
     """
     spans = written(edits)
     moved = _Moves(edits, spans)
-    known: Set[Tuple[int, bytes, bool, str]] = {one[:4] for one in noted(before)}
     uses = noted(after)
-    seen = {one.at for one in uses}
-    for use in uses:
+    doubtful = [use for use in uses if not _available(use)]
+    known: Set[Tuple[int, bytes, bool, str]] = {one[:4] for one in noted(before)} if doubtful else set()
+    for use in doubtful:
         origin = moved.back(use.at)
-        if (origin is None or (origin, *use[1:4]) not in known) and not _available(use):
+        if origin is None or (origin, *use[1:4]) not in known:
             return "%s is not available in %s" % (_said(use), use.where)
+    seen = {one.at for one in uses}
     for span in spans:
         for found in re.compile(_EXPANSION).finditer(new, span.start, span.end):
             if found.start() not in seen and not _idle(new, found.start()):

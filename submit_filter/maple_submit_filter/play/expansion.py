@@ -8,7 +8,7 @@ from typing import Callable, List, Optional, Sequence, Tuple, Union
 
 from ..bash.nodes import Arith, CommandSub, Literal, Param, Part, ProcessSub, Word
 from ..types.submission import travels
-from ..types.text import EMPTY, NUL, Text, host, join, number, plain, token
+from ..types.text import EMPTY, NUL, Piece, Text, host, join, number, plain, token
 from . import arithmetic
 from .shell_state import Shell, Variable, joined, open_value
 
@@ -150,6 +150,13 @@ def _closed(text: Text) -> Text:
 
 
 def _literal(shell: Shell, part: Literal) -> Text:
+    raw, start, pieces = part.text, part.span.start, shell.base.pieces
+    if (
+        len(pieces) == 1 and 0 < len(raw) == part.span.end - start and raw[:1] != b"~"
+    ):  # as most words stand in a script
+        source, at, _ = pieces[0]
+        if len(raw) < len(source) and source.startswith(raw, start):
+            return Text((Piece(raw, at + start if at >= 0 else -1),))
     if len(part.text) == part.span.end - part.span.start:
         text = shell.base.slice(part.span.start, part.span.end)
         if text.raw == part.text:

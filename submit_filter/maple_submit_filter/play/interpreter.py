@@ -141,11 +141,10 @@ class Interpreter(Compound):
         self.scene.kills = self.scene.kills or name.rsplit(b"/", 1)[-1] in _ENDS
         if not trail.background and name.rsplit(b"/", 1)[-1] not in BRIEF:
             self.scene.beside.clear()
-        child = shell.fork()
+        around = shell.fork() if simple.assignments else shell
         for assignment in simple.assignments:
-            self.assign(assignment, child, exported=True)
-        child = child.spawn()
-        self.execute(argv, child, trail, given)
+            self.assign(assignment, around, exported=True)
+        self.execute(argv, around.spawn(), trail, given)
         if name == b"exec":
             raise Leave
         return None
