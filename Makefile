@@ -7,7 +7,7 @@ FRONT := submit_filter/front
 
 .DEFAULT_GOAL := help
 MAKEFLAGS += --no-print-directory
-.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock shapes callers-venv \
+.PHONY: help demo records test lab packages venv front lint format cases docs bench bench-heavy clean setup lock shapes tagger callers-venv \
 	miniapps-venv
 
 help: ## this list
@@ -67,6 +67,12 @@ docs: venv ## man pages, completions, lists of modules and the front's tables, f
 	@$(BIN)/python packaging/man/write.py
 	@$(BIN)/python packaging/docs/modules.py
 	@$(BIN)/python packaging/docs/headers.py
+
+tagger: venv ## the second reader of requests, trained anew by made-up requests (minutes): its weights
+	@$(BIN)/python -m tests.tagger.train
+
+bench-tagger: setup ## of labelled requests, how much grammar and tagger read, each alone and both
+	@$(BIN)/python -m tests.tagger.measure
 
 bench: setup ## every budget against the bare command; make bench-NAME for one
 	@$(PYTEST) -s -p no:cacheprovider -o python_files='bench_*.py' --benchmark-disable-gc --ignore=tests/bench/bench_lab_diagnosis.py tests

@@ -1,0 +1,142 @@
+"""Grammar and tagger heard together on what the grammar passed over: a value, a question, or nothing that holds a slot.
+
+Both agree, or the site knows what the tagger reads: a value. What only the tagger reads as holding a slot is asked
+about. A word that stopped the script and that the tagger is sure holds nothing is told, and stops no more.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import NamedTuple
+
+from maple_submit_filter.site.facts import Site
+
+from ...base.slots import INTEGERS, Name, Origin, Slot, Slots
+from ..site_names import of_files
+from ..unread import Unread
+from .model import OTHER
+from .reading import Reading, Said, Span
+
+SURE = 2.0  # margins: below it a span is only a guess
+NOTHING = 3.0  # from which on a word holds nothing
+_PLACES: tuple[Name, ...] = ("partition", "queue", "qos")
+_SLOTS: dict[str, tuple[Name, ...]] = {
+    "nodes": ("nodes",),
+    "gpus": ("gpus_total", "gpus_per_node"),
+    "gpus_per_node": ("gpus_per_node", "gpus_total"),
+    "gpus_total": ("gpus_total", "gpus_per_node"),
+    "walltime": ("walltime",),
+    "account": ("account",),
+    "place": _PLACES,
+    "memory": ("memory",),
+}
+_ASKED = ("nodes", "walltime", "account")  # what only the tagger reads of these is worth a question
+
+
+class Heard(NamedTuple):
+    """*slots*: what both say, or the tagger and the site. *unread*: what is left to tell and to ask."""
+
+    slots: tuple[Slot, ...]
+    unread: tuple[Unread, ...]
+
+
+def heard(text: str, tagger: Reading, unread: Sequence[Unread], said: Slots, site: Site) -> Heard:
+    """Return what holds of *unread* once the tagger was heard, and what it reads besides."""
+    slots: list[Slot] = []
+    left: list[Unread] = []
+    for one in unread:
+        slot, rest = _settled(one, text, tagger, said.with_more(slots), site)
+        slots += [slot] if slot else []
+        left += [rest] if rest else []
+    for own in tagger.said:
+        if _is_new(own, said.with_more(slots), text, left):
+            slot = _confirmed(own, site) if _is_only(own, tagger) else None
+            slots += [slot] if slot else []
+            left += [] if slot or own.span.label not in _ASKED else [_question(own)]
+    return Heard(tuple(slots), tuple(dict.fromkeys(left)))
+
+
+def _settled(one: Unread, text: str, tagger: Reading, said: Slots, site: Site) -> tuple[Slot | None, Unread | None]:
+    """Return the slot that a word fills, or what is left of it to tell or to ask."""
+    places = _places(one.text, text)
+    if not one.stops or not places:
+        return None, one
+    if _holds_nothing(places, tagger) and not _is_marked(one):
+        return None, one._replace(slot="", value="", stops=False)
+    own = next((own for own in tagger.said if _touches(own.span, places)), None)
+    if own is None or not own.value or any(name in said for name in _SLOTS.get(own.span.label, ())):
+        return None, one
+    slot = _agreed(one, own, site) if _is_only(own, tagger) else None
+    if slot is not None:
+        return slot, None
+    asks = not one.slot and own.span.label in _SLOTS and own.span.margin >= SURE
+    return None, _question(own, one.text) if asks else one
+
+
+def _holds_nothing(places: Sequence[tuple[int, int]], tagger: Reading) -> bool:
+    """Tell whether the tagger is sure of no slot at any of *places*; the name of a data set's folder fills none."""
+    labels = [tagger.held(start, end) for start, end in places]
+    return all(label in (OTHER, "data") and margin >= NOTHING for label, margin in labels)
+
+
+def _touches(span: Span, places: Sequence[tuple[int, int]]) -> bool:
+    return any(span.start < end and start < span.end for start, end in places)
+
+
+def _question(own: Said, words: str = "") -> Unread:
+    return Unread(words or own.span.text, _SLOTS[own.span.label][0], own.value, stops=True)
+
+
+def _is_only(own: Said, tagger: Reading) -> bool:
+    """Tell whether the tagger reads one value of that slot, and no other."""
+    names = _SLOTS.get(own.span.label)
+    return len({each.value for each in tagger.said if _SLOTS.get(each.span.label) == names and each.value}) == 1
+
+
+def _is_marked(one: Unread) -> bool:
+    """Tell whether a word has the form of an option, a variable or a name of this site: it is never nothing."""
+    return one.text.startswith(("-", "$")) or "=" in one.text or one.slot in _PLACES
+
+
+def _agreed(one: Unread, own: Said, site: Site) -> Slot | None:
+    """Return the slot that the gate and the tagger read alike, or that the site confirms."""
+    name = next((name for name in _SLOTS.get(own.span.label, ()) if name == one.slot), None)
+    return _slot(name, own) if name is not None and one.value == own.value else _confirmed(own, site)
+
+
+def _confirmed(own: Said, site: Site) -> Slot | None:
+    """Return the slot of a span that the site's knowledge confirms: a row of it, or the shape of its accounts."""
+    if own.span.margin < SURE:
+        return None
+    if own.span.label == "place":
+        rows = [row for row in site.partitions if row.name.lower() == own.value.lower() and not row.routed]
+        if len({row.selector for row in rows}) == 1:
+            return _slot(rows[0].selector, own._replace(value=rows[0].name))  # type: ignore[arg-type]
+    if own.span.label == "account":
+        shapes = next((each.account_shapes for each in of_files() if each.id == site.id), ())
+        if any(re.fullmatch(shape, own.value, re.IGNORECASE) for shape in shapes):
+            return _slot("account", own)
+    return None
+
+
+def _slot(name: Name, own: Said) -> Slot:
+    span: Span = own.span
+    value: int | str = int(own.value) if name in INTEGERS else own.value
+    return Slot(name, value, Origin("request", " ".join(span.text.split()), span.start, span.end))
+
+
+def _is_new(own: Said, said: Slots, text: str, left: Sequence[Unread]) -> bool:
+    """Tell whether only the tagger reads a slot there: it is open, and no reading nor question has those characters."""
+    names = _SLOTS.get(own.span.label, ())
+    if not names or not own.value or own.span.margin < SURE or any(name in said for name in names):
+        return False
+    used = [(slot.origin.start, slot.origin.end) for slot in said.values() if slot.origin.end]
+    used += [place for one in left for place in _places(one.text, text)]
+    return not _touches(own.span, used) and not any(one.stops and one.slot in names for one in left)
+
+
+def _places(part: str, text: str) -> list[tuple[int, int]]:
+    """Return where the words of *part* stand in *text*, whole and whatever blanks are between them."""
+    words = r"\s+".join(map(re.escape, part.split()))
+    return [match.span() for match in re.finditer(r"(?<!\w)%s(?!\w)" % words, text)] if words else []
