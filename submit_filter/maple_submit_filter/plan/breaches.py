@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from typing import Dict, List, Optional, Sequence
 
-from ..play.outputs import NODE_LIST, node_of
+from ..play.outputs import is_many, node_of
 from ..play.scene import Agent, Scene, Start, StepShape
 from ..types.launch_plan import Breach
 from ..types.text import EMPTY, Text, plain
@@ -58,11 +58,11 @@ def _portless(part: Sequence[Start]) -> List[Breach]:
 
 
 def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:
-    """Return whether the whole list of nodes is named as the master: `n[1-2]` is no node's name, nor is `a,b`."""
+    """Return whether the whole list of nodes is named as the master: `n[1-2]` is no node's name, nor are two names."""
     first, wanted = agent_of(part[0]), wanted_by(part)
     if first.standalone or wanted is None or wanted < 2 or (scene.allocation.nodes or 1) < 2:
         return []
-    if any(raw_of(agent_of(start).master) != NODE_LIST for start in part):
+    if not all(is_many(agent_of(start).master) for start in part):
         return []
     return [Breach("master-list", {"nnodes": wanted}, {"master": first.master or EMPTY})]
 

@@ -7,7 +7,7 @@ from typing import Dict, List, Optional, Sequence, Set, Tuple
 
 from ..launchers.devices import seen
 from ..launchers.registry import LAUNCHERS
-from ..play.outputs import NODE_LIST, node_of
+from ..play.outputs import is_many, node_of
 from ..play.scene import Scene, Start, StepShape
 from ..site.facts import NodeKind
 from ..types.launch_plan import Breach, Group, Process
@@ -171,7 +171,7 @@ def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:
     masters = [start.environment.get(b"MASTER_ADDR") for start in starts]
     if len(starts) < 2 or not all(start.python and start.place.node is not None for start in starts):
         return ()
-    if any(master is None or master.raw != NODE_LIST for master in masters):
+    if not all(is_many(master) for master in masters):
         return ()
     if len({start.place.node for start in starts}) < 2:
         return ()  # the list of one node is its name
@@ -248,7 +248,7 @@ def _master_breaches(
         return [Breach("master-differs", numbers, texts)]
     if _all_drawn([start.environment.get(b"MASTER_PORT") for start in starts]):
         return [Breach("port-differs", numbers, texts)]
-    if raws == {NODE_LIST}:
+    if all(is_many(master) for master in masters):
         return [Breach("master-list", numbers, texts)]
     lead = next((start for start in starts if number_in(start, b"RANK") == 0), None)
     named = node_of(masters[0]) if masters[0] is not None else None

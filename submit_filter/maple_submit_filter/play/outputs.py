@@ -80,6 +80,13 @@ def node_of(text: Text) -> Optional[int]:
     return int(found.group(2)) if found else None
 
 
+def is_many(text: Optional[Text]) -> bool:
+    """Return whether a word that should name one node is the list of all, or more than a name: it has blanks in it."""
+    if text is None or text.raw == NODE_LIST:
+        return text is not None
+    return text.known and len(text.raw.split(b"\0")) > 1 and (len(text.raw.split()) > 1 or text.raw.strip() != text.raw)
+
+
 def run(argv: Sequence[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:
     """Return what the command prints, or None when that cannot be known."""
     if not argv or argv[0].open or not argv[0].literal:
@@ -102,7 +109,8 @@ def _hostname(argv: List[Text], given: Optional[Text], shell: Shell, machine: Ma
     if node is None:
         return shell.mix(b"hostname")
     address = b"i" in flags.lower() and b"short" not in flags and b"domain" not in flags
-    return plain(token(b"addr", b"%d" % node) if address else host(node))
+    every = b"I" in flags or b"all-ip" in flags  # a blank stands behind each address, the last one too
+    return plain(token(b"addr", b"%d" % node) + b" " * every if address else host(node))
 
 
 def _uname(argv: List[Text], given: Optional[Text], shell: Shell, machine: Machine) -> Optional[Text]:

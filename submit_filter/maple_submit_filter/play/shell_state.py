@@ -111,7 +111,7 @@ class Shell:
         if is_watched(name):
             return Variable()
         if self.softly or not travels(name, self.mentioned):
-            return Variable(open_value(b"env." + name))
+            return Variable(unknown(b"env." + name) if name in _FOLDERS else open_value(b"env." + name))
         return Variable()
 
     def _may_be_brought(self, name: bytes) -> bool:
@@ -207,6 +207,13 @@ class Shell:
         """Return a random value of this process."""
         place = self.place.name
         return plain(token(b"task", name + b"." + place)) if place else unknown(name)
+
+
+# Folders of a user that centres set at login: one word, whatever it is. A script that uses one where there is none has
+# no path at all there.
+_FOLDERS = frozenset(
+    b"SCRATCH PSCRATCH WORK PROJECT PROJWORK MEMBERWORK WORLDWORK CFS LOCAL TMPDIR SLURM_TMPDIR STORE FAST".split()
+)
 
 
 def open_value(name: bytes) -> Text:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from itertools import takewhile
-from typing import FrozenSet, Iterator, List, NamedTuple, Sequence, Tuple
+from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tuple
 
 from ..launchers.python_options import python_program
 from ..launchers.registry import AGENTS
@@ -64,14 +64,25 @@ def programs(plan: LaunchPlan, job: Job) -> Tuple[Program, ...]:
     return _last[0][2]
 
 
+def beside(job: Job, name: bytes) -> Optional[bytes]:
+    """Return the text of a file that launch lines name, from the folder of submission; None where it is not known."""
+    if job.peruse is None or NUL in name or not name.startswith(b"/") and not _starts_there(job):
+        return None
+    text = job.peruse(name if name.startswith(b"/") else job.submission.cwd.rstrip(b"/") + b"/" + name)
+    return text if text is not None and NUL not in text else None
+
+
+def _starts_there(job: Job) -> bool:
+    return bool(job.submission.cwd) and "chdir" not in job.settings and _stays(job)
+
+
 def _read(plan: LaunchPlan, job: Job) -> Iterator[Program]:
-    if job.peruse is None or "chdir" in job.settings or not _stays(job):
+    if job.peruse is None or not _starts_there(job):
         return
     for step in plan.steps:
         for name in _files(step) if not step.maybe and not step.unknown else ():
-            path = name if name.startswith(b"/") else job.submission.cwd.rstrip(b"/") + b"/" + name
-            text = job.peruse(path) if job.submission.cwd or name.startswith(b"/") else None
-            if text is not None and NUL not in text:
+            text = beside(job, name)
+            if text is not None:
                 yield Program(step, name.rpartition(b"/")[2].decode("utf-8", "replace"), _COMMENT.sub(b"", text))
                 break
 
@@ -100,9 +111,43 @@ def _files(step: Step) -> Tuple[bytes, ...]:
     return _of_module(call.module) if call.module else ()
 
 
+def is_rank(step: Step) -> bool:
+    """Return whether a launch line surely starts the ranks themselves: an agent's workers, or many Pythons a node."""
+    if step.links and step.links[-1].name in AGENTS:
+        return True
+    words = list(takewhile(lambda word: NUL not in word, step.program))
+    return (step.tasks_per_node or 0) > 1 and python_program([plain(word) for word in words]) is not None
+
+
 def _of_module(name: bytes) -> Tuple[bytes, ...]:
     path = name.replace(b".", b"/")
     return (path + b".py", path + b"/__main__.py")
+
+
+class Named(NamedTuple):
+    """A value that the program is told by name: `--trainer.num-nodes=2`, `--tp 4`, `trainer.num_nodes=2` (Hydra).
+
+    *word* is the index of the one that holds the value, *name* as it is written, *last* its last part with underscores.
+    """
+
+    word: int
+    name: bytes
+    last: str
+    value: bytes
+
+
+def named_values(program: Sequence[bytes]) -> Iterator[Named]:
+    """Yield what a program is told by name, in order."""
+    for index, word in enumerate(program):
+        name, equals, value = word.partition(b"=")
+        bare = name.lstrip(b"-+")
+        if not bare or NUL in name or not bare.replace(b"-", b"").replace(b"_", b"").replace(b".", b"").isalnum():
+            continue
+        last = bare.rpartition(b".")[2].decode("ascii", "replace").replace("-", "_").lower()
+        if equals:
+            yield Named(index, bare if name[:1] != b"-" else name, last, value)
+        elif name.startswith(b"-") and index + 1 < len(program):
+            yield Named(index + 1, name, last, program[index + 1])
 
 
 def value_of(program: Sequence[bytes], ending: str) -> Tuple[int, bytes]:

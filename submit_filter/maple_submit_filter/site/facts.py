@@ -97,11 +97,13 @@ class GpuRequest(NamedTuple):
 
     *style*: "whole-node" (no option; the partition decides), "gpus-per-node", "gpus-typed-total", "gpus-total",
     "constraint-and-gpus", "any" or "unknown". *form* is a template with {n} per node, {total}, {type}, {nodes}.
+    *on_step*: what the line of srun must say as well, "" where a step has what the job has.
     """
 
     style: str = "unknown"
     required: bool = False
     form: str = ""
+    on_step: str = ""
 
 
 class ForeignName(NamedTuple):

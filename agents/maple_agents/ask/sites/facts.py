@@ -144,7 +144,9 @@ def _endings(shape: str) -> Iterator[str]:
 
 def _gpu_request(file: SiteFile) -> GpuRequest:
     table = file.gpu_request
-    return GpuRequest(table.style, table.required, table.form) if table and table.sure else GpuRequest()
+    if table is None or not table.sure:
+        return GpuRequest()
+    return GpuRequest(table.style, table.required, table.form, table.on_step)
 
 
 def _demand(section: str, name: str, table: DemandTable) -> Demand:

@@ -170,11 +170,15 @@ Style = Literal[
 
 
 class GpuRequestTable(Fact):
-    """How GPUs are asked for. *form*: with {n} per node, {total}, {type}, {nodes}; *forms*: as the documents say it."""
+    """How GPUs are asked for. *form*: with {n} per node, {total}, {type}, {nodes}; *forms*: as the documents say it.
+
+    *on_step*: what the line of srun must say as well, where GPUs are handed out there.
+    """
 
     style: Style
     required: bool = False
     form: str = ""
+    on_step: str = ""
     forms: list[str] = []
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from typing import Iterator, Tuple
+from typing import Iterator, Optional, Tuple
 
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety
@@ -11,12 +11,15 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
-from ..program_text import programs
+from ..program_text import Named, named_values, programs
 
 _LOCAL = re.compile(
     rb"set_device\(\s*(?:int\(\s*)?os\.environ(?:\[|\.get\()\s*['\"](?:SLURM_LOCALID|LOCAL_RANK)['\"][^%\n]*$"
     rb"|^\s*(\w+)\s*=\s*int\(\s*os\.environ(?:\[|\.get\()\s*['\"]SLURM_LOCALID['\"][^%\n]*$", re.MULTILINE,
 )  # fmt: skip
+_DEVICES = ("device", "devices", "device_id", "gpu", "gpu_id", "cuda_device")
+_BY_LOCAL = re.compile(rb"\A(?:--?[\w.-]+=)?[\"']?(?:cuda:|cuda=)?\$\{?SLURM_LOCALID\}?[\"']?\Z")
+_HELP = "use device 0, or --gpus-per-node in place of --gpus-per-task"
 _COUNTS = (b"device_count", b"CUDA_VISIBLE_DEVICES", b"ROCR_VISIBLE_DEVICES", b"HIP_VISIBLE_DEVICES")
 
 
@@ -25,21 +28,43 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """With --gpus-per-task=1 each task sees one GPU, whose number there is 0 (srun(1)).
 
     Wrong: srun --ntasks-per-node=8 --gpus-per-task=1 python train.py, where train.py calls set_device(SLURM_LOCALID)
+    Wrong: srun --gpus-per-task=1 bash -c 'python train.py --device cuda:$SLURM_LOCALID'
     Right: srun --ntasks-per-node=8 --gpus-per-node=8 python train.py, or set_device(0) in train.py
     Why:   local ranks 1 to 7 end with: invalid device ordinal. Maple only shows the change: Slurm 22.05 without
            cgroups shows all devices all the same.
     """
+    for step in plan.steps:
+        named = _numbered(step, job) if _sees_one(step, job) and not step.maybe else None
+        if named is not None:
+            says = "%s is the task's number on its node, but each task sees one GPU, number 0" % named.name.decode()
+            yield Finding("MPL405", says, step.program_spans[named.word] or step.span,
+                          fixes=_all_of_a_node(step.links[0], step, job), help=_HELP)  # fmt: skip
+            return
     for one in programs(plan, job):
-        outer = one.step.links[0] if one.step.links else None
-        if outer is None or outer.name != "srun" or (one.step.tasks_per_node or 0) < 2:
-            continue
-        if _each(outer, job) != b"1" or any(word in one.text for word in _COUNTS):
+        if not _sees_one(one.step, job) or any(word in one.text for word in _COUNTS):
             continue
         found = _LOCAL.search(one.text)
         if found and (not found.group(1) or _is_taken(found.group(1), one.text)):
             yield Finding("MPL405", "%s takes the GPU of its local rank, but each task sees one, number 0" % one.name,
-                          one.step.program_span or one.step.span, fixes=_all_of_a_node(outer, one.step, job),
-                          help="use device 0, or --gpus-per-node in place of --gpus-per-task")  # fmt: skip
+                          one.step.program_span or one.step.span,
+                          fixes=_all_of_a_node(one.step.links[0], one.step, job), help=_HELP)  # fmt: skip
+
+
+def _sees_one(step: Step, job: Job) -> bool:
+    """Return whether srun starts several tasks on a node, and shows each a GPU of its own."""
+    outer = step.links[0] if step.links else None
+    if outer is None or outer.name != "srun" or (step.tasks_per_node or 0) < 2:
+        return False
+    return _each(outer, job) == b"1"
+
+
+def _numbered(step: Step, job: Job) -> Optional[Named]:
+    """Return the device that a program is told by the number of its task on the node."""
+    for named in named_values(step.program):
+        span = step.program_spans[named.word] if named.word < len(step.program_spans) else None
+        if named.last in _DEVICES and span is not None and _BY_LOCAL.search(job.source[span.start : span.end]):
+            return named
+    return None
 
 
 def _all_of_a_node(srun: Link, step: Step, job: Job) -> Tuple[Fix, ...]:

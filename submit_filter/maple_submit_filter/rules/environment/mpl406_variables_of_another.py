@@ -7,12 +7,13 @@ from typing import Iterator, List, Optional
 
 from ...request.scheduler_words import is_pbs
 from ...request.unread_directives import other_scheduler
-from ...site.facts import GENERIC_PBS, Site
+from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
+from ..limits import surely_openpbs
 
 _SLURMS = rb"SLURM_[A-Z_]+"
 _PBSS = rb"PBS_(?:NODEFILE|O_WORKDIR|JOBID|JOBNAME|ARRAY_INDEX|ARRAYID|NODENUM|TASKNUM|NUM_NODES|NUM_PPN|NP|QUEUE)"
@@ -49,7 +50,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     pbs = is_pbs(job)
     if (b"SLURM_" if pbs else b"PBS_") in job.source:  # expressions are made where there is something to look for
         yield from _first(_SLURMS if pbs else _PBSS, pbs, plan, job)
-    if pbs and site.id != GENERIC_PBS.id and any(name in job.source for name in _OF_TORQUE):
+    if pbs and surely_openpbs(job, site) and any(name in job.source for name in _OF_TORQUE):
         yield from _first(_TORQUES, pbs, plan, job)
 
 

@@ -2,19 +2,25 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, Tuple
 
 from ...cures.option_edits import say
 from ...launchers.registry import AGENTS
 from ...site.facts import GpuRequest, Site
-from ...types.edits import Fix, Safety
+from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
 from ..limits import asks_for_gpus, judged
+from ..program_text import is_rank
 
 _OWN_GPUS = b"\0same:gpusonnode\0"
+_ON_STEP = (
+    "gpus-per-task", "gpus-per-node", "gres", "gpus", "gpus-per-socket", "tres-per-task", "gpu-bind", "tres-bind",
+)  # fmt: skip
+_GPU_WORD = re.compile(rb"(?:\A|=)(?:nccl|cuda|gpu)\Z")
 
 
 @rule("MPL208", "no GPU is asked for")
@@ -22,18 +28,23 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """Where GPUs are given on request only, a partition with GPUs alone gives none.
 
     Wrong: #SBATCH --partition=gpuA100x4, and torchrun --nproc-per-node=4, on Delta
-    Right: #SBATCH --gpus-per-node=4
+    Wrong: srun --ntasks-per-node=8 python train.py, on Frontier, where the line of srun hands GPUs out
+    Right: #SBATCH --gpus-per-node=4; srun --ntasks-per-node=8 --gpus-per-task=1 --gpu-bind=closest python train.py
     Why:   the ranks would see no GPU. Maple only shows the change: they may be meant for CPUs.
     """
     wanted = site.gpu_request
-    if not judged(job, site) or not wanted.required or asks_for_gpus(job.settings) or _whole_nodes(job):
+    if not judged(job, site) or asks_for_gpus(job.settings):
+        return
+    if wanted.on_step:
+        yield from _unsaid_on_step(plan, wanted)
+    if not wanted.required or _whole_nodes(job):
         return
     kinds = plan.allocation.node_kinds
     if not kinds or not all(kind.gpus for kind in kinds):
         return
     for step in plan.steps:
-        if _takes_gpus(step) and not step.maybe:
-            workers = step.workers_per_task
+        if (_takes_gpus(step) or _speaks_of_gpus(step, plan)) and not step.maybe:
+            workers = step.workers_per_task or step.tasks_per_node
             form = wanted.form.replace("{n}", str(workers)) if workers else wanted.form
             told = "request them: %s" % form if "{" not in form else "request them the way this site expects: %s" % form
             yield Finding("MPL208", "the ranks use one GPU each, but the job requests no GPU",
@@ -45,13 +56,43 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 def _request(job: Job, plan: LaunchPlan, step: Step, wanted: GpuRequest) -> Tuple[Fix, ...]:
     """Request a GPU for each rank of a node, or all that its nodes have, in the words of the site."""
     counts = {kind.gpus for kind in plan.allocation.node_kinds}
-    number = step.workers_per_task or (counts.pop() if len(counts) == 1 else None)
+    number = step.workers_per_task or step.tasks_per_node or (counts.pop() if len(counts) == 1 else None)
     nodes = plan.allocation.nodes or 1
     words = wanted.form.replace("{n}", str(number)).replace("{total}", str((number or 0) * nodes))
     new = [word for word in words.split() if word[2:].partition("=")[0] not in job.settings]
     if not number or "{" in words or not new:
         return ()
     return (say(job, " ".join(new).encode(), "MPL208").fix(Safety.ASK, "add " + " ".join(new)),)
+
+
+def _unsaid_on_step(plan: LaunchPlan, wanted: GpuRequest) -> Iterator[Finding]:
+    """Yield steps of several ranks on a node whose srun says nothing of GPUs, where each step is given its own."""
+    for step in plan.steps:
+        srun = step.links[0] if step.links else None
+        if srun is None or srun.name != "srun" or srun.open or step.maybe or not is_rank(step):
+            continue
+        if any(srun.option(name) for name in _ON_STEP) or not plan.allocation.node_kinds:
+            continue
+        put, words = srun.options_at, _on_step(step, wanted)
+        edits = (Edit(Span(put, put), b" " + words.encode(), "MPL208"),) if put is not None else ()
+        says = "the ranks use one GPU each, but this step requests no GPU"
+        yield Finding("MPL208", says, srun.name_span or step.span,
+                      fixes=(Fix(edits, Safety.ASK, "add " + words),) if edits else (),
+                      help="request them on the line of srun: %s" % words, site_fact="gpu_request")  # fmt: skip
+        return
+
+
+def _on_step(step: Step, wanted: GpuRequest) -> str:
+    """Return what the line of srun should say: for an agent, the GPUs of its workers together."""
+    agent = step.links[-1].name in AGENTS and step.workers_per_task
+    return "--gpus-per-node=%d --gpu-bind=none" % agent if agent else wanted.on_step
+
+
+def _speaks_of_gpus(step: Step, plan: LaunchPlan) -> bool:
+    """Return whether ranks that take their device themselves are told of NCCL or CUDA, or the script sets NCCL up."""
+    if not is_rank(step):
+        return False
+    return any(_GPU_WORD.search(word) for word in step.program) or any(name[:5] == b"NCCL_" for name in plan.assigned)
 
 
 def _whole_nodes(job: Job) -> bool:

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
-from typing import Iterator
+from typing import Iterator, Tuple
 
-from ...site.facts import Site
+from ...cures.option_edits import say
+from ...site.facts import Demand, Site
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asked, asks_for_gpus, judged
 
+_ALL = "--mem=0"
+_SAYS = {
+    "bad-default": "no memory is requested, and the default is small",
+    "unknown": "no memory is requested, and the site wants it said",
+}
 _SAID = ("mem", "mem-per-cpu", "mem-per-gpu", "exclusive")
 
 
@@ -25,11 +32,14 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not judged(job, site) or not asks_for_gpus(job.settings) or any(asked(job, name) for name in _SAID):
         return
     for demand in site.demands:
-        if demand.effect == "bad-default" and "mem" in demand.options:
-            yield Finding(
-                "MPL209",
-                "no memory is requested, and the default is small",
-                asks_for="mem",
-                help=demand.says,
-                site_fact=demand.key,
-            )
+        if demand.effect in _SAYS and "mem" in demand.options:
+            yield Finding("MPL209", _SAYS[demand.effect], asks_for="mem", fixes=_whole(demand, plan, job),
+                          help=demand.says, site_fact=demand.key)  # fmt: skip
+
+
+def _whole(demand: Demand, plan: LaunchPlan, job: Job) -> Tuple[Fix, ...]:
+    """Ask for all memory of nodes whose GPUs the job has all, in the words that the site names for that."""
+    counts = {kind.gpus for kind in plan.allocation.node_kinds}
+    if _ALL not in demand.says or counts != {plan.allocation.gpus_per_node} or None in counts:
+        return ()
+    return (say(job, _ALL.encode(), "MPL209").fix(Safety.ASK, "add " + _ALL),)

@@ -1,0 +1,150 @@
+"""Sizes that the program is told, and the processes that start."""
+
+from __future__ import annotations
+
+from typing import Dict, Iterator, List, NamedTuple, Optional
+
+from ...launchers.registry import AGENTS
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding, counted
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan, Step
+from .. import rule
+from ..program_text import Named, is_rank, named_values
+
+# What the last part of an option's name counts, as Lightning, NeMo, JAX's examples and Megatron-LM spell it.
+_NODES = ("num_nodes", "n_nodes")
+_WORLD = ("num_processes", "n_processes", "num_procs", "nprocs", "num_ranks", "world_size")
+_EACH = ("gpus_per_node", "num_gpus_per_node", "n_gpus_per_node", "procs_per_node", "local_world_size")
+_PARALLEL = {
+    "tensor parallel": ("tensor_model_parallel_size", "tensor_parallel_size", "tensor_parallel_degree", "tp_size",
+                        "tp"),
+    "pipeline parallel": (
+        "pipeline_model_parallel_size", "pipeline_parallel_size", "pipeline_parallel_degree", "pp_size", "pp",
+    ),
+    "context parallel": ("context_parallel_size", "context_parallel_degree", "cp_size", "cp"),
+}  # fmt: skip
+
+
+class _Starts(NamedTuple):
+    """What a launch line starts, as far as it is known."""
+
+    nodes: int
+    each: Optional[int]  # ranks on a node
+    world: int
+
+
+@rule("MPL325", "the program is told another size than what starts")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A program that is told how many nodes, ranks or parallel parts there are must be told what the launcher starts.
+
+    Wrong: #SBATCH --nodes=4 ... srun python train.py --trainer.num_nodes=2
+    Wrong: srun --ntasks=8 python train.py --num_processes=$SLURM_NNODES --process_id=$SLURM_PROCID
+    Wrong: eight ranks, and --tensor-model-parallel-size 4 --pipeline-model-parallel-size 4
+    Right: --trainer.num_nodes=4; --num_processes=$SLURM_NTASKS; sizes whose product divides the 8 ranks
+    Why:   Lightning ends or builds two worlds, JAX refuses a process id beyond the number, Megatron-LM says that the
+           world size is not divisible. `maple check` shows the change; at submission Maple only reports it: what a
+           program makes of its arguments is for the program to say.
+    """
+    for step in plan.steps:
+        starts = _starts(step)
+        if starts is None or step.maybe:
+            continue
+        named = [one for one in named_values(step.program) if one.value.isdigit() and len(one.value) < 6]
+        yield from _counts(named, starts, step, job)
+        yield from _parts(named, starts, step, job)
+
+
+def _starts(step: Step) -> Optional[_Starts]:
+    """Return what starts where all of it is ranks of one world, None otherwise.
+
+    A server that is started once a node begins its ranks itself, as what runs `torchrun` in its turn does.
+    """
+    if not is_rank(step) or len(step.groups) != 1 or not step.nodes or step.breaches:
+        return None
+    group = step.groups[0]
+    world = group.world_size or (step.tasks if group.launcher not in AGENTS else None) or 0
+    return _Starts(step.nodes, group.ranks_per_node, world) if world > 1 else None
+
+
+def _counts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
+    """Yield the counts that are none of what starts."""
+    for one in named:
+        said = int(one.value)
+        if one.last in _NODES and said and said != starts.nodes:
+            yield _finding(one, "node", starts.nodes, step, job)
+        elif one.last in _WORLD and said != starts.world and _is_another_count(one.last, said, starts):
+            yield _finding(one, "process", starts.world, step, job)
+        elif one.last in _EACH and starts.each and said not in (starts.each, starts.world, 0):
+            yield _finding(one, "process", starts.each, step, job)
+
+
+def _is_another_count(name: str, said: int, starts: _Starts) -> bool:
+    """Return whether a number is surely a count of the launch: `--num-processes 3` may be readers of data."""
+    return name == "world_size" or (said > 1 and said in (starts.nodes, starts.each))
+
+
+def _finding(one: Named, noun: str, right: int, step: Step, job: Job) -> Finding:
+    where = "on each node " if one.last in _EACH else ""
+    does = "starts on" if noun == "node" else "starts"
+    many = counted(right, noun).replace("processs", "processes")
+    says = "the program is told %s=%s, but the launch line %s %s %s" % (
+        one.name.decode("utf-8", "replace"), one.value.decode("utf-8", "replace"), does, many, where)  # fmt: skip
+    fix = _told(one, right, step, job)
+    return Finding("MPL325", says.rstrip(), _place(one, step), fixes=(fix,) if fix is not None else (),
+                   help="say what starts, or start what is said")  # fmt: skip
+
+
+def _parts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterator[Finding]:
+    """Yield that the parallel parts of a model do not divide the world."""
+    sizes: Dict[str, Named] = {}
+    for one in named:
+        for kind, names in _PARALLEL.items():
+            if one.last in names and int(one.value) > 0:
+                sizes[kind] = one
+    product = 1
+    for one in sizes.values():
+        product *= int(one.value)
+    if not sizes or starts.world % product == 0:
+        return
+    says = "%s need a multiple of %d ranks, and %d start" % (
+        " x ".join("%s %d" % (kind, int(one.value)) for kind, one in sizes.items()), product, starts.world)  # fmt: skip
+    last = list(sizes.values())[-1]
+    yield Finding("MPL325", says, _place(last, step), fixes=tuple(_smaller(sizes, product, starts, step, job)),
+                  help="the number of ranks must be a multiple of the product")  # fmt: skip
+
+
+def _smaller(sizes: Dict[str, Named], product: int, starts: _Starts, step: Step, job: Job) -> Iterator[Fix]:
+    """Yield a size that one of the parts could have while the others stay; the pipeline's first, which costs least."""
+    for kind in sorted(sizes, key=lambda name: name != "pipeline parallel"):
+        others = product // int(sizes[kind].value)
+        room = starts.world // others if starts.world % others == 0 else 0
+        fits = [size for size in range(min(room, int(sizes[kind].value)), 0, -1) if room % size == 0]
+        fix = _told(sizes[kind], fits[0], step, job) if fits else None
+        if fix is not None:
+            yield fix
+
+
+def _told(one: Named, right: int, step: Step, job: Job) -> Optional[Fix]:
+    """Say another number where the value stands in the script as such; a variable in its place that tasks read."""
+    span = _place(one, step)
+    if span is None:
+        return None
+    head, _, value = job.source[span.start : span.end].rpartition(b"=")
+    start = span.end - len(value)
+    new = _of_task(one, right, step) if b"$" in value else b"%d" % right
+    if b"$" in head or (b"$" not in value and value.strip(b"\"'") != one.value):
+        return None
+    edit = Edit(Span(start, span.end), new, "MPL325")
+    return Fix((edit,), Safety.ASK, "%s %s" % (one.name.decode("utf-8", "replace"), new.decode()))
+
+
+def _of_task(one: Named, right: int, step: Step) -> bytes:
+    """Return the number, or what srun tells each of its tasks, where the task's own shell reads the word."""
+    inside = bool(step.links) and step.links[0].name == "srun" and step.links[-1].quoted == b"'"
+    return b"$SLURM_NTASKS" if inside and one.last in _WORLD and right == step.tasks else b"%d" % right
+
+
+def _place(one: Named, step: Step) -> Optional[Span]:
+    return step.program_spans[one.word] if one.word < len(step.program_spans) else None
