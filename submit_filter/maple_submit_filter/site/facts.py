@@ -123,6 +123,25 @@ def foreign_names(site: "Site", what: str) -> List[ForeignName]:
     ]
 
 
+class Unfit(NamedTuple):
+    """Words of a script that do not work at a site though the scheduler takes them.
+
+    *what*: "mpiexec --gpu-bind" (an option of a launcher), "--backend=ccl" (what a program is told), "module conda",
+    "-l filesystems=flare" (a value that is asked for), or the name of a file on a launch line. *loads*: the module that
+    must be loaded for it to hold; *unless*: words of the script that make it work. Its cure: *remove* it, write
+    *instead* for it, or write a line *before* its own.
+    """
+
+    key: str
+    what: str
+    says: str
+    loads: str = ""
+    unless: str = ""
+    remove: bool = False
+    instead: str = ""
+    before: str = ""
+
+
 class LaunchTemplate(NamedTuple):
     """What starts *launcher* (or "python") on the nodes: the *words* of *over*, with {job.nodes} and other slots.
 
@@ -164,6 +183,7 @@ class Site(NamedTuple):
     scheduler_module: str = ""  # the module that srun comes from, where `module purge` takes it away
     account_endings: Tuple[str, ...] = ()  # how accounts end there and nowhere else: "-delta-gpu"; () unknown
     plugin_options: Tuple[str, ...] = ()  # what sbatch takes here by a plug-in: "image"
+    unfit: Tuple[Unfit, ...] = ()
     elsewhere: Tuple[str, ...] = ()  # what other clusters call theirs: see `foreign_names`
     unsure: Tuple[str, ...] = ()  # keys of the tables ("node.a100", "network") not held with high confidence
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Callable, Dict, Tuple
 
-from .facts import Demand, GpuRequest, LauncherFact, LaunchTemplate, NodeKind, Partition, Site, SizeBin
+from .facts import Demand, GpuRequest, LauncherFact, LaunchTemplate, NodeKind, Partition, Site, SizeBin, Unfit
 
 FORMAT = 1  # raised when an older reader could misunderstand a newer snapshot
 
@@ -121,6 +121,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
     LauncherFact: _shape(LauncherFact),
     GpuRequest: _shape(GpuRequest, required=_flag),
     LaunchTemplate: _shape(LaunchTemplate, revision=_count, verified=_flag),
+    Unfit: _shape(Unfit, remove=_flag),
     Site: _shape(
         Site,
         version=_list(_count),
@@ -137,6 +138,7 @@ _SHAPES: Dict[Any, Dict[str, Check]] = {
         interfaces=_texts,
         account_endings=_texts,
         plugin_options=_texts,
+        unfit=_list(_of(Unfit)),
         elsewhere=_texts,
         unsure=_texts,
     ),

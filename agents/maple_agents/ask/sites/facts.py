@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site, SizeBin
+from maple_submit_filter.site.facts import Demand, GpuRequest, LauncherFact, NodeKind, Partition, Site, SizeBin, Unfit
 
 from ...base.quantities import of_clock
 from .files import devices, places, revision
-from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile
+from .model import DemandTable, Node, PartitionTable, RefusalTable, SiteFile, UnfitTable
 
 _MAKERS = {
     "pals": "pals",
@@ -41,6 +41,7 @@ def site_of(file: SiteFile) -> Site:
         gpu_request=_gpu_request(file),
         demands=tuple(_demand("demand", name, table) for name, table in file.demand.items()),
         refusals=tuple(_demand("refusal", name, table) for name, table in file.refusal.items()),
+        unfit=tuple(_unfit(name, table) for name, table in file.unfit.items() if table.sure),
         launchers=_launchers(file),
         node_name_suffix=file.network.node_name_suffix if file.network else "",
         interface=file.network.interface if file.network and file.network.sure else "",
@@ -140,6 +141,11 @@ def _endings(shape: str) -> Iterator[str]:
     found = re.search(r"((?:-[a-z]+)+)(?:-\(([a-z|]+)\))?$", shape)
     if found is not None and len(found[1]) > 4:
         yield from (found[1] + "-" + one for one in found[2].split("|")) if found[2] else (found[1],)
+
+
+def _unfit(name: str, table: UnfitTable) -> Unfit:
+    return Unfit("unfit." + name, table.what, table.says, table.loads, table.unless, table.remove, table.instead,
+                 table.before)  # fmt: skip
 
 
 def _gpu_request(file: SiteFile) -> GpuRequest:

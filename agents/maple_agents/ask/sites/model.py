@@ -204,6 +204,23 @@ class RefusalTable(DemandTable):
     except_values: list[str] = []
 
 
+class UnfitTable(Fact):
+    """Words that do not work here though the scheduler takes them.
+
+    *what*: "mpiexec --gpu-bind", "--backend=ccl" (what a program is told), "-l filesystems=flare" (asked for),
+    "module conda", or a file on a launch line. *loads*: only with this module; *unless*: words that make it work.
+    *remove* it, write *instead* for it, or write a line *before* its own.
+    """
+
+    what: str
+    says: str
+    loads: str = ""
+    unless: str = ""
+    remove: bool = False
+    instead: str = ""
+    before: str = ""
+
+
 class Option(Table):
     """An option that the launcher takes here."""
 
@@ -365,6 +382,7 @@ class SiteFile(Table):
     gpu_request: GpuRequestTable | None = None
     demand: dict[str, DemandTable] = {}
     refusal: dict[str, RefusalTable] = {}
+    unfit: dict[str, UnfitTable] = {}
     advice: list[Advice] = []
     launcher: dict[str, LauncherTable] = {}
     ranks: Ranks | None = None

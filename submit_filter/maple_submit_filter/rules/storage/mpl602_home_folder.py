@@ -48,8 +48,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     if not home.startswith(b"/") or not folder.startswith(b"/") or home.rstrip(b"/") == folder.rstrip(b"/"):
         return
     program = parse(job.source)
-    found = [use for use in uses(plan, program) if _there(job, folder, use.name) and not _there(job, home, use.name)]
-    if not found or not stays(job, home, found, program):
+    missing = [use for use in uses(plan, program) if not _there(job, home, use.name)]
+    found = [use for use in missing if _there(job, folder, use.name)]
+    if not missing or not stays(job, home, found or missing, program):
+        return
+    if not found:
+        yield _nowhere(missing[0], missing, job, home, program)
         return
     # A function of the submitter's shell may do anything, and a program may make the file that it is.
     sure = "all-variables" not in job.settings and makes_nothing(program, found[0].span.start)
@@ -57,6 +61,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     says = "%s lies in the folder of submission, but PBS starts the job in the home directory"
     yield Finding(CODE, says % found[0].name.decode("utf-8", "backslashreplace"), found[0].span, sure,
                   fixes=(fix,) if fix is not None else (), help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
+
+
+def _nowhere(use: Use, missing: List[Use], job: Job, home: bytes, program: nodes.Program) -> Finding:
+    """Say so of a file that is not beside the script either: whoever checks may be elsewhere."""
+    fix = _into(missing, job, home, program)
+    says = "PBS starts the job in the home directory, and %s is not there"
+    return Finding(CODE, says % use.name.decode("utf-8", "backslashreplace"), use.span,
+                   fixes=(fix._replace(safety=Safety.ASK),) if fix is not None else (),
+                   help='cd "$PBS_O_WORKDIR" in front of it')  # fmt: skip
 
 
 def _leads_elsewhere(name: str) -> bool:

@@ -1,0 +1,128 @@
+"""Words that the scheduler takes, and that do not work at a site."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, NamedTuple, Optional, Tuple
+
+from ...cures.launch_edits import drop
+from ...cures.option_edits import at, restate
+from ...site.facts import Site, Unfit
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+from ..limits import judged
+from ..program_text import named_values
+
+_LOADED = rb"(?m)^[^#\n]*?\b(?:module[ \t]+(?:load|add|swap)|ml(?:[ \t]+load)?)\b[^\n#]*?[ \t](%s(?:/\S+)?)(?=[\s;&]|$)"
+
+
+class _Place(NamedTuple):
+    """Where such words stand, and the cures that the place itself allows."""
+
+    span: Optional[Span]
+    fixes: Tuple[Fix, ...] = ()
+
+
+@rule("MPL410", "words that do not work at this site")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """A site's own pages say of some options, wrappers, backends and modules that they fail there.
+
+    Wrong: module load frameworks ... mpiexec --gpu-bind list:0.0:0.1, on Aurora, whose module sets the FLAT hierarchy
+    Wrong: module load conda, on Polaris, without module use /soft/modulefiles
+    Right: mpiexec without --gpu-bind, each rank taking the device of its local rank; module use, and then module load
+    Why:   the line fails with the words of the site's page. The rows stand in the site's file as [unfit.NAME]; Maple
+           only shows the change: a script may set up something else first.
+    """
+    if not site.unfit or not judged(job, site):
+        return
+    for one in site.unfit:
+        if one.unless and one.unless.encode() in job.source:
+            continue
+        if one.loads and not _load_of(one.loads, job.source):
+            continue
+        place = _place(one, plan, job)
+        if place is not None:
+            yield Finding("MPL410", "%s does not work here" % one.what, place.span, fixes=place.fixes, help=one.says,
+                          site_fact=one.key)  # fmt: skip
+
+
+def _load_of(module: str, source: bytes) -> "Optional[re.Match[bytes]]":
+    return re.search(_LOADED % re.escape(module.encode()), source)
+
+
+def _place(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+    """Return where the words of a row stand, None where nowhere."""
+    first, _, rest = one.what.partition(" ")
+    if first == "module":
+        return _module(one, rest, job)
+    if first == "-l":
+        return _asked(one, rest, job)
+    if rest:
+        return _option(one, first, rest, plan, job)
+    return _told(one, plan, job) if first.startswith("-") else _file(one, plan, job)
+
+
+def _module(one: Unfit, name: str, job: Job) -> Optional[_Place]:
+    found = _load_of(name, job.source)
+    if found is None:
+        return None
+    start = job.source.rfind(b"\n", 0, found.start(1)) + 1
+    edit = Edit(Span(start, start), one.before.encode() + b"\n", "MPL410")
+    return _Place(Span(*found.span(1)), _offer((edit,), one.before) if one.before else ())
+
+
+def _asked(one: Unfit, said: str, job: Job) -> Optional[_Place]:
+    """A value of a resource of PBS, one of several behind colons."""
+    name, _, value = said.partition("=")
+    setting = job.settings.get(name)
+    if setting is None or value.encode() not in setting.value.split(b":"):
+        return None
+    values = [one.instead.encode() if word == value.encode() else word for word in setting.value.split(b":")]
+    made = restate(job, setting, b":".join(dict.fromkeys(values)), "MPL410") if one.instead else None
+    return _Place(at(setting), (made.fix(Safety.ASK, "%s=%s" % (name, b":".join(values).decode())),) if made else ())
+
+
+def _option(one: Unfit, launcher: str, name: str, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+    for step in plan.steps:
+        for link in step.links if not step.maybe else ():
+            option = link.option(name.lstrip("-")) if link.name == launcher else None
+            if option is not None:
+                edits = drop(job.source, option, "MPL410") if one.remove else None
+                return _Place(option.span or step.span, _offer(tuple(edits), "remove " + name) if edits else ())
+    return None
+
+
+def _told(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+    name, _, value = one.what.lstrip("-").partition("=")
+    for step in plan.steps:
+        for said in named_values(step.program) if not step.maybe else ():
+            if said.last == name and said.value == value.encode():
+                span = step.program_spans[said.word] if said.word < len(step.program_spans) else None
+                return _Place(span or step.span, _written(one, value.encode(), span, job))
+    return None
+
+
+def _written(one: Unfit, value: bytes, span: Optional[Span], job: Job) -> Tuple[Fix, ...]:
+    end = job.source.rfind(value, span.start, span.end) if span is not None and one.instead else -1
+    if end < 0:
+        return ()
+    return _offer((Edit(Span(end, end + len(value)), one.instead.encode(), "MPL410"),), one.instead)
+
+
+def _file(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
+    """A file that stands as a word of a launch line, by any folder."""
+    pattern = re.compile(rb"(?:[^\s\"']*/)?" + re.escape(one.what.encode()) + rb"(?=[\s\"']|$)")
+    for step in plan.steps:
+        found = pattern.search(job.source, step.span.start, step.span.end)
+        if found is not None and not step.maybe:
+            end = found.end() + (job.source[found.end() : found.end() + 1] == b" ")
+            edits = (Edit(Span(found.start(), end), b"", "MPL410"),)
+            return _Place(Span(*found.span()), _offer(edits, "without " + one.what) if one.remove else ())
+    return None
+
+
+def _offer(edits: Tuple[Edit, ...], says: str) -> Tuple[Fix, ...]:
+    return (Fix(edits, Safety.ASK, says),)
