@@ -13,7 +13,7 @@ from maple_submit_filter.bash.parser import parse
 from maple_submit_filter.launchers.registry import AGENTS
 from maple_submit_filter.types.submission import Submission
 
-from ..base.slots import NAMES, Assumed, Lacking, Missing, Slots
+from ..base.slots import NAMES, Assumed, Lacking, Missing, Refused, Slots
 from ..templates.cluster import Cluster
 from .compose import directives, environment, launch_line
 from .decide.decision import decide_plan
@@ -133,7 +133,8 @@ class Mistaken(ValueError):
 def checked(script: bytes, cluster: Cluster) -> Decision:
     """Return what `maple check` decides of *script* on *cluster*. Raises `Mistaken` where it is not clean.
 
-    Fewer ranks than GPUs are no mistake of ours: somebody said so.
+    Fewer ranks than GPUs are no mistake of ours: somebody said so. What the site says does not work there can only
+    have been asked for; `Refused` says why it cannot be had.
     """
     from maple_submit_filter.answer.decision import decide
     from maple_submit_filter.bash.check import parses
@@ -142,6 +143,8 @@ def checked(script: bytes, cluster: Cluster) -> Decision:
     mistakes = [one for one in decision.findings if one.code != UNDER_USE]
     if mistakes or decision.verdict == "unread":
         first = mistakes[0] if mistakes else None
+        if first is not None and first.site_fact.startswith("unfit."):
+            raise Refused("%s: %s" % (first.says, first.help))
         says = "%s %s" % (first.code, first.says) if first is not None else decision.why
         raise Mistaken("the script made for %s is not clean: %s" % (cluster.site.id, says))
     if not parses(script):
