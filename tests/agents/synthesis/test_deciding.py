@@ -125,7 +125,6 @@ def test_cards_that_are_several_devices():
         ("ncsa-delta", {"gpu": "MI100x8", "nodes": 2}, "there are 1 MI100x8 nodes"),
         ("ncsa-delta", {"partition": "gpuA100x4", "queue": "gpuA40x4"}, "two places are named"),
         ("olcf-frontier", {"nodes": 1, "qos": "debug", "walltime": "04:00:00"}, "at most 02:00:00"),
-        ("alcf-aurora", {"nodes": 2, "queue": "debug", "filesystems": "home:eagle"}, "a file system of Polaris"),
     ],
 )  # fmt: skip
 def test_what_cannot_be_had_is_refused_in_one_line(site, said, words):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import subprocess
 
 import pytest
-from maple_agents.base.slots import PARADIGMS
+from maple_agents.base.slots import PARADIGMS, Refused
 from maple_agents.write.composition import checked, compose
 
 from tests.agents.synthesis.plans import SITES, complete
@@ -25,6 +25,13 @@ def test_what_would_start_is_what_the_layout_says(site, paradigm):
         assert not any(step.unknown for step in steps)
         assert nodes == 1 or all(group.master for step in steps for group in step.groups)
         assert subprocess.run(["bash", "-n"], input=script, check=False).returncode == 0
+
+
+def test_what_a_site_says_does_not_work_is_refused():
+    """A file system of the other machine was asked for: the line says where it belongs."""
+    plan = complete("alcf-aurora", nodes=2, filesystems="home:eagle")
+    with pytest.raises(Refused, match="a file system of Polaris"):
+        checked(compose(plan), plan.cluster)
 
 
 @pytest.mark.parametrize("site", SITES)
