@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+import subprocess
+import sys
 
 import pytest
 from maple_submit_filter.rules import Rule, rules
@@ -93,3 +95,24 @@ def test_advice_is_rare_on_right_scripts(tmp_path) -> None:  # type: ignore[no-u
 
 def _asked(case: Case, folder: str) -> tuple:  # type: ignore[type-arg]
     return ask(case, folder).decision.findings
+
+
+HALF_LOADED = """
+import maple_submit_filter.rules as all_rules
+files = all_rules._files
+all_rules._files = lambda folder: [*list(files(folder))[:3], ("launch", "mpl999_gone")]
+for _ in range(2):
+    try:
+        print(len(all_rules.rules()))
+    except ImportError:
+        print("failed")
+all_rules._files = files
+codes = [one.code for one in all_rules.rules()]
+print(len(codes) == len(set(codes)), len(codes) > 80)
+"""
+
+
+def test_part_of_the_rules_never_counts_as_all_of_them() -> None:
+    """One that cannot be loaded fails each time, so that nobody is told that a script is right; all are there later."""
+    said = subprocess.run([sys.executable, "-c", HALF_LOADED], capture_output=True, text=True, check=True).stdout
+    assert said.split() == ["failed", "failed", "True", "True"]

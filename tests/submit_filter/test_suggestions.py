@@ -98,6 +98,16 @@ def test_each_way_to_read_a_value_is_an_offer_of_its_own() -> None:
     assert b"--nnodes=2" in (ways[0].script or b"") and b"--nodes=4" in (ways[1].script or b"")
 
 
+def test_ways_to_spell_one_change_are_one_offer() -> None:
+    """Nobody can choose between sentences that are the same; the same change of another line is another offer."""
+    lines = [b"srun torchrun --standalone --nproc-per-node=4 %s.py\n" % name for name in (b"train", b"eval")]
+    head = b"#!/bin/bash\n#SBATCH --nodes=2 --gpus-per-node=4 --ntasks-per-node=1\n"
+    for said, count in ((lines[:1], 1), (lines, 3)):
+        decision, asked = _decided(head + b"".join(said))
+        ways = offers(suggested(decision, asked, GENERIC_SLURM), asked, GENERIC_SLURM)
+        assert len({(one.says, one.because) for one in ways}) == len(ways) == count
+
+
 def test_what_is_done_unasked_is_no_offer() -> None:
     """Nor what a clean script could become."""
     decision, asked = _decided(b"#!/bin/bash\nsrun hostname\n")

@@ -184,8 +184,12 @@ def _choices(asked: Answer) -> Iterator[str]:
     if len(asked.offers) < 2:
         return
     yield "ways to go on (maple check --take N prints the script):"
+    said = [one.says for one in asked.offers]
     for number, one in enumerate(asked.offers, 1):
-        yield f"  {number}. {printable('; '.join(one.says))}{_starts(asked, one)}"
+        where = (
+            f" in line {one.because[0][0]}" if said.count(one.says) > 1 and one.because and one.because[0][0] else ""
+        )
+        yield f"  {number}. {printable('; '.join(one.says))}{where}{_starts(asked, one)}"
 
 
 def _starts(asked: Answer, new: Rewritten) -> str:

@@ -22,6 +22,7 @@ def main(snapshot: str) -> None:
     """Answer requests until there are no more."""
     from maple_submit_filter.answer import decision, packing, reply
     from maple_submit_filter.host import configuration, frames
+    from maple_submit_filter.rules import rules
 
     resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
     resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
@@ -32,6 +33,7 @@ def main(snapshot: str) -> None:
         wanted.append(path)
         return None
 
+    rules()  # now, of the files that are there now: an update may exchange them later
     frames.send(1, _HEAD.pack(0, 0))  # ready: what goes wrong from here on is a submission's doing
     while True:
         head = frames.receive(0, 8)

@@ -105,7 +105,8 @@ def offers(
 ) -> Tuple[Rewritten, ...]:
     """Return every way on offer, each a whole script: what is offered, then each other fix of a finding for itself.
 
-    Where a value may be meant in two ways both stand here. What is done unasked is none of them.
+    Where a value may be meant in two ways both stand here; of ways to spell one change of one line the first does. What
+    is done unasked is none of them.
     """
     found = [decision.offered] if decision.offered is not None and decision.offered != decision.repaired else []
     job = understood(submission, read, read) if any(one.fixes for one in decision.findings) else None
@@ -114,9 +115,15 @@ def offers(
     start = examined(job, site)
     for finding, fix, after in _each(start, start, site):
         made = _rewritten(start, after, ("%s %s" % (finding.code, fix.says),), _because(start, fix))
-        if all((made.script, made.argv) != (one.script, one.argv) for one in found) and _parses(after.job.source):
+        if all(_differs(made, one) for one in found) and _parses(after.job.source):
             found.append(made)
     return tuple(found[:MOST_OFFERS])
+
+
+def _differs(new: Rewritten, other: Rewritten) -> bool:
+    """Tell whether a reader can tell two offers apart: what they say, or the lines that they change."""
+    same_bytes = (new.script, new.argv) == (other.script, other.argv)
+    return not same_bytes and (new.says, new.because) != (other.says, other.because)
 
 
 def _because(state: State, fix: Fix) -> List[Tuple[int, str]]:
