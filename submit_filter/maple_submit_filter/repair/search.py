@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
+from ..cures.origins import ways
 from ..launchers.registry import AGENTS
 from ..plan.declared_worlds import Loss, Played, lost, pinned
 from ..plan.program_groups import TOLD
@@ -118,7 +119,8 @@ def _of_finding(
 ) -> Optional[Tuple[str, Fix, State]]:
     """Return the best of a finding's fixes of one safety. Of those that say the same, the first."""
     found: List[Tuple[Tuple[int, int, int, int], Fix, State]] = []
-    for order, fix in enumerate(finding.fixes):
+    fixes = (way for fix in finding.fixes for way in ways(fix, state.plan, state.job))
+    for order, fix in enumerate(fixes):
         if fix.safety != safety or any(
             fix.says == other.says and not _its_doing(other, state, one) for _, other, one in found
         ):
