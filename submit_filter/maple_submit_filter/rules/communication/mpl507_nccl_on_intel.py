@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Iterator, Optional
 
 from ...site.facts import Site
@@ -11,7 +12,10 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
-from ..program_text import value_of
+from ..program_text import programs, value_of
+
+_CUDA = re.compile(rb"""torch\.cuda\.set_device\(|init_process_group\(\s*(?:backend\s*=\s*)?['"]nccl['"]""")
+_OTHERWISE = (b"xpu", b"is_available", b"xccl", b"accelerator")
 
 
 @rule("MPL507", "nccl where there is no NVIDIA or AMD GPU")
@@ -34,6 +38,12 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             yield Finding("MPL507", "backend nccl, but the nodes it may run on have Intel GPUs", where or step.span,
                           True, fixes=(fix,) if fix is not None else (),
                           help="use xccl (PyTorch), or ccl with Intel's extension")  # fmt: skip
+
+    for one in programs(plan, job):
+        if _CUDA.search(one.text) and not any(word in one.text for word in _OTHERWISE):
+            says = "%s wants CUDA, but the nodes it may run on have Intel GPUs" % one.name
+            yield Finding("MPL507", says, one.step.program_span or one.step.span,
+                          help="use device xpu and the backend xccl, or a partition with NVIDIA GPUs")  # fmt: skip
 
 
 def _xccl(source: bytes, where: Span) -> Optional[Fix]:

@@ -18,6 +18,7 @@ from ..limits import surely_openpbs
 _SLURMS = rb"SLURM_[A-Z_]+"
 _PBSS = rb"PBS_(?:NODEFILE|O_WORKDIR|JOBID|JOBNAME|ARRAY_INDEX|ARRAYID|NODENUM|TASKNUM|NUM_NODES|NUM_PPN|NP|QUEUE)"
 _TORQUES = rb"PBS_(?:NUM_NODES|NUM_PPN|NP|ARRAYID|HOSTFILE)"
+_STARTS = rb"\b(?:torchrun|srun|mpirun|mpiexec|deepspeed|accelerate|python3?|pbsdsh)\b"
 _OF_TORQUE = (b"PBS_N", b"PBS_ARRAYID", b"PBS_HOSTFILE")
 _INSTEAD = {
     b"PBS_NODEFILE": 'scontrol show hostnames "$SLURM_JOB_NODELIST" lists the nodes',
@@ -45,7 +46,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
            the change; at submission Maple only reports it: what the site's own profile may set cannot be seen. A script
            that asks which scheduler it runs under, or gives the variable a default, is left alone.
     """
-    if not plan.steps or other_scheduler(job):
+    if other_scheduler(job) or not (plan.steps or re.search(_STARTS, job.source)):
         return
     pbs = is_pbs(job)
     if (b"SLURM_" if pbs else b"PBS_") in job.source:  # expressions are made where there is something to look for

@@ -13,11 +13,12 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import asked, text
-from ..program_text import Program, programs, value_of
+from ..program_text import Program, named_values, programs
 
 _LIGHTNING = re.compile(rb"(?m)^\s*(?:import|from)\s+(?:pytorch_lightning|lightning)\b")
 _TOLD_OTHERWISE = (b"LightningEnvironment", b"SLURMEnvironment", b"TorchElasticEnvironment", b"plugins")
 _DEVICES = re.compile(rb"\bdevices\s*=\s*(\d{1,3})\s*[,)]")
+_TRAINER = {b"trainer.devices", b"trainer.num_nodes"}
 _INTERACTIVE = ("bash", "interactive")
 
 
@@ -35,7 +36,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if b"SLURM_NTASKS" in job.source or b"SLURM_JOB_NAME" in job.source:
         return  # the script speaks to Lightning itself
-    for one in programs(plan, job):
+    for one in (*programs(plan, job), *_by_words(plan, job)):
         if not _LIGHTNING.search(one.text) or any(word in one.text for word in _TOLD_OTHERWISE):
             continue
         says = _wrong(one, plan, job)
@@ -43,6 +44,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             helps = "one task per device: --ntasks-per-node as many as devices, and srun in front of python"
             yield Finding("MPL324", says, one.step.program_span or one.step.span, fixes=_a_task_each(one, job),
                           help=helps)  # fmt: skip
+
+
+def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
+    """Yield the launch lines that tell a program of Lightning's trainer, whose file is not there to be read."""
+    known = {one.step.line for one in programs(plan, job)}
+    for step in plan.steps:
+        told = {one.name.lstrip(b"-+").replace(b"-", b"_") for one in named_values(step.program)}
+        if step.line not in known and not step.maybe and not step.unknown and told >= _TRAINER:
+            yield Program(step, "the program", b"import lightning\n")
 
 
 def _a_task_each(one: Program, job: Job) -> Tuple[Fix, ...]:
@@ -80,7 +90,7 @@ def _wrong(one: Program, plan: LaunchPlan, job: Job) -> str:
 
 def _devices(one: Program) -> Optional[int]:
     """Return the devices that the launch line, else the program, names as a number."""
-    _, value = value_of(one.step.program, "devices")
+    value = next((said.value for said in named_values(one.step.program) if said.last == "devices"), b"")
     if value.isdigit():
         return int(value[:4])
     said = {int(found) for found in _DEVICES.findall(one.text)}

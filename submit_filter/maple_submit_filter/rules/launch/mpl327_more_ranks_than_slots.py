@@ -37,16 +37,18 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         return  # what is asked for may stand on a line that is not read, and that is what is wrong then
     for step in plan.steps:
         one = step.links[0] if step.links else None
-        if one is None or one.name != "mpiexec" or one.open or step.maybe or _elsewhere(one, job.source):
+        if one is None or one.name != "mpiexec" or one.open or step.maybe or _elsewhere(one, job.source, site):
             continue
         if _MORE.search(job.source[step.span.start : step.span.end]) or _MORE.search(b" ".join(plan.assigned)):
             continue
         yield from _of_line(one, plan, job, site)
 
 
-def _elsewhere(one: Link, source: bytes) -> bool:
+def _elsewhere(one: Link, source: bytes, site: Site) -> bool:
     """Return whether the ranks go elsewhere than to the job's places: to named hosts, or by one that knows no job."""
-    if unaware(one.argv[0].raw if one.argv else b"", one.around) and not _MODULE.search(source):
+    name = one.argv[0].raw if one.argv else b""
+    by_site = site.maker(name.decode("utf-8", "replace")) == "pals"  # no environment of Python brings that one
+    if unaware(name, one.around) and not by_site and not _MODULE.search(source):
         return True
     named = one.option(*FILES, *LISTS)
     return named is not None and (named.value is None or named.value.raw != b"\0nodefile\0")

@@ -63,6 +63,8 @@ def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     """More in all than is given on so many nodes, or to one job; what no nodes have is for MPL204."""
     total, nodes = gpu_count(job.settings, "gpus"), values.nodes(job.settings.value("nodes") or b"")
     there = most_of(plan.allocation.node_kinds, "gpus")
+    if total is None and nodes is not None:
+        return _by_nodes(nodes[0], job, site)
     if total is None or (nodes is not None and there is not None and total > nodes[1] * there):
         return None
     on_node, in_all = limit(job, site, "gpus_per_node"), limit(job, site, "max_gpus")
@@ -71,6 +73,17 @@ def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
     if on_node is not None and nodes is not None and total > on_node.most * nodes[1]:
         return _finding(job.settings.get("gpus"), total, on_node, on_node.most * nodes[1])
     return None
+
+
+def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
+    """More in all than one job may have, counted by its nodes."""
+    each, in_all = (
+        gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres"),
+        limit(job, site, "max_gpus"),
+    )
+    if not each or in_all is None or each * nodes <= in_all.most:
+        return None
+    return _finding(job.settings.get("nodes"), each * nodes, in_all, in_all.most)
 
 
 def _finding(setting: Optional[Setting], count: int, by: Limit, most: int) -> Finding:

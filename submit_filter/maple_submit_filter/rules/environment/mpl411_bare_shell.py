@@ -1,0 +1,72 @@
+"""What ssh and pbsdsh start has neither the folder nor the environment of the script."""
+
+from __future__ import annotations
+
+import re
+from typing import Iterator, Optional
+
+from ...request.scheduler_words import is_pbs
+from ...site.facts import Site
+from ...types.edits import Edit, Fix, Safety, Span
+from ...types.findings import Finding
+from ...types.job import Job
+from ...types.launch_plan import LaunchPlan
+from .. import rule
+
+_LINE = re.compile(
+    rb"(?m)^(?P<head>(?![ \t]*#)[^\n#]*?\bssh\b[^\n\"']*?[ \t]\"?[^\s\"';|&-][^\s\"';|&]*\"?[ \t]+)"
+    rb"(?P<quote>[\"'])(?P<line>[^\"']*)(?P=quote)"
+)
+_PBSDSH = re.compile(
+    rb"(?m)^[ \t]*(?P<head>pbsdsh(?:[ \t]+-[a-z]+(?:[ \t]+\d+)?)*[ \t]+(?:--[ \t]+)?)"
+    rb"(?P<line>(?:torchrun|python3?|deepspeed|accelerate)\b[^\n]*)"
+)
+_STARTS = re.compile(rb"\b(?:torchrun|python3?|accelerate[ \t]+launch|deepspeed)\b")
+_FILE = re.compile(rb"(?<=[ \t=])(?![/~$-])[\w.][\w./-]*\.py\b")
+_MOVES = re.compile(rb"\b(?:cd|pushd|chdir)\b|--chdir|-C[ \t]|\bbash\b|\bsh[ \t]")
+
+
+@rule("MPL411", "ssh starts in the home directory")
+def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
+    """ssh and pbsdsh give what they start a new login: the folder and the variables of the script stay behind.
+
+    Wrong: ssh $h "torchrun --nnodes=2 ... train.py" &
+    Right: ssh $h "cd $PBS_O_WORKDIR && source venv/bin/activate && torchrun --nnodes=2 ... train.py" &
+    Why:   the other nodes say: can't open file train.py, or: torchrun: command not found. Maple only shows the change:
+           the program may lie in the home directory.
+    """
+    found = _first(job.source) if b"ssh " in job.source or b"pbsdsh" in job.source else None
+    if found is None:
+        return
+    line, start = found.group("line"), found.start("line")
+    program = _FILE.search(line)
+    if program is None:
+        return
+    here = b'cd "$PBS_O_WORKDIR" && ' if is_pbs(job) else b'cd "$SLURM_SUBMIT_DIR" && '
+    name = "pbsdsh" if b"pbsdsh" in found.group("head") else "ssh"
+    says = "%s starts in the home directory, where %s is looked for" % (
+        name,
+        program.group().decode("utf-8", "replace"),
+    )
+    fix = _moved(found, here) if name == "ssh" else None
+    yield Finding("MPL411", says, Span(start + program.start(), start + program.end()),
+                  fixes=(fix,) if fix is not None else (),
+                  help="change to the folder, and activate what is needed, in the command itself")  # fmt: skip
+
+
+def _first(source: bytes) -> "Optional[re.Match[bytes]]":
+    """Return the first line of ssh or pbsdsh that starts a program, and neither moves nor starts a shell."""
+    for pattern in (_LINE, _PBSDSH):
+        for found in pattern.finditer(source):
+            if _STARTS.search(found.group("line")) and not _MOVES.search(found.group("line")):
+                return found
+    return None
+
+
+def _moved(found: "re.Match[bytes]", here: bytes) -> Optional[Fix]:
+    """Change the folder first; in double quotes the script's own shell says which."""
+    at = found.start("line")
+    words = here.replace(b'"', b"") if found.group("quote") == b'"' else None
+    if words is None:
+        return None
+    return Fix((Edit(Span(at, at), words, "MPL411"),), Safety.ASK, "begin with: " + words.decode().strip(" &"))
