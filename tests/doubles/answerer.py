@@ -53,6 +53,8 @@ def main():
     reply = fix(request)
     if kind == "hangs":
         time.sleep(60)
+    if kind == "is late":
+        time.sleep(1)
     if kind == "forks":  # a grandchild holds the socket open
         if os.fork() == 0:
             time.sleep(60)
@@ -86,7 +88,19 @@ def main():
         word = b"--nodes=2" if request.submission.scheduler == "slurm" else b"-lselect=2"
         argv = (request.submission.argv[0], word, *request.submission.argv[1:])
         reply = reply._replace(change=reply.change._replace(argv=argv))
-    send(frames.pack_reply(reply))
+    if kind == "two lines":
+        reply = reply._replace(change=reply.change._replace(audit=b'{"who":\n"double"}'))
+    if kind == "cut word":
+        argv = (request.submission.argv[0], b"-N2\0x", *request.submission.argv[1:])
+        reply = reply._replace(change=reply.change._replace(argv=argv))
+    frame = frames.pack_reply(reply)
+    if kind == "no verdict":
+        frame = frame.replace(frames._field(frames._VERDICT, b"\1"), b"")
+        frame = frame[:4] + (len(frame) - 8).to_bytes(4, "big") + frame[8:]
+    if kind == "is too long":  # by a field that nobody knows, which alone would be skipped
+        more = (99).to_bytes(4, "big") + (frames.MAX_REPLY).to_bytes(4, "big") + bytes(frames.MAX_REPLY)
+        frame = frame[:4] + (len(frame) - 8 + len(more)).to_bytes(4, "big") + frame[8:] + more
+    send(frame)
 
 
 main()

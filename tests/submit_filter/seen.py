@@ -27,10 +27,13 @@ def blocks() -> dict[str, str]:
     for name, asked, site, read in everything():
         decision = decide(asked, site, read)
         kind = name[:4].lower() + "xx" if name.startswith("MPL") else name.partition("/")[0]
-        files.setdefault(f"{kind}.txt", []).append(
-            "\n".join([f"== {name}", *map(_plain, _lines(decision, asked.script or b""))])
-        )
+        files.setdefault(f"{kind}.txt", []).append(block(name, decision, asked.script or b""))
     return {name: "\n".join(sorted(text)) + "\n" for name, text in files.items()}
+
+
+def block(name: str, decision: Decision, script: bytes) -> str:
+    """Return what is made of one script."""
+    return "\n".join([f"== {name}", *map(_plain, _lines(decision, script))])
 
 
 def _plain(line: str) -> str:

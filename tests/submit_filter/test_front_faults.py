@@ -13,6 +13,7 @@ import socket
 import subprocess
 import threading
 import time
+from pathlib import Path
 from typing import Any, Callable, Iterator, Optional
 
 import pytest
@@ -54,11 +55,35 @@ def as_written(stand: Stand, words: Optional[list[Any]] = None, **how: Any) -> S
 
 
 @pytest.mark.parametrize(
-    "kind", ["dies", "garbage", "huge", "liar", "otherhash", "short", "forks", "otherword", "keeps"]
+    "kind",
+    ["dies", "garbage", "huge", "is too long", "cut word", "liar", "otherhash", "short", "forks", "otherword", "keeps"],
 )
 def test_a_helper_that_answers_wrongly_is_not_heard(stand: Stand, kind: str) -> None:
     """Killed, garbage, 100 MB, half an answer; an answer to another question, about another script or file."""
     stand.helper(kind, helper_ms=3000)
+    as_written(stand)
+
+
+def test_an_answer_without_a_verdict_is_none(stand: Stand) -> None:
+    """Nothing of it is said, and nothing of it is kept."""
+    stand.helper("no verdict")
+    seen = stand.run(True, ["job.sh"], environment={"MAPLE": "verbose"})
+    assert seen.script == ASKED
+    assert b"maple: submitted as written: no answer in time\n" in seen.stderr and b"fixed" not in seen.stderr
+
+
+@pytest.mark.parametrize(("kind", "lines"), [("fixes", 1), ("two lines", 0)])
+def test_what_is_kept_is_one_line_or_nothing(stand: Stand, kind: str, lines: int) -> None:
+    """Whatever else the answer is good for: a line end in it would make two records of one."""
+    stand.helper(kind)
+    assert stand.run(True, ["job.sh"]).script == ASKED + b"# fixed\n"
+    path = Path(stand.state, "maple", "audit.jsonl")
+    assert (path.read_bytes().count(b"\n") if path.exists() else 0) == lines
+
+
+def test_an_answer_that_comes_after_the_deadline_is_not_taken(stand: Stand) -> None:
+    """Though it would have been right."""
+    stand.helper("is late", helper_ms=200)
     as_written(stand)
 
 
@@ -139,6 +164,23 @@ def break_configuration(stand: Stand, fault: str) -> None:
     elif fault in content:
         stand.write(stand.conf, content[fault])
         os.chmod(stand.conf, 0o644)
+
+
+@pytest.mark.parametrize(("mode", "read"), [(0o644, True), (0o600, True), (0o664, False), (0o646, False)])
+def test_a_configuration_that_others_may_write_is_not_read(stand: Stand, mode: int, read: bool) -> None:
+    """Whoever writes it chooses what runs in the caller's name."""
+    stand.helper("fixes")
+    os.chmod(stand.conf, mode)
+    path = "%s:%s:/usr/bin" % (os.path.dirname(stand.front), os.path.dirname(stand.real))
+    seen = stand.run(True, ["job.sh"], environment={"PATH": path})
+    assert seen.script == (ASKED + b"# fixed\n" if read else ASKED)
+
+
+@pytest.mark.parametrize(("most", "taken"), [("60000", True), ("60001", False), ("0", False), ("20s", False)])
+def test_a_deadline_out_of_bounds_is_the_usual_one(stand: Stand, most: str, taken: bool) -> None:
+    """Of a quarter of a second, after which nobody is waited for."""
+    stand.helper("is late", helper_ms=most)
+    assert stand.run(True, ["job.sh"]).script == (ASKED + b"# fixed\n" if taken else ASKED)
 
 
 def test_a_front_that_finds_only_itself_says_so_and_ends(stand: Stand) -> None:

@@ -259,6 +259,30 @@ def test_a_changed_script_from_a_file_on_stdin_leaves_the_file_read(fixing: Stan
     assert seen.script == ASKED + b"# fixed\n"
 
 
+@pytest.mark.parametrize("script", [ASKED], indirect=True, ids=["asked"])
+def test_a_changed_script_from_the_middle_of_a_file_is_what_stands_behind_it(fixing: Stand) -> None:
+    """What the caller has read of the file already is no part of the script."""
+    path = fixing.write("two.sh", b"first line\n" + ASKED)
+    with open(path, "rb", buffering=0) as file:
+        file.seek(11)
+        assert fixing.run(True, [], stdin_file=file).script == ASKED + b"# fixed\n"
+        assert file.tell() == 11 + len(ASKED)
+
+
+@pytest.mark.parametrize("how", ["file", "pipe"])
+def test_a_script_of_four_mebibytes_is_asked_about_and_one_byte_more_is_not(stand: Stand, how: str) -> None:
+    """Slurm itself refuses more; the bound is the same whichever way the script comes."""
+    told = os.path.join(stand.folder, "told")
+    stand.helper("tells")
+    stand.write(os.path.join(stand.helpers, "to"), told.encode())
+    for size, asked in (((4 << 20) + 1, False), (4 << 20, True)):
+        text = ASKED + b"#" * (size - len(ASKED) - 1) + b"\n"
+        stand.write("long.sh", text)
+        seen = stand.run(True, ["long.sh"]) if how == "file" else stand.run(True, [], stdin=text)
+        assert seen.script == text
+        assert os.path.exists(told) == asked
+
+
 def test_the_same_change_uses_the_same_copy(stand: Stand) -> None:
     """Copies are named by their content, in folders that only the user may enter."""
     stand.helper("fixes")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.diagnose.diagnosis import diagnose
+from maple_agents.diagnose.rank.ranking import ranked
+from maple_agents.diagnose.recognise.matches import matches
 from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
 from maple_agents.templates.knowledge.entries import Entry
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -194,3 +196,25 @@ def test_noise_does_not_hide_a_success():
     noise = event(5, "the frobnicator failed")
     assert classes(noise, known=known, of=case(state="unknown"), progress=9) == ["none"]
     assert classes(noise, of=case(state="unknown"), progress=9) == ["unknown"]
+
+
+def test_confirmations_count_and_no_more_than_two_of_them():
+    """A cause with many of them is no surer than one with two: they are told by the same few facts."""
+    facts = {"job.state": "failed", "log.silent": False}
+    held = [{"job.state": "failed"}, {"log.silent": False}, {"job.state": "failed", "log.silent": False}]
+
+    def score(count: int) -> float:
+        known = {"it": entry("it broke", confirms=held[:count])}
+        log = digest(event(3, "it broke"))
+        rows, _ = ranked(matches(log.events, known), known, facts, log)
+        return rows[0].score
+
+    assert [score(count) - score(0) for count in range(4)] == [0.0, 1.0, 2.0, 2.0]
+
+
+@pytest.mark.parametrize(("apart", "kin"), [(12, True), (13, False)])
+def test_two_sentences_of_one_speaker_are_one_telling_within_twelve_lines(apart, kin):
+    """Beyond that the earlier one is an error of its own, which nobody knows."""
+    first = event(10, "tool: error: no glue", behind=3)
+    second = event(10 + apart, "tool: error: watchdog")
+    assert (classes(first, second)[0] != "unknown") == kin

@@ -123,3 +123,17 @@ def test_what_stands_around_a_secret_stays():
 def test_half_a_megabyte_of_anything_takes_no_longer_than_its_length(piece):
     """Time that grew with the square of the length would not end before the test's own limit."""
     masked(piece * (500_000 // len(piece)))
+
+
+@pytest.mark.parametrize(
+    ("line", "secret"),
+    [
+        ("wrong password ab1c2 for user x", True),
+        ("wrong password ab1c for user x", False),
+        ("invalid token ab1c2d3e given", True),
+        ("invalid token ab1c2d3 given", False),  # "token is 128k" is a count
+    ],
+)
+def test_how_long_a_word_in_a_sentence_must_be_to_be_a_secret(line: str, secret: bool) -> None:
+    """Five letters and digits behind a password's name, eight behind another's."""
+    assert (MASK in masked(line)) == secret
