@@ -145,6 +145,7 @@ def test_a_wheel_built_beside_a_compiler_holds_a_front_that_runs(tmp_path):
     with zipfile.ZipFile(wheel) as parts:
         (name,) = (one for one in parts.namelist() if one.endswith("share/maple/front/front"))
         front = Path(parts.extract(name, tmp_path))
+        assert "maple_agents/request/tagger/weights.bin" in parts.namelist()
     front.chmod(0o755)
     done = subprocess.run([front], env={"PATH": "/nonexistent"}, capture_output=True, check=False)
     assert (done.returncode, done.stderr) == (127, b"maple: cannot run the real sbatch: No such file or directory\n")

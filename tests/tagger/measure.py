@@ -1,7 +1,8 @@
 """How much of labelled requests grammar and tagger read, each alone and both: `make bench-tagger` prints the tables.
 
 Of a slot's values: precision is the share of those read that the label has, recall the share of those labelled that are
-read. *union*: the grammar's, and the tagger's where it has none; *both*: what the two read alike.
+read. *sure*: of the tagger's, those by a margin that counts; *union*: the grammar's, and the tagger's where it has none;
+*both*: what the two read alike.
 """
 
 from __future__ import annotations
@@ -17,6 +18,7 @@ from maple_agents.request import words
 from maple_agents.request.tagger import reading
 from maple_agents.request.tagger.model import FILE, weights
 from maple_agents.request.tagger.model import tag as tagged
+from maple_agents.request.tagger.witness import SURE
 
 from tests.agents.extraction import blind_requests, requests
 from tests.new567.asked import everything
@@ -115,10 +117,12 @@ def by_grammar(text: str) -> Values:
     return renamed(words.read(text).slots.as_json())
 
 
-def by_tagger(text: str) -> Values:
-    """Return what the tagger reads, in the grammar's normal forms."""
+def by_tagger(text: str, least: float = 0.0) -> Values:
+    """Return what the tagger reads, in the grammar's normal forms; by at least the margin *least*."""
     found: Values = {}
     for said in reading.read(text).said:
+        if said.span.margin < least:
+            continue
         name = "gpus" if said.span.label in GPUS else said.span.label
         value = re.sub(r"^(?:conda activate|source) |/bin/activate$", "", said.value)
         if value and name not in ("data", "arguments", "mail_on", "ranks"):
@@ -176,13 +180,14 @@ class Counts:
 
 def measured(name: str, cases: list[Case]) -> None:
     """Print one set's table."""
-    counts = {way: Counts() for way in ("grammar", "tagger", "union", "both")}
+    counts = {way: Counts() for way in ("grammar", "tagger", "sure", "union", "both")}
     labelled: Counter[str] = Counter()
     for case in cases:
         grammar, tagger = by_grammar(case.text), by_tagger(case.text)
         for way, read in (
             ("grammar", grammar),
             ("tagger", tagger),
+            ("sure", by_tagger(case.text, SURE)),
             ("union", {**tagger, **grammar}),
             ("both", both(grammar, tagger)),
         ):

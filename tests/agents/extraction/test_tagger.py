@@ -172,6 +172,28 @@ def test_what_only_the_tagger_reads_is_asked() -> None:
     assert not _heard("go 4", None, ("4", "nodes", "4", 0.5)).unread
 
 
+def test_what_is_asked_anyway_is_left_to_that_question() -> None:
+    """The grammar has two values for it: the tagger's one decides nothing."""
+    text = "go 4"
+    found = heard(text, _reading(text, ("4", "nodes", "4", 9.0)), [], Slots(), sites.load(DELTA), ("nodes",))
+    assert not found.slots and not found.unread
+
+
+def test_a_tagger_of_two_minds_decides_nothing() -> None:
+    """Two times that it reads: the gate's question stays."""
+    guess = Unread("3 h", "walltime", "03:00:00", True)
+    found = _heard("3 h then 5 h", guess, ("3 h", "walltime", "03:00:00", 9.0), ("5 h", "walltime", "05:00:00", 9.0))
+    assert not found.slots
+    assert found.unread == (guess,)
+
+
+def test_training_is_the_same_twice() -> None:
+    """A seed makes the weights, byte by byte."""
+    from tests.tagger.train import trained
+
+    assert trained(12, 1, 3) == trained(12, 1, 3)
+
+
 def test_what_was_said_stands() -> None:
     """A second value of a slot that is read is none of the tagger's business."""
     said = Slots([Slot("nodes", 2, Origin("request", "2 nodes", 0, 7))])

@@ -7,7 +7,7 @@ about. A word that stopped the script and that the tagger is sure holds nothing 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import NamedTuple
 
 from maple_submit_filter.site.facts import Site
@@ -18,7 +18,7 @@ from ..unread import Unread
 from .model import OTHER
 from .reading import Reading, Said, Span
 
-SURE = 2.0  # margins: below it a span is only a guess
+SURE = 2.0  # margins: below it a span is only a guess, and neither a value nor worth a question
 NOTHING = 3.0  # from which on a word holds nothing
 _PLACES: tuple[Name, ...] = ("partition", "queue", "qos")
 _SLOTS: dict[str, tuple[Name, ...]] = {
@@ -30,6 +30,7 @@ _SLOTS: dict[str, tuple[Name, ...]] = {
     "account": ("account",),
     "place": _PLACES,
     "memory": ("memory",),
+    "model": ("model",),
 }
 _ASKED = ("nodes", "walltime", "account")  # what only the tagger reads of these is worth a question
 
@@ -41,8 +42,14 @@ class Heard(NamedTuple):
     unread: tuple[Unread, ...]
 
 
-def heard(text: str, tagger: Reading, unread: Sequence[Unread], said: Slots, site: Site) -> Heard:
-    """Return what holds of *unread* once the tagger was heard, and what it reads besides."""
+def heard(
+    text: str, tagger: Reading, unread: Sequence[Unread], said: Slots, site: Site, doubts: Collection[str] = ()
+) -> Heard:
+    """Return what holds of *unread* once the tagger was heard, and what it reads besides.
+
+    *doubts*: slots that are asked for whatever the tagger reads.
+    """
+    tagger = tagger._replace(said=tuple(own for own in tagger.said if _is_open(own, doubts)))
     slots: list[Slot] = []
     left: list[Unread] = []
     for one in unread:
@@ -57,6 +64,11 @@ def heard(text: str, tagger: Reading, unread: Sequence[Unread], said: Slots, sit
     return Heard(tuple(slots), tuple(dict.fromkeys(left)))
 
 
+def _is_open(own: Said, taken: Collection[str]) -> bool:
+    """Tell whether a span has a value, for a slot of which nothing is in *taken*."""
+    return bool(own.value) and not any(name in taken for name in _SLOTS.get(own.span.label, ()))
+
+
 def _settled(one: Unread, text: str, tagger: Reading, said: Slots, site: Site) -> tuple[Slot | None, Unread | None]:
     """Return the slot that a word fills, or what is left of it to tell or to ask."""
     places = _places(one.text, text)
@@ -65,7 +77,7 @@ def _settled(one: Unread, text: str, tagger: Reading, said: Slots, site: Site) -
     if _holds_nothing(places, tagger) and not _is_marked(one):
         return None, one._replace(slot="", value="", stops=False)
     own = next((own for own in tagger.said if _touches(own.span, places)), None)
-    if own is None or not own.value or any(name in said for name in _SLOTS.get(own.span.label, ())):
+    if own is None or not _is_open(own, said):
         return None, one
     slot = _agreed(one, own, site) if _is_only(own, tagger) else None
     if slot is not None:
@@ -102,7 +114,8 @@ def _is_marked(one: Unread) -> bool:
 def _agreed(one: Unread, own: Said, site: Site) -> Slot | None:
     """Return the slot that the gate and the tagger read alike, or that the site confirms."""
     name = next((name for name in _SLOTS.get(own.span.label, ()) if name == one.slot), None)
-    return _slot(name, own) if name is not None and one.value == own.value else _confirmed(own, site)
+    alike = name is not None and one.value in ("", own.value)
+    return _slot(name, own) if name is not None and alike else _confirmed(own, site)
 
 
 def _confirmed(own: Said, site: Site) -> Slot | None:
@@ -129,7 +142,7 @@ def _slot(name: Name, own: Said) -> Slot:
 def _is_new(own: Said, said: Slots, text: str, left: Sequence[Unread]) -> bool:
     """Tell whether only the tagger reads a slot there: it is open, and no reading nor question has those characters."""
     names = _SLOTS.get(own.span.label, ())
-    if not names or not own.value or own.span.margin < SURE or any(name in said for name in names):
+    if not names or own.span.margin < SURE or not _is_open(own, said):
         return False
     used = [(slot.origin.start, slot.origin.end) for slot in said.values() if slot.origin.end]
     used += [place for one in left for place in _places(one.text, text)]
