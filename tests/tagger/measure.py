@@ -1,8 +1,8 @@
 """How much of labelled requests grammar and tagger read, each alone and both: `make bench-tagger` prints the tables.
 
 Of a slot's values: precision is the share of those read that the label has, recall the share of those labelled that are
-read. *sure*: of the tagger's, those by a margin that counts; *union*: the grammar's, and the tagger's where it has none;
-*both*: what the two read alike.
+read. *sure*: the tagger's by a margin that counts; *union*: the grammar's, and the tagger's where it has none; *both*:
+what the two read alike.
 """
 
 from __future__ import annotations
