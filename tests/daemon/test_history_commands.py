@@ -10,6 +10,7 @@ import socket
 import sys
 import threading
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -85,8 +86,8 @@ def test_all_jobs_are_listed_in_one_line_each(maple: Call) -> None:
 def test_a_narrow_terminal_has_the_script_on_a_second_line(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where all of it does not fit; nothing wraps inside a word."""
     monkeypatch.setenv("COLUMNS", "60")
-    above, below = maple("history").out.splitlines()
-    assert above.startswith("job.sh ") and "4 submissions" in above
+    above, *_, below = lines = maple("history").out.splitlines()
+    assert above.startswith("job.sh ") and "4 submissions" in above and max(map(len, lines[:-1])) <= 60
     assert below.startswith("  /") and below.endswith("/job.sh")
 
 
@@ -334,4 +335,44 @@ def test_an_offer_that_nobody_is_known_to_have_taken_is_not_called_written(maple
     said = "a change was offered; submitted as written unless you took it (MPL303)"
     assert history_page.verdict(one) == said
     assert history_page.verdict(one._replace(offered_hash="")) == "submitted as written (MPL303)"
-    assert history_page.ending(one) == "no job of it is known"
+    assert history_page.ending(one) == "job not known"
+
+
+def test_what_came_of_an_offer_is_told_by_the_front_s_own_lines(maple: Call) -> None:
+    """The service has answered before the user is asked; of one that was ended there the front writes no line."""
+    first = remembered.records()[0]._replace(verdict="findings", offered_hash="0" * 64, codes=("MPL303",), job="")
+    taken, refused, ended, elsewhere = (
+        first._replace(id=name, at=1000.0, host=host) for name, host in zip("abcd", ("n1", "n1", "n1", "n2"))
+    )
+    lines = [{"time": "1970-01-01T00:10:00Z", "host": "n1", "record": "z", "verdict": "repaired"},
+             {"time": "1970-01-01T00:16:40Z", "host": "n1", "record": "a", "verdict": "accepted"},
+             {"time": "1970-01-01T00:16:41Z", "host": "n1", "record": "b", "verdict": "findings"}]  # fmt: skip
+    asked = (taken, refused, ended, elsewhere)
+    found = remembered.with_answers(asked, lines, 2000.0)
+    assert [one.verdict for one in found] == ["accepted", "declined", "ended", "findings"]
+    assert "as you agreed" in history_page.verdict(found[0]) and "nothing was submitted" in history_page.verdict(
+        found[2]
+    )
+    assert history_page.ending(found[2]) == "not submitted"
+    assert [one.verdict for one in remembered.with_answers((ended,), lines, 1020.0)] == [
+        "findings"
+    ]  # may still be asked
+
+
+def test_audit_lines_of_another_user_s_file_are_not_believed(tmp_path: Path) -> None:
+    """Anybody may lay one of that name into the spool; a link is not followed."""
+    (tmp_path / "real").write_text('{"record": "a"}\nno json\n')
+    (tmp_path / "link").symlink_to(tmp_path / "real")
+    assert list(remembered._lines(str(tmp_path / "real"))) == [{"record": "a"}]
+    assert list(remembered._lines(str(tmp_path / "link"))) == list(remembered._lines(str(tmp_path))) == []
+
+
+def test_the_history_fits_a_terminal(maple: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its rules, too, where there are many; no word is broken."""
+    one = remembered.jobs("", "")[0]
+    codes = tuple("MPL%d" % number for number in range(301, 320))
+    many = {key: tuple(each._replace(codes=codes) for each in found) for key, found in one.records.items()}
+    monkeypatch.setenv("COLUMNS", "80")
+    history_page.show(one._replace(records=many), 9, False)
+    shown = maple("--version").out
+    assert "MPL319" in shown and max(map(len, shown.splitlines())) <= 80

@@ -9,7 +9,7 @@ import sys
 from typing import Iterable, NamedTuple, Optional, Tuple
 
 import click
-from maple_submit_filter.answer.report import ADVICE, ERROR, folded
+from maple_submit_filter.answer.report import ADVICE, ERROR, columns, folded
 
 STYLES = {
     "job": "bold",
@@ -22,6 +22,7 @@ STYLES = {
 }
 WIDE = 1000  # nothing is folded where no terminal sets a width
 PAGE = 80  # columns of a page that is read as it is, also through a pipe
+INDENT = re.compile(r"[| ]*")  # blanks, and the line that leads to an older version
 LABEL = re.compile(r"[A-Z]\w*: +|")  # of a line of a rule's page: Wrong, Right, Why
 
 
@@ -98,6 +99,20 @@ def say(lines: Iterable[str], fg: Optional[str] = None, bold: bool = False) -> N
         first, *more = folded(line, width()) if is_bounded() else [line]
         shown = "\n".join([_styled(first), *more])
         click.echo(click.style(shown, fg=fg, bold=bold or None) if fg or bold else shown, color=coloured())
+
+
+def rows(line: str) -> None:
+    """Print a line that may hold colours; on a terminal it is folded between words, under its own beginning."""
+    plain = click.unstyle(line)
+    indent = (INDENT.match(plain) or [""])[0] + "  "
+    made = [line]
+    if is_bounded() and columns(plain) > width():
+        made = [""]
+        for word in line.split(" "):
+            if columns(click.unstyle(made[-1] + word)) > width() and made[-1].strip():
+                made.append(indent)
+            made[-1] += word + " "
+    click.echo("\n".join(one.rstrip() for one in made), color=coloured())
 
 
 def page(text: str) -> None:

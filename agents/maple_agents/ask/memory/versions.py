@@ -5,14 +5,20 @@ Jobs that an id may mean as users type it: without the server of PBS, a task for
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
+import json
 import os
 import re
-from typing import Any, Iterable, NamedTuple, Optional, Sequence
+import stat
+import time
+from typing import Any, Iterable, Iterator, Mapping, NamedTuple, Optional, Sequence
 
+from maple_submit_filter.host import configuration, own_folders
 from maple_submit_filter.types.job_records import TRIAL_SCRIPT, Outcome, Part, Record, Value, Version
 
 from ..schedulers.pbs.jobs import same_server
+from ..sites.this_site import COMMANDS, front_conf
 from .service import ask
 
 _PART = re.compile(r"(\d+)[_+]\d+", re.ASCII)  # of Slurm's arrays and heterogeneous jobs
@@ -70,8 +76,74 @@ def with_scripts(job: Job) -> Job:
 
 
 def records(version: str = "", job: str = "", limit: int = MOST) -> list[Record]:
-    """Return submissions, the newest first."""
-    return [record(one) for one in ask({"ask": "records", "version": version, "job": job, "limit": limit})]
+    """Return submissions, the newest first; of one with an offer with what came of that, where it is known."""
+    found = [record(one) for one in ask({"ask": "records", "version": version, "job": job, "limit": limit})]
+    if not any(_is_open(one) for one in found):
+        return found
+    return with_answers(found, list(_audit_lines()), time.time())
+
+
+# What came of an offer. The service has answered before the user is asked; the front's own audit line comes after.
+
+ANSWERED = {"accepted": "accepted", "findings": "declined"}  # by the verdict of the line
+ASKED = 60.0  # seconds after which a question has its answer
+TAIL = 1 << 20  # bytes of a file of audit lines that are looked through
+
+
+def _is_open(one: Record) -> bool:
+    return one.verdict == "findings" and bool(one.offered_hash)
+
+
+def with_answers(found: Sequence[Record], lines: Sequence[Mapping[str, Any]], now: float) -> list[Record]:
+    """Return the submissions with what the user's own audit *lines* tell of each offer: "accepted" or "declined".
+
+    "ended" where nothing was submitted: there is no line of it, and there are older ones of its host.
+    """
+    said = {one.get("record"): str(one.get("verdict")) for one in lines}
+    since: dict[Any, str] = {}
+    for one in lines:
+        since[one.get("host")] = min(str(one.get("time")), since.get(one.get("host"), "~"))
+    return [_answered(one, said, since.get(one.host, "~"), now) if _is_open(one) else one for one in found]
+
+
+def _answered(one: Record, said: Mapping[Any, str], since: str, now: float) -> Record:
+    if one.id in said:
+        return one._replace(verdict=ANSWERED.get(said[one.id], one.verdict))
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(one.at))
+    return one._replace(verdict="ended") if since <= at and now - one.at > ASKED and not one.job else one
+
+
+def _audit_lines() -> Iterator[Mapping[str, Any]]:
+    """Yield the user's own audit lines: of the installation here, and of the own state folder."""
+    conf = next(filter(None, map(front_conf, COMMANDS)), "")
+    spool = configuration.read_conf(conf).get("audit", "") if conf else ""
+    own = own_folders.state()
+    paths = [f"{spool}/{os.getuid()}.jsonl"] if spool else []
+    for path in [*paths, *([f"{own}/audit.jsonl"] if own else [])]:
+        yield from _lines(path)
+
+
+def _lines(path: str) -> Iterator[Mapping[str, Any]]:
+    try:
+        with open(path, "rb", opener=_own_file) as file:
+            file.seek(max(0, os.fstat(file.fileno()).st_size - TAIL))
+            for line in file.read(TAIL).split(b"\n"):
+                with contextlib.suppress(ValueError):
+                    told = json.loads(line)
+                    if isinstance(told, dict):
+                        yield told
+    except OSError:
+        return
+
+
+def _own_file(path: str, flags: int) -> int:
+    """Open a file of one's own; in a spool anybody may lay another of that name. Raises `OSError`."""
+    found = os.open(path, flags | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    facts = os.fstat(found)
+    if stat.S_ISREG(facts.st_mode) and facts.st_uid == os.getuid():
+        return found
+    os.close(found)
+    raise PermissionError(path)
 
 
 def decision(key: str) -> Optional[dict[str, Any]]:

@@ -34,6 +34,8 @@ VERDICTS = {
     "would-repair": "submitted as written in mode %s; mode repair would have repaired it",
     "rule-mode": "submitted as written: a rule is not to repair here",
     "findings": "submitted as written",
+    "declined": "a change was offered, and you went on without it; submitted as written",
+    "ended": "a change was offered, and you ended there; nothing was submitted",
     "clean": "nothing found, submitted as written",
     "unread": "could not be read, submitted as written",
     "trial": "a trial of the service by maple admin doctor",
@@ -67,13 +69,13 @@ def _row(job: "Job") -> tuple[str, ...]:
     last = records[0] if records else None
     return (
         printable(job.newest.name), when(last.at if last else job.newest.at), _count(len(job.versions), "version"),
-        _count(len(records), "submission"), ending(last) if last else "", printable(job.newest.path),
+        _count(_submitted(records), "submission"), ending(last) if last else "", printable(job.newest.path),
     )  # fmt: skip
 
 
 def show(job: "Job", limit: int, why: bool) -> None:
     """Print a job's versions."""
-    counted = "%s, %s" % (_count(len(job.versions), "version"), _count(len(_records(job)), "submission"))
+    counted = "%s, %s" % (_count(len(job.versions), "version"), _count(_submitted(_records(job)), "submission"))
     where = printable(job.newest.path or job.newest.cwd)
     _echo("%s  %s  %s" % (click.style(printable(job.newest.name), bold=True), where, counted))
     for at, one in enumerate(job.versions[:limit]):
@@ -138,7 +140,7 @@ def _difference(one: "Version", job: "Job") -> Iterator[str]:
 
 def _submissions(records: "Sequence[Record]") -> Iterator[str]:
     for one in records[:MOST_SUBMISSIONS]:
-        yield "submitted %s  %s" % (when(one.at), ending(one))
+        yield "%s %s  %s" % ("asked" if one.verdict == "ended" else "submitted", when(one.at), ending(one))
         why = cause(one)
         if why:
             yield "  because: " + why
@@ -148,8 +150,10 @@ def _submissions(records: "Sequence[Record]") -> Iterator[str]:
 
 def ending(one: "Record") -> str:
     """Return what became of a submission, in words."""
+    if one.verdict == "ended":
+        return "not submitted"
     if not one.job:
-        return "no job of it is known"  # refused, ended at a question, or nobody tells the service of jobs
+        return "job not known"  # refused, ended at a question, or nobody tells the service of jobs
     if one.outcome is None:
         return printable("job %s, outcome not known" % one.job)
     code = one.outcome.exit_code
@@ -185,28 +189,34 @@ def _records(job: "Job") -> "list[Record]":
     return sorted((one for found in job.records.values() for one in found), key=lambda one: -one.at)
 
 
+def _submitted(records: "Sequence[Record]") -> int:
+    return sum(one.verdict != "ended" for one in records)
+
+
 def _count(number: int, name: str) -> str:
     return "%d %s%s" % (number, name, "" if number == 1 else "s")
 
 
 def _echo(line: str) -> None:
-    click.echo(line, color=coloured())
+    """Print a line; on a terminal it is folded between words, under its own indent."""
+    drawing.rows(line)
 
 
 def shown(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> None:
     """Print it."""
     for line in _lines(record, version, decided):
-        click.echo(line, color=drawing.coloured())
+        _echo(line)
     if version is None:
-        click.echo("the script as you wrote it is no longer kept")
+        _echo("the script as you wrote it is no longer kept")
         return
     _changed_lines(record, version, decided)
 
 
 def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Object]) -> Iterator[str]:
     name = printable(name_of(version)) if version else "a job"
-    yield "%s  submitted %s on %s  %s" % (
-        click.style(name, bold=True), when(record.at), printable(record.host), ending(record),
+    how = "asked" if record.verdict == "ended" else "submitted"
+    yield "%s  %s %s on %s  %s" % (
+        click.style(name, bold=True), how, when(record.at), printable(record.host), ending(record),
     )  # fmt: skip
     if version is not None:
         yield "version %s  %s" % (click.style(version.id[:8], fg="yellow"), printable(" ".join(version.argv)))
@@ -216,7 +226,7 @@ def _lines(record: "Record", version: "Optional[Version]", decided: Optional[Obj
     if why:
         yield click.style("because: %s; maple-fix %s" % (why, printable(record.job)), bold=True)
     yield "Maple: " + verdict(record)
-    if record.offered_hash:
+    if record.offered_hash and record.verdict == "findings":
         yield "whether you took the change shows in the job's own script"
     yield from _decided(decided, name)
 

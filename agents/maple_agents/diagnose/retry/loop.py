@@ -134,20 +134,14 @@ _ENDED = {
     End.USED_UP: "every round was used up",
     End.NOT_TRIED: "the fix could not be tried",
 }
-MOST_ROUNDS = 5
 MOST = 68  # columns of the sentence in a row
 
 
 def show_story(story: Story, first: Diagnosis) -> None:
     """Print a table of the rounds, and the sentence that ends it."""
     for row in story_rows(story):
-        click.echo(row)
-    if story.attempts:
-        click.echo(tries(story))
-    click.echo(
-        click.style(safe(ending(story, first)), fg="green" if story.end is End.RAN else "yellow", bold=True),
-        color=drawing.coloured(),
-    )
+        drawing.rows(row)
+    drawing.say([safe(ending(story, first))], fg="green" if story.end is End.RAN else "yellow", bold=True)
 
 
 def story_rows(story: Story) -> list[str]:
@@ -159,14 +153,6 @@ def story_rows(story: Story) -> list[str]:
     return [
         "  ".join([*(cell.ljust(width) for cell, width in zip(row, widths)), _short(row[5])]).rstrip() for row in cells
     ]
-
-
-def tries(story: Story) -> str:
-    """Return whether the first fix was enough, and whether all of them were."""
-    count = len(story.attempts)
-    first = "yes" if story.end is End.RAN and count == 1 else "no"
-    made = "yes, after %d" % count if story.end is End.RAN else "no"
-    return "fixed at the first try: %s; after at most %d: %s" % (first, MOST_ROUNDS, made)
 
 
 def _cells(one: Attempt) -> tuple[str, ...]:

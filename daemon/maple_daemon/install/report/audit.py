@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import click
+from maple_agents.base import drawing
 from maple_submit_filter.answer.audit_line import AuditLine, read_audit
 from maple_submit_filter.answer.report import printable
 
@@ -180,11 +181,11 @@ def table(facts: dict[str, Any], since: str) -> None:
     nothing = "nothing found, or no launcher in the script"
     click.echo(f"  {facts['untouched']:6}  {nothing}{share(facts['untouched'], seen)}")
     for verdict, count in facts["verdicts"].items():
-        click.echo(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
+        drawing.rows(f"  {count:6}  {SAYS.get(verdict, verdict)}{share(count, seen)}")
     for row in facts["late"][:MOST_HOSTS]:
         host = printable(row["host"])
         whom = f"daemon {row['daemon']}, helper {row['helper']}" + (f", files {row['files']}" if row["files"] else "")
-        click.echo(f"          {row['submissions']} on {host}: {whom}")
+        drawing.rows(f"          {row['submissions']} on {host}: {whom}")
     if facts["rules"]:
         click.echo("\nrule      seen  repaired  would repair  users")
     for row in facts["rules"]:
