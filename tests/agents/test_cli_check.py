@@ -156,7 +156,7 @@ def test_people_read_finding_tree_difference_and_a_sum(maple, decided, job):
     assert "world of 8" not in said.out and "advice MPL210" in said.out
     assert "world of 8, master <node 0>:29500\n" in maple("check", job, "--plan").out
     assert "\n-srun torchrun train.py # \\udce9\n+srun --ntasks=2 torchrun train.py # \\udce9\n" in said.out
-    assert "job.sh: 1 error, fixed as shown; 1 piece of advice\nsite: generic-slurm (not described yet" in said.out
+    assert "job.sh: 1 error, fixed as shown; 1 piece of advice; left to you: MPL210\nsite: generic-slurm" in said.out
     assert said.err == ""
 
 
@@ -184,7 +184,29 @@ def test_what_one_mistake_hid_is_told_of_the_repaired_script(maple, job):
         script.write(HIDES)
     said = maple("check", "--site", "ncsa-delta", job).out
     assert said.index("error MPL305") < said.index("changed too, for what is wrong then: MPL501") < said.index("MPL203")
-    assert "and there, still:\n" in said and "1 error, fixed as shown\n" in said
+    assert "and there, still:\n" in said and "1 error, fixed as shown; left to you: MPL203 (line 7)\n" in said
+
+
+FOUR = b"""#!/bin/bash
+#SBATCH --nodes=2 --ntasks-per-node=4 --cpus-per-task=4 --gpus-per-node=4
+#SBATCH -A abcd-delta-gpu -p gpuA100x4 --mem=100g --time=1:00:00
+#SBATCH --error=~/train.err
+#SBATCH --output=~/train.out
+export MASTER_ADDR=localhost MASTER_PORT=29500
+srun torchrun --nnodes=2 --nproc_per_node=4 --node_rank=$SLURM_NODEID --master_addr=$MASTER_ADDR \\
+    --master_port=$MASTER_PORT train.py
+"""
+
+
+def test_the_last_line_counts_what_is_cured_and_names_what_remains(maple, job):
+    """Two of four are cured as shown; the two that are only said are counted apart, and named."""
+    with open(job, "wb") as script:
+        script.write(FOUR)
+    said = maple("check", "--site", "ncsa-delta", job).out
+    last = next(line for line in said.splitlines() if line.startswith("job.sh: ") and " error" in line)
+    assert last == (
+        "job.sh: 2 errors, fixed as shown; 2 pieces of advice; left to you: MPL601 (line 4), MPL601 (line 5)"
+    )
 
 
 @pytest.mark.parametrize(("line", "mode"), [(b"# maple: off", "off"), (b"echo # maple: off", "repair")])

@@ -127,6 +127,15 @@ def test_any_bytes_give_two_printable_lines_within_the_width(source, start, size
     assert columns(line) <= width + 1 and "^" in carets
 
 
+def test_the_sum_names_what_remains():
+    """So that nobody takes four findings for cured of which two were only said."""
+    said = summary("repaired", 2, 2, "", 1, ["MPL505 (line 9)"])
+    assert (
+        said == "2 errors, fixed as shown; 2 pieces of advice; 1 with a change on offer; left to you: MPL505 (line 9)"
+    )
+    assert summary("findings", 9, 0, "", 0, ["MPL301"] * 9).endswith("MPL301, and 3 more")
+
+
 @pytest.mark.parametrize(
     ("verdict", "errors", "hints", "says"),
     [

@@ -11,10 +11,12 @@ from typing import Dict, Iterator, List, Optional, Sequence, Tuple
 import click
 from maple_submit_filter.answer.decision import Decision, Rewritten, explained
 from maple_submit_filter.answer.reply import handed_over
-from maple_submit_filter.answer.report import printable, report, summary
+from maple_submit_filter.answer.report import in_order, printable, report, summary
 from maple_submit_filter.plan.program_groups import TOLD
 from maple_submit_filter.request.unread_directives import CODE
 from maple_submit_filter.site.modes import in_force, policy_of
+from maple_submit_filter.types.findings import Finding
+from maple_submit_filter.types.job import line_of
 
 from ..ask.submission import Answer, answer
 from ..base.complaint import Complaint
@@ -162,7 +164,8 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
 
         drawing.draw(branches(decision.plan, asked.name))
     _differences(asked, decision.repaired, "submitted in its place" if mode == "repair" else "mode repair would submit")
-    _left(asked)
+    still = _still(asked, decision.repaired)
+    _left(asked, still)
     if decision.offered is not None and decision.offered != decision.repaired:
         anew = any(because == CODE for _, because in decision.offered.because)
         advice = not any(one.proven for one in decision.findings)
@@ -172,7 +175,7 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
     drawing.say(_choices(asked))
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
-    drawing.say([f"{printable(asked.name)}: {_summary(decision, mode)}"])
+    drawing.say([f"{printable(asked.name)}: {_summary(asked, mode, still)}"])
     drawing.say(_unlisted(asked))
     drawing.say([asked.on_site])
     if _waits_for_arguments(asked):
@@ -205,21 +208,28 @@ def _starts(asked: Answer, new: Rewritten) -> str:
     return ": " + ", ".join(dict.fromkeys(said)) if said else ""
 
 
-def _left(asked: Answer) -> None:
-    """Tell what is found in the repaired script and was not in the one before: a mistake may have hidden it."""
+def _still(asked: Answer, new: Optional[Rewritten]) -> Tuple[Finding, ...]:
+    """Return what is found in a script that Maple proposes or submits, () where there is none."""
     from maple_submit_filter.answer.decision import decide
     from maple_submit_filter.host.bounded_file import read_file
 
+    if new is None:
+        return ()
+    script = asked.submission.script if new.script is None else new.script
+    return decide(asked.submission._replace(script=script, argv=new.argv), asked.site, peruse=read_file).findings
+
+
+def _left(asked: Answer, still: Sequence[Finding]) -> None:
+    """Tell what is found in the repaired script and was not in the one before: a mistake may have hidden it."""
     from ..base import drawing
 
-    new, before = asked.decision.repaired, asked.submission.script
+    new = asked.decision.repaired
     if new is None:
         return
-    script = before if new.script is None else new.script
-    again = decide(asked.submission._replace(script=script, argv=new.argv), asked.site, peruse=read_file)
+    script = asked.submission.script if new.script is None else new.script
     known = {one.code for one in asked.decision.findings}
     drawing.say(_hidden(asked, new))
-    left = tuple(one for one in again.findings if one.code not in known)
+    left = tuple(one for one in still if one.code not in known)
     if left:
         drawing.say(["and there, still:"])
         drawing.findings(report(left, script or b"", asked.name, width=drawing.width()))
@@ -253,13 +263,35 @@ def _is_wrong(decision: Decision) -> bool:
     return told and any(breach.kind not in TOLD for step in steps for breach in step.breaches)
 
 
-def _summary(decision: Decision, mode: str) -> str:
-    if mode != "repair" and decision.verdict == "repaired":
-        found = _summary(decision._replace(verdict="findings"), mode)
-        return f"{found}; submitted as written, because the mode is {mode}"
+def _summary(asked: Answer, mode: str, still: Sequence[Finding]) -> str:
+    """Return the last line: what is found, cured, on offer, and what remains then. *still*: of the repaired script."""
+    decision = asked.decision
     errors = sum(one.proven for one in decision.findings)
+    counts = errors, len(decision.findings) - errors
+    if mode != "repair" and decision.verdict == "repaired":
+        return f"{summary('findings', *counts)}; submitted as written, because the mode is {mode}"
     unread = decision.plan.unread[0][1] if decision.plan and decision.plan.unread else ""
-    return summary(decision.verdict, errors, len(decision.findings) - errors, decision.why or unread)
+    repaired = decision.verdict == "repaired"
+    offered = [one for one in decision.findings if not (repaired and one.proven) and _on_offer(one, asked)]
+    left = tuple(one for one in (still if repaired else decision.findings) if not (repaired and one.proven))
+    named = [_named(one, asked) for one in in_order(left) if one not in offered]
+    return summary(decision.verdict, *counts, decision.why or unread, len(offered), named)
+
+
+def _on_offer(finding: Finding, asked: Answer) -> bool:
+    """Return whether a change that is on offer is for a finding, or cures it with another."""
+    ways = [
+        one for one in (asked.decision.offered, *asked.offers) if one is not None and one != asked.decision.repaired
+    ]
+    if any(says.startswith(finding.code + " ") for one in ways for says in one.says):
+        return True
+    return finding.proven and any(finding.code not in {one.code for one in _still(asked, way)} for way in ways[:1])
+
+
+def _named(finding: Finding, asked: Answer) -> str:
+    """Return a finding's code and line; no change adds or removes one."""
+    line = line_of(asked.submission.script or b"", finding.at.start) if finding.at is not None else 0
+    return f"{finding.code} (line {line})" if line else finding.code
 
 
 def _waits_for_arguments(asked: Answer) -> bool:

@@ -22,6 +22,7 @@ FIXED = "fixed automatically"
 # A script may bear the name of a command, and other programs read lines that begin "sbatch: ".
 COMMANDS = ("sbatch", "srun", "salloc", "scancel", "qsub", "slurmctld")
 MARGIN = len("   7 | ")
+MOST_LEFT = 6  # that the last line names
 
 
 def _no_fate(finding: Finding) -> str:
@@ -169,8 +170,14 @@ def folded(text: str, width: int, indent: str = "  ") -> List[str]:
     return lines
 
 
-def summary(verdict: str, errors: int, hints: int = 0, why: str = "") -> str:
-    """Return the one line that ends a report: "1 error, 2 pieces of advice", or why the script was left alone."""
+def summary(
+    verdict: str, errors: int, hints: int = 0, why: str = "", offered: int = 0, left: Sequence[str] = ()
+) -> str:
+    """Return the one line that ends a report: "1 error, fixed as shown; 1 piece of advice; left to you: MPL505".
+
+    *offered*: how many of them a change on offer would cure. *left*: what nothing cures that is made or on offer. An
+    unread script was left alone, and the line says why.
+    """
     if verdict == "unread":
         return "left alone: %s" % printable(why or "what would start could not be read")
     said = []
@@ -178,6 +185,11 @@ def summary(verdict: str, errors: int, hints: int = 0, why: str = "") -> str:
         said.append(_count(errors, "error", "errors") + (", fixed as shown" if verdict == "repaired" else ""))
     if hints:
         said.append(_count(hints, "piece of advice", "pieces of advice"))
+    if offered:
+        said.append("%d with a change on offer" % offered)
+    if left:
+        more = ["and %d more" % (len(left) - MOST_LEFT)] if len(left) > MOST_LEFT else []
+        said.append("left to you: " + ", ".join([*left[:MOST_LEFT], *more]))
     return "; ".join(said) or "nothing found"
 
 
