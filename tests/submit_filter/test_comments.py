@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 import tomllib
 from maple_submit_filter.answer.decision import decide
-from maple_submit_filter.request.near_directives import misspelled
+from maple_submit_filter.request.unread_directives import misspelled
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
 from maple_submit_filter.types.submission import Submission
 

@@ -10,7 +10,7 @@ from typing import Optional
 
 import pytest
 from maple_submit_filter.request.options import NO
-from maple_submit_filter.request.pbs import command_line as qsub_words
+from maple_submit_filter.request.pbs import options as qsub_words
 from maple_submit_filter.request.pbs.options import QSUB
 
 from tests.doubles.stand import FRONT, ROOT, Seen, Stand, compiled

@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from maple_submit_filter.request.pbs import select
-from maple_submit_filter.request.pbs.resources import clock, may_be_time, seconds, size
-from maple_submit_filter.request.pbs.select import DEFAULT, Place
+from maple_submit_filter.request.pbs.select import DEFAULT, Place, clock, may_be_time, seconds, size
 
 
 def shown(chunks):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from maple_submit_filter.request.pbs import resources
+from maple_submit_filter.request.pbs import select
 from maple_submit_filter.request.slurm import values
 
 _CLOCK = re.compile(r"(?:(\d{1,6})-)?(\d{1,6}):(\d\d)(?::(\d\d))?", re.ASCII)
@@ -34,7 +34,7 @@ def of_clock(text: str | None) -> int | None:
 
 def asked(text: str, scheduler: str) -> int | None:
     """Return the seconds of a time limit as sbatch (30 is minutes) or qsub (30 is seconds) reads it, None for none."""
-    read = resources.seconds if scheduler == "pbs" else values.seconds
+    read = select.seconds if scheduler == "pbs" else values.seconds
     return read(text.encode("utf-8", "replace"))
 
 
@@ -63,7 +63,7 @@ def size(text: str | None, unit: str = "") -> int | None:
     text = (text or "").strip()
     found = _SIZE.fullmatch(text)
     if found is None:
-        return resources.size(text.encode("utf-8", "replace"))
+        return select.size(text.encode("utf-8", "replace"))
     factor = _FACTORS[(found[2] or ("" if text[-1:] in "bB" else unit)).lower()]
     return int(float(found[1]) * 1024**factor)
 

@@ -65,9 +65,7 @@ def decide(
     site = here
     job = understood(submission, read, peruse)
     if job is None:
-        from . import left_alone
-
-        return Decision("unread", why=left_alone.why(submission))
+        return Decision("unread", why=_why_left_alone(submission))
     state, sure = _weighed(job, site)
     if not state.proven():
         why = _unread(state) if not state.findings else ""
@@ -203,7 +201,7 @@ def _cured(shown: State, state: State, site: Site) -> Decision:
 
 def _with_offers(state: State, again: Again) -> Repair:
     """Return what all offers lead to: none asks for less than the user does, unless it is the only change."""
-    from ..repair.amounts import asks_for_less
+    from ..repair.certainty import asks_for_less
 
     def no_less(job: Job, source: bytes, argv: Tuple[bytes, ...]) -> Optional[State]:
         after = again(job, source, argv)
@@ -254,3 +252,31 @@ def _parses(source: bytes) -> bool:
     from ..bash.check import parses
 
     return parses(source)
+
+
+def _why_left_alone(submission: Submission) -> str:
+    """Return why nothing is said of a submission that `understood` does not take."""
+    return _left_by_qsub(submission) if submission.scheduler == "pbs" else _left_by_sbatch(submission)
+
+
+def _left_by_sbatch(submission: Submission) -> str:
+    argv = slurm.read_argv(submission.argv)
+    if argv.problem:
+        return "sbatch refuses the command line: %s" % argv.problem
+    script = slurm.read_script(submission.script or b"", slurm.ignores_pbs(argv, submission.environment))
+    if argv.het or script.het:
+        return "a heterogeneous job, which Maple does not check"
+    if script.disputed:
+        return "releases of sbatch read the directive in line %d in different ways" % script.disputed
+    return "there is no script of this scheduler to read"
+
+
+def _left_by_qsub(submission: Submission) -> str:
+    from ..request.pbs import submission as pbs
+
+    argv = pbs.read_argv(submission.argv)
+    if argv.problem:
+        return "qsub refuses the command line: %s" % argv.problem
+    if argv.executable is not None:
+        return "qsub is given a program in place of a script"
+    return "an interactive job, which does not run its script"

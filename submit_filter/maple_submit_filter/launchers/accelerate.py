@@ -22,7 +22,7 @@ from .record import AgentOptions, Launcher
 from .torchrun import empty_options, on_cpu, visible_devices
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 TABLE: Table = table(
     "accelerate",

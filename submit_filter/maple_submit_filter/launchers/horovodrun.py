@@ -19,7 +19,7 @@ from .mpiexec import run_in
 from .record import Launcher
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 TABLE: Table = table(
     "horovodrun",

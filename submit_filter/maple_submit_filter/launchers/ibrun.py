@@ -18,7 +18,7 @@ from .mpiexec import run_in
 from .record import Launcher, RankWords
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 _STEERED = re.compile(rb"(TACC_TASKS_PER_NODE|TACC_\w*(TASKS|HOST|NODE)\w*|IBRUN_\w+|MY_\w*(SLOTS|TASKS|HOST)\w*)\Z")
 TABLE: Table = table(

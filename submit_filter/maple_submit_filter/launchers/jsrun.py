@@ -21,7 +21,7 @@ from .mpiexec import run_in
 from .record import Launcher, RankWords
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 TABLE: Table = table(
     "jsrun",

@@ -37,7 +37,7 @@ from .mpi.options import PALS, TABLES, makers, readings
 from .record import Launcher
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 
 def start(programs: Starter, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text]) -> None:

@@ -19,7 +19,7 @@ from .srun import single
 from .wrappers import Unwrapped, unwrap
 
 if TYPE_CHECKING:
-    from ..play.starter import Launch
+    from ..play.scene import Launch
 
 SHELLS = frozenset(b"bash sh dash zsh ksh".split())
 # Programs that carry a command to places this module does not follow.

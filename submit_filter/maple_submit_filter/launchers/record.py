@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Mapping, NamedTuple, Optional, Pattern, Tuple
 
 if TYPE_CHECKING:
-    from ..play.starter import Launch
+    from ..play.scene import Launch
     from .grammar import Table
 
 

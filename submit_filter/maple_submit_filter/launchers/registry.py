@@ -10,7 +10,7 @@ from . import accelerate, deepspeed, horovodrun, ibrun, jsrun, mpiexec, remote, 
 from .record import AgentOptions, Launcher
 
 if TYPE_CHECKING:
-    from ..play.starter import Launch
+    from ..play.scene import Launch
 
 _EVERY: Tuple[Launcher, ...] = (
     srun.LAUNCHER,

@@ -20,7 +20,7 @@ from .opaque_programs import LAUNCHER_MARKS, harmless
 from .record import Launcher, RankWords
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 _SSH_VALUES = b"BbcDEeFIiJLlmOoPpQRSWw"
 _LOST = "a command goes to an unknown node"

@@ -17,7 +17,7 @@ from .record import Launcher, RankWords
 from .srun_options import TABLE
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 # What srun sets in a task besides, and whether it differs from task to task (srun(1), "OUTPUT ENVIRONMENT VARIABLES").
 OF_A_STEP = {

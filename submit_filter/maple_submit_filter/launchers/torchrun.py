@@ -23,7 +23,7 @@ from .python_options import python_program
 from .record import AgentOptions, Launcher
 
 if TYPE_CHECKING:
-    from ..play.starter import Starter
+    from ..play.scene import Starter
 
 TABLE: Table = table(
     "torchrun",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
+from typing import TYPE_CHECKING, Callable, Dict, List, Mapping, NamedTuple, Optional, Tuple
 
 from ..site.facts import Site
 from ..types.edits import Span
@@ -10,6 +10,11 @@ from ..types.job import Read
 from ..types.launch_plan import Allocation, Around, Link
 from ..types.text import Text, plain
 from .shell_state import Place, Shell, Variable
+
+if TYPE_CHECKING:
+    from typing import Protocol, Sequence
+
+    from .interpreter import Interpreter
 
 MOST_COMMANDS = 20_000  # played through per job; beyond it the rest of the script is unread
 BYTES_OF_A_COMMAND = 64  # of text that a filter went through count like a command, so that time stays bounded
@@ -165,3 +170,23 @@ def _beside(raw: bytes, cwd: Optional[Text]) -> bytes:
 
 def _off_script(data: bytes) -> Text:
     return plain(data)
+
+
+if TYPE_CHECKING:
+
+    class Starter(Protocol):
+        """What a launcher needs of whoever plays the script: it hands back its program, or the agent that it is."""
+
+        scene: Scene
+        interpreter: Interpreter
+
+        def execute(self, argv: List[Text], shell: Shell, trail: Trail, given: Optional[Text] = None) -> None:
+            """Start *argv* in the environment of *shell* (already what a child sees)."""
+
+        def leaf(self, argv: Sequence[Text], shell: Shell, trail: Trail, python: bool = False) -> None:
+            """Record a program that starts no ranks itself."""
+
+        def agent(self, agent: Agent, program: Sequence[Text], shell: Shell, trail: Trail) -> None:
+            """Record an agent that starts ranks."""
+
+    Launch = Callable[[Starter, List[Text], Shell, Trail, Optional[Text]], None]

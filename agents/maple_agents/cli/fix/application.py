@@ -19,8 +19,8 @@ from typing import NamedTuple
 
 import click
 from maple_submit_filter.answer.report import printable
-from maple_submit_filter.request.pbs import command_line as qsub_words
-from maple_submit_filter.request.slurm import command_line as sbatch_words
+from maple_submit_filter.request.pbs import options as qsub_words
+from maple_submit_filter.request.slurm import options as sbatch_words
 from maple_submit_filter.types.submission import Submission
 
 from ...base.complaint import Complaint

@@ -62,7 +62,7 @@ def near_misses(source: bytes, lines: Sequence[Span]) -> Iterator[Oddity]:
 
 
 def _is_meant(rest: bytes) -> bool:
-    from ..near_directives import says_options_only  # few scripts have such a line
+    from ..unread_directives import says_options_only
     from .options import QSUB
 
     return says_options_only(rest.lstrip(b":"), QSUB)
@@ -79,7 +79,7 @@ def _found(
 
 def resembles(word: bytes) -> bool:
     """Return whether *word* is PBS in other letters' case, or misspelled; `ps` and `bs` are commands."""
-    from ..near_directives import misspelled
+    from ..unread_directives import misspelled
 
     return misspelled(word if len(word) == 2 else word.upper(), b"PBS")
 

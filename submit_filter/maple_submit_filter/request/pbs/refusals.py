@@ -15,7 +15,7 @@ from ...types.settings import Setting, Settings
 from ...types.submission import travels
 from . import select
 from .options import is_illegal
-from .resources import SIZES, TIMES, may_be_size, may_be_time
+from .select import SIZES, TIMES, may_be_size, may_be_time
 from .submission import CRLF, ArgvReading, job_name, settings
 
 USAGE = 2  # the exit code of what qsub answers with its usage

@@ -34,13 +34,13 @@ def _why_missed(before: bytes, between: bytes, word: bytes) -> str:
         return "begins with a blank" if before else "has a blank behind #"
     if between and word.islower():
         return ""  # the command itself: how the script is to be submitted
-    from ..near_directives import misspelled  # few scripts have such a line
+    from ..unread_directives import misspelled
 
     return "is not spelled #SBATCH" if misspelled(word.upper(), WANTED) else ""
 
 
 def _is_meant(rest: bytes) -> bool:
-    from ..near_directives import says_options_only
+    from ..unread_directives import says_options_only
     from .options import SBATCH
 
     return says_options_only(rest, SBATCH)

@@ -108,7 +108,7 @@ def _of_size(job: Job, site: Site, row: Optional[Limit]) -> Optional[Limit]:
 
 def _seconds(job: Job) -> Optional[int]:
     if is_pbs(job):
-        from ...request.pbs.resources import seconds
+        from ...request.pbs.select import seconds
 
         return seconds(job.settings.value("walltime") or b"")
     return values.seconds(job.settings.value("time") or b"")

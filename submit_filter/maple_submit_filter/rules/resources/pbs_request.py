@@ -8,8 +8,7 @@ from __future__ import annotations
 from typing import Iterator, NamedTuple, Optional, Sequence
 
 from ...play.pbs_allocation import WHOLE_NODE, chunks_of
-from ...request.pbs.resources import size
-from ...request.pbs.select import Chunk, Resource
+from ...request.pbs.select import Chunk, Resource, size
 from ...site.facts import NodeKind, Site
 from ...types.findings import counted
 from ...types.job import Job

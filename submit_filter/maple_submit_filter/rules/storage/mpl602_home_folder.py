@@ -1,20 +1,162 @@
-"""Files that are looked for in the home directory, and lie where the job was submitted."""
+"""Files that are looked for in the home directory, and lie where the job was submitted.
+
+What a script looks for in the folder it runs in, and whether it stays in the one where PBS starts it. For MPL602.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Iterator, List, Optional, Tuple
+import re
+from itertools import takewhile
+from typing import Iterator, List, NamedTuple, Optional, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
+from ...launchers.python_options import python_program
+from ...launchers.registry import AGENTS
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
 from ...types.job import Job
-from ...types.launch_plan import LaunchPlan
+from ...types.launch_plan import LaunchPlan, Step
+from ...types.text import NUL, plain
 from .. import rule
 
-if TYPE_CHECKING:
-    from .home_folder import Use  # not on the way of a Slurm job
+# Whatever may change the folder, or say where else to look. Where one of these words stands, nothing is said.
+_MOVES = (  # compiled only when wanted
+    rb"(?<![\w./-])(?:cd|pushd|popd|chdir|eval|apptainer|singularity|podman\S*|docker|shifter|enroot)(?![\w./-])"
+    rb"|PBS_O_|PBS_JOBDIR|OLDPWD|\bPWD\b|[\s\"'](?:--?w(?:ork)?dir|--?wd|--chdir|--pwd|--path|--?cwd|-C|-D)\b"
+)
+# Whatever may bring the file there.
+_BRINGS = (
+    rb"(?<![\w./-])(?:cp|mv|ln|rsync|tar|unzip|gunzip|zcat|cpio|git|hg|svn|wget|curl|scp|sftp|install|dd|tee|patch|make"
+    rb"|cmake|gcc|mpicc|pip|conda-unpack|globus|rclone|dsync|mpifileutils|sed|touch)(?![\w./-])"
+)
+_SOURCED = (b"source", b".")
+# Commands that make no file in the folder they run in. What any other may make is not known.
+_MAKES_NOTHING = frozenset(
+    b"""
+. : [ basename cat conda cut date declare dirname echo exit export false free grep head hostname local lscpu mamba mkdir
+ml module nproc nvidia-smi printenv printf readonly rocm-smi seq set shift sleep sort source spack tail test tr true
+type ulimit uname uniq unset wait wc which xpu-smi
+""".split()
+)
+# What a login shell may read before the script.
+STARTUP = (b".bash_profile", b".bash_login", b".profile", b".bashrc", b".login", b".cshrc", b".tcshrc", b".zshenv",
+           b".zprofile", b".zshrc", b".kshrc")  # fmt: skip
+
+
+class Use(NamedTuple):
+    """A file that is named from the folder the script runs in; *span*: where, *words*: what else stands behind it."""
+
+    name: bytes
+    span: Span
+    words: Tuple[bytes, ...] = ()
+
+
+def uses(plan: LaunchPlan, program: nodes.Program) -> List[Use]:
+    """Return the files that launch lines start, and those that the script itself reads, in their order."""
+    found = [use for step in plan.steps if not step.maybe for use in _of_step(step)]
+    found += [Use(name, span) for name, span in sourced(program) if _is_relative(name) and b"/" in name]
+    return sorted(found, key=lambda one: one.span)
+
+
+def _of_step(step: Step) -> Iterator[Use]:
+    words = step.program
+    if not words:
+        return
+    at = 0
+    if not (step.links and step.links[-1].name in AGENTS):
+        call = python_program([plain(word) for word in takewhile(lambda word: NUL not in word, words)])
+        if call is not None and call.script is not None:
+            at = call.script
+        elif call is not None or b"/" not in words[0]:
+            return  # a module, or a name that is looked up along PATH
+    elif not words[0].endswith(b".py"):
+        return
+    if _is_relative(words[at]):
+        spans = step.program_spans[at : at + 1] or (None,)
+        yield Use(words[at], spans[0] or step.program_span or step.span, words[at + 1 :])
+
+
+def _is_relative(name: bytes) -> bool:
+    return bool(name) and NUL not in name and name[:1] not in (b"/", b"-", b"~") and b".." not in name.split(b"/")
+
+
+def sourced(program: nodes.Program) -> Iterator[Tuple[bytes, Span]]:
+    """Yield the files that the script reads as its own, by `source` or `.`, with b"" where the name is not literal."""
+    for command in _commands(program):
+        if len(command.words) > 1 and _literal(command.words[0]) in _SOURCED:
+            yield _literal(command.words[1]) or b"", command.words[1].span
+
+
+def makes_nothing(program: nodes.Program, before: int) -> bool:
+    """Return whether every command that ends before a byte is one that makes no file."""
+    return not any(command.span.end <= before and _may_make(command) for command in _commands(program))
+
+
+def _commands(program: nodes.Program) -> Iterator[nodes.Simple]:
+    """Yield every simple command, wherever it stands."""
+    waiting: List[object] = [program]
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, nodes.Simple):
+            yield node
+        if isinstance(node, tuple) and not isinstance(node, Span):
+            waiting.extend(node)
+
+
+def _may_make(command: nodes.Simple) -> bool:
+    known = not command.words or _literal(command.words[0]) in _MAKES_NOTHING
+    return not known or any(b">" in one.op for one in command.redirects)
+
+
+def _literal(word: nodes.Word) -> Optional[bytes]:
+    texts = [part.text for part in word.parts if isinstance(part, nodes.Literal)]
+    return b"".join(texts) if len(texts) == len(word.parts) else None
+
+
+def may_move(source: bytes) -> bool:
+    """Return whether a text has a word that may change the folder, outside its comments."""
+    return re.search(_MOVES, _uncommented(source)) is not None
+
+
+def _uncommented(source: bytes) -> bytes:
+    return re.sub(rb"(?m)^[ \t]*#[^\n]*", b"", source)
+
+
+def stays(job: Job, home: bytes, found: List[Use], program: nodes.Program) -> bool:
+    """Return whether nothing in the script, or in what a login shell reads, may change the folder or bring the files.
+
+    A file that is read by the script is looked into; one that cannot be makes all unknown.
+    """
+    text = _uncommented(job.source)
+    if re.search(_BRINGS, text) or _written(text, found):
+        return False
+    missing = {use.name for use in found}
+    if not all(_quiet(job, _at(home, name), name in missing) for name, _ in sourced(program)):
+        return False
+    return not any(_moves(job, _at(home, name)) for name in STARTUP)
+
+
+def _written(text: bytes, found: List[Use]) -> bool:
+    names = {use.name.rsplit(b"/", 1)[-1] for use in found}
+    return any(re.search(rb">\s*\S*" + re.escape(name), text) for name in names)
+
+
+def _at(home: bytes, name: bytes) -> bytes:
+    return name if name.startswith(b"/") else home.rstrip(b"/") + b"/" + name
+
+
+def _quiet(job: Job, path: bytes, missing: bool) -> bool:
+    """Return whether a sourced file changes no folder: it is read, or it is one of those that are not there."""
+    content = job.read(path) if job.read is not None else None
+    return missing if content is None else not may_move(content)
+
+
+def _moves(job: Job, path: bytes) -> bool:
+    content = job.read(path) if job.read is not None else None
+    return content is not None and may_move(content)
+
 
 CODE = "MPL602"
 INTO = b'cd "$PBS_O_WORKDIR" && '
@@ -41,7 +183,6 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         or any(_leads_elsewhere(one.name) for one in job.settings)
     ):
         return
-    from .home_folder import makes_nothing, may_move, stays, uses
 
     if may_move(job.source):
         return

@@ -6,7 +6,7 @@ import os
 import re
 from collections.abc import Mapping, Sequence
 
-from maple_submit_filter.request.slurm import command_line as sbatch_words
+from maple_submit_filter.request.slurm import options as sbatch_words
 
 from ....ask.schedulers.protocol import JobState, of_ending
 from ....ask.schedulers.slurm import tables as slurm_tables

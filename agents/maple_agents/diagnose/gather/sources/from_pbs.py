@@ -8,7 +8,7 @@ import shlex
 from collections.abc import Mapping
 from dataclasses import replace
 
-from maple_submit_filter.request.pbs.command_line import read_letters
+from maple_submit_filter.request.pbs.options import read_letters
 
 from ....ask.schedulers.pbs.jobs import variable
 from ....ask.schedulers.protocol import Job, JobState

@@ -93,8 +93,8 @@ def _words(told: Told, scheduler: str) -> tuple[tuple[bytes, ...], bytes]:
 
     A script that was wrapped or read from standard input is given so again: its bytes are known as a whole.
     """
-    from maple_submit_filter.request.pbs import command_line as qsub_words
-    from maple_submit_filter.request.slurm import command_line as sbatch_words
+    from maple_submit_filter.request.pbs import options as qsub_words
+    from maple_submit_filter.request.slurm import options as sbatch_words
 
     command = _COMMANDS[scheduler]
     if told.argv is not None:
