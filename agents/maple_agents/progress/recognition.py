@@ -1,4 +1,7 @@
-"""What one piece of a log tells: steps, marks, totals, by the formats that are known."""
+"""What one piece of a log tells: steps, marks, totals, by the formats that are known.
+
+When a line was printed, by the time that it tells itself, wherever near its beginning that stands.
+"""
 
 from __future__ import annotations
 
@@ -9,10 +12,30 @@ from dataclasses import replace
 from typing import Union
 
 from ..diagnose.read.units.clocks import Clock
-from . import printed, times
+from . import printed
 from .formats import Bar, Formats, Known
 from .tails import Piece
 from .values import Mark, Observation, Place, Role, Said, Scope, Speed
+
+_NEAR = 120  # characters in which a time is looked for
+_DATED = re.compile(r"\d{4}[-/]\d\d[-/]\d\d[ T_]|\d\d/\d\d/\d{4}[ T_]")
+_GLOG = re.compile(r"\b[IWEF](?P<day>\d{4}) (?P<clock>\d\d:\d\d:\d\d(?:\.\d+)?)")
+_AT = re.compile(r"\bat (?=\d{4}-\d\d-\d\d \d\d:\d\d:\d\d)")
+
+
+def printed_time(text: str, clock: Clock) -> float | None:
+    """Return the time with its day that *text* tells, seconds since 1970; None where it tells none."""
+    near = text[:_NEAR]
+    found = _DATED.search(near)
+    if found:
+        moment, _ = clock.read(near, found.start())
+        return moment.at if moment is not None and moment.dated else None
+    glog = _GLOG.search(near)
+    if glog:
+        said = clock.month_day(glog["day"], glog["clock"])
+        return said.at if said is not None and said.dated else None
+    return None
+
 
 Told = Union[Observation, Mark, Said]
 MOST = 4096  # characters of a piece that are looked at
@@ -84,14 +107,14 @@ class Lines:
             return self._epoch(known, groups, text, place)
         if form.kind == "steps":
             return _said(groups, place, text)
-        return Mark(form.kind, place, text, printed.whole(groups.get("step")), times.told(text, self._clock))
+        return Mark(form.kind, place, text, printed.whole(groups.get("step")), printed_time(text, self._clock))
 
     def _epoch(self, known: Known, groups: dict[str, str | None], text: str, place: Place) -> Observation:
         """Return a line that tells of an epoch alone, such as `Epoch 3/10` in front of a bar."""
         return Observation(
             place, text, known.format, role=known.form.role, scope="epoch", epoch=printed.number(groups.get("epoch")),
             epochs=printed.number(groups.get("epochs")), epoch_base=known.form.epoch_base,
-            loss=printed.number(groups.get("loss")), at=times.told(text, self._clock),
+            loss=printed.number(groups.get("loss")), at=printed_time(text, self._clock),
         )  # fmt: skip
 
     def _step(self, known: Known, groups: dict[str, str | None], text: str, place: Place) -> Observation | None:
@@ -102,7 +125,7 @@ class Lines:
             epoch=printed.number(groups.get("epoch")), epochs=printed.number(groups.get("epochs")),
             epoch_base=form.epoch_base, loss=_loss(groups, text), speed=_speed(groups, form.unit),
             elapsed=printed.seconds(groups.get("elapsed")), left=printed.seconds(groups.get("left")),
-            at=times.told(text, self._clock),
+            at=printed_time(text, self._clock),
         )  # fmt: skip
         said = replace(said, step_seconds=_step_seconds(groups, said.speed))
         last = printed.whole(groups.get("last_epoch"))

@@ -134,7 +134,7 @@ def _found(job: Optional[str], logs: tuple[str, ...]) -> "Found":
 def _read(found: "Found") -> "Progress":
     from dataclasses import replace
 
-    from ...progress.own_patterns import known
+    from ...progress.formats import known
     from ...progress.whole import progress as read
 
     folders = [os.path.dirname(one) for one in (found.script, *found.files[:1]) if one] + [""]

@@ -12,8 +12,7 @@ from ...progress.answers import fraction, shown
 from ...progress.estimate import gaps
 from ...progress.printed import duration, speed
 from ...progress.values import Mark, Observation, Place, Progress, Run, Total
-from .marks import bar, bold, curve, red
-from .table import step
+from .table import bar, bold, curve, red, step
 
 QUOTED = 150  # characters of a line
 MOST_RANKS = 8

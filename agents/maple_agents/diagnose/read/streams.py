@@ -1,4 +1,7 @@
-"""One file, read: what it tells, unit by unit, and what stood between."""
+"""One file, read: what it tells, unit by unit, and what stood between.
+
+Prefixes that no table knows: what stands before a traceback's header stands before its other lines as well.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +10,7 @@ import math
 import re
 from bisect import bisect_right
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
 from typing import Any
@@ -24,8 +27,46 @@ from .severity import by_words
 from .units.assembly import Assembler
 from .units.clocks import Clock, Moment
 from .units.prefixes import Labels, Prefix, labels, node_said, prefix
+from .units.tracebacks import FRAME, HEADER
 from .units.voices import ASIDE, Kept, Line, More, Unit, gaps
-from .unknown_prefixes import without_learned
+
+NEXT = 40  # lines behind a header in which a frame of it stands
+LONGEST = 200  # letters of a prefix
+MOST = 8  # prefixes of a log
+_NUMBER = re.compile(r"\d+")
+_PROCESS = re.compile(r"(?:\[|\bpid[ =:]{1,2})(\d+)")
+
+
+def without_learned(lines: Sequence[Line]) -> None:
+    """Take from the words of *lines* the prefixes that its tracebacks bear, numbers aside."""
+    known = [re.compile(pattern) for pattern in _patterns(lines)]
+    for line in lines if known else ():
+        found = next((found for one in known if (found := one.match(line.words))), None)
+        if found is not None:
+            line.words = line.words[found.end() :]
+            process = _PROCESS.search(found[0])
+            line.told.pid = line.told.pid or (process[1] if process else "")
+
+
+def _patterns(lines: Sequence[Line]) -> list[str]:
+    found: dict[str, None] = {}
+    for at, pattern in _headed(lines):
+        frame = re.compile(pattern + FRAME.pattern)
+        if pattern not in found and any(frame.match(line.words) for line in lines[at + 1 : at + 1 + NEXT]):
+            found[pattern] = None
+        if len(found) >= MOST:
+            break
+    return list(found)
+
+
+def _headed(lines: Sequence[Line]) -> Iterator[tuple[int, str]]:
+    """Yield where a traceback begins behind something, and a pattern of that."""
+    for at, line in enumerate(lines):
+        header = HEADER.match(line.words) if "Traceback (most" in line.words else None
+        before = header["before"] if header else ""
+        if before.strip() and len(before) <= LONGEST:
+            yield at, r"\d+".join(map(re.escape, _NUMBER.split(before)))
+
 
 HEAD, TAIL = 20, 40
 NOT_UNDERSTOOD = "could not be parsed, which is a bug in Maple"

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import Dict, Mapping, NamedTuple, Protocol, Sequence
 
-from maple_agents.scheduling.training.batch import Split
-from maple_agents.scheduling.training.job import GPUs, Job
+from maple_agents.scheduling.training.job import GPUs, Job, Split
 
 STEP = 60
 
