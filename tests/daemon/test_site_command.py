@@ -121,6 +121,14 @@ def test_diff_of_two_sites_needs_no_snapshot() -> None:
     assert result.exit_code == 1 and "- kinds.A40x4.gpus = 4" in result.output
 
 
+def test_a_difference_tells_facts_of_the_file_alone(monkeypatch):
+    """Not what other sites call theirs, nor names that stand in the key; on a terminal it fits."""
+    monkeypatch.setenv("COLUMNS", "80")
+    shown = maple_site("diff", "ncsa-delta", "ncsa-deltaai").output
+    assert "kinds.A100x4.gpus = 4" in shown and "sdsc-expanse" not in shown and "kinds.A100x4.name" not in shown
+    assert all(len(line) <= 80 or " " not in line.strip() for line in shown.splitlines())
+
+
 def test_show_tells_what_a_rule_knows() -> None:
     """For people, and as the snapshot."""
     page = maple_site("show", "tacc-lonestar6").output

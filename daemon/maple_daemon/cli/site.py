@@ -13,6 +13,7 @@ from maple_agents.ask import sites
 from maple_agents.ask.sites.files import parse
 from maple_agents.ask.sites.mistakes import Mistakes
 from maple_agents.ask.sites.model import SiteFile
+from maple_agents.base import drawing
 from maple_agents.base.complaint import Complaint
 from maple_agents.cli import completion
 from maple_agents.cli.groups import Group
@@ -138,7 +139,7 @@ def diff(site: str, other: str | None, to: Path | None, prefix: Path | None) -> 
     old = _in_force(_target(to, prefix)) if other is None else _found(site)
     lines = differences(old, new)
     for line in lines:
-        click.echo(line)
+        drawing.rows(line)
     if lines:
         raise SystemExit(1)
 

@@ -112,8 +112,14 @@ def _section(title: str, head: Sequence[str], rows: Sequence[Sequence[str]]) -> 
     yield from _block(title, [line.rstrip() for line in lines], sum(widths[:-1]) + 2 * len(widths[:-1]))
 
 
+NO_FACTS = ("format", "revision", "elsewhere", "launch_templates", "key")
+
+
 def differences(old: Site, new: Site) -> list[str]:
-    """Return a line for each fact that differs: `+ key = new`, `- key = old` or `~ key: old -> new`, by key."""
+    """Return a line for each fact that differs: `+ key = new`, `- key = old` or `~ key: old -> new`, by key.
+
+    What follows from other sites' files and from the templates is no fact of a site file.
+    """
     before, after = dict(_facts(write(old), "")), dict(_facts(write(new), ""))
     lines = []
     for key in sorted(before.keys() | after.keys()):
@@ -130,7 +136,7 @@ def _facts(value: Any, at: str) -> Iterator[tuple[str, str]]:
     """Yield every known fact with its key; an entry of a list goes by its name."""
     if isinstance(value, dict):
         for key, one in value.items():
-            if key not in ("format", "revision"):
+            if key not in NO_FACTS and not at.endswith(".%s" % one):  # an entry's own name stands in its key
                 yield from _facts(one, "%s.%s" % (at, key) if at else key)
     elif isinstance(value, list) and value and isinstance(value[0], dict):
         for one in value:
