@@ -41,6 +41,8 @@ def test_what_is_meant_is_asked_in_a_sentence() -> None:
         (("site", "lnt"), "lnt: there is no such command; did you mean lint?; see maple site --help"),
         (("admin", "instal"), "instal: there is no such command; did you mean install?; see maple admin --help"),
         (("templates", "shwo"), "shwo: there is no such command; did you mean show?; see maple templates --help"),
+        (("report",), "report: there is no such command; did you mean admin report?; see maple --help"),
+        (("lint", "x"), "lint: there is no such command; did you mean site lint or templates lint?; see maple --help"),
         (("qqqqq",), "qqqqq: there is no such command; see maple --help"),
     ],
 )

@@ -92,12 +92,13 @@ def test_where_no_service_listens_no_job_is_submitted(cluster, words):
     before = (cluster.root / "called").read_text()
     said = cluster.admin("doctor", "--job").output
     assert "no job was submitted: the service does not answer" in said and "start it first" in said
+    assert "maple admin doctor tells why" not in said
     assert (cluster.root / "called").read_text() == before
 
 
 def test_a_job_that_is_refused_says_why(cluster, words, monkeypatch):
     """With what may be missing."""
-    monkeypatch.setattr(trial_job, "_silent", lambda: "")
+    monkeypatch.setattr(trial_job, "_answers", lambda: True)
     cluster.install(*words)
     cluster.real.write_text(
         "#!/bin/sh\ntest \"$1\" = --version && exec echo slurm 24.11\necho 'no account' >&2\nexit 1\n"
@@ -115,7 +116,7 @@ def test_words_without_a_job_are_refused(cluster, words):
 def test_a_job_that_nobody_hears_of_is_wrong(cluster, words, monkeypatch):
     """Within the time that was given."""
     monkeypatch.setattr(trial_job, "_known", lambda job: None)
-    monkeypatch.setattr(trial_job, "_silent", lambda: "")
+    monkeypatch.setattr(trial_job, "_answers", lambda: True)
     cluster.install(*words)
     said = cluster.admin("doctor", "--job", "--wait", "1").output
     assert "was submitted, and no hook told the service of it" in said and hooks.SPOOL not in said

@@ -413,8 +413,11 @@ def _serve(config, log):
 def test_words_of_systemd_are_said_only_where_there_are_units(cluster, units, monkeypatch):
     """Else the process is told, and nobody is sent to units that are not there."""
     monkeypatch.setattr(service_files, "_folder", lambda *_: None)
-    said = cluster.install(*OWN).output
-    assert "systemctl" not in said and "if the service is running: pkill -HUP -x maple-daemon" in said
+    first = cluster.install(*OWN).output
+    assert "start it: " in first and "systemctl" not in first and "still runs the version before" not in first
+    said = " ".join(cluster.install(*OWN, "--site", "ncsa-deltaai").output.split())
+    assert "systemctl" not in said
+    assert "it still runs the version before: end it (pkill -x maple-daemon), and start it so again" in said
 
 
 def test_a_memory_that_is_there_before_the_first_installation_is_told(cluster, units, tmp_path, monkeypatch):

@@ -18,7 +18,7 @@ class Group(click.Group):
     ) -> tuple[Optional[str], Optional[click.Command], list[str]]:
         name = args[0]
         if not ctx.resilient_parsing and not name.startswith("-") and self.get_command(ctx, name) is None:
-            hint = meant(name, self.list_commands(ctx))
+            hint = meant(name, self.list_commands(ctx)) or _below(self, ctx, name)
             ctx.fail("%s: there is no such command%s" % (name, "; " + hint if hint else ""))
         return super().resolve_command(ctx, args)
 
@@ -29,6 +29,13 @@ class Group(click.Group):
         if rows:
             with formatter.section("Commands"):
                 formatter.write_dl(rows)
+
+
+def _below(group: click.Group, ctx: click.Context, name: str) -> str:
+    """Return a hint at the groups of *group* that have a command of that name, "" where none does."""
+    groups = [(one, group.get_command(ctx, one)) for one in group.list_commands(ctx)]
+    have = [one for one, found in groups if isinstance(found, click.Group) and name in found.list_commands(ctx)]
+    return "did you mean %s?" % " or ".join("%s %s" % (one, name) for one in have) if have else ""
 
 
 def misused(error: click.UsageError, command: click.Command, name: str, words: Sequence[str]) -> str:

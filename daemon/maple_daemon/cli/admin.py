@@ -205,8 +205,9 @@ def _tell_of_service(service: Service, new: bool, first: bool) -> None:
         _tell(f"{memory} is there already, and now this service's; where another keeps it, set store= in daemon.toml")
     for line in hook_lines(service.files):
         click.echo(line)
-    if new:
-        _tell(f"if the service is running: {'systemctl reload' if units else 'pkill -HUP -x'} maple-daemon")
+    if new and not first:
+        again = "systemctl restart maple-daemon" if units else "end it (pkill -x maple-daemon), and start it so again"
+        _tell(f"if the service is running, it still runs the version before: {again}")
     home = hidden(program()) if units and os.geteuid() == 0 else ""
     if home:
         _tell(

@@ -40,9 +40,9 @@ def tried(where: Layout, told: Receipt, words: Sequence[str], patience: float = 
         return
     uid = values.get("service_uid", "")
     with service.at(socket, int(uid) if uid.isdigit() else -1):
-        silent = _silent()
-    if silent:
-        says = f"no job was submitted: the service does not answer ({silent})"
+        answers = _answers()
+    if not answers:
+        says = "no job was submitted: the service does not answer"
         yield Check(NAME, "wrong", says, f"start it first: {start(told, uid)}")
         return
     job, why = _submitted(front, words)
@@ -91,15 +91,15 @@ def _followed(job: str, patience: float, todo: str) -> Iterator[Check]:
         yield Check(NAME, "wrong", says, f"where it has ended by now, {todo}")
 
 
-def _silent() -> str:
-    """Return why the service cannot be asked, "" where it answers."""
+def _answers() -> bool:
+    """Return whether the service can be asked."""
     try:
         submission("0")
-    except service.NoService as error:
-        return str(error)
+    except service.NoService:
+        return False
     except service.Refused:
-        return ""
-    return ""
+        return True
+    return True
 
 
 def _known(job: str) -> Record | None:
