@@ -12,7 +12,7 @@ import click
 from maple_submit_filter.answer.decision import Decision, Rewritten, explained
 from maple_submit_filter.answer.reply import handed_over
 from maple_submit_filter.answer.report import in_order, printable, report, summary
-from maple_submit_filter.plan.program_groups import TOLD
+from maple_submit_filter.plan import breach_kinds
 from maple_submit_filter.request.unread_directives import CODE
 from maple_submit_filter.site.modes import in_force, policy_of
 from maple_submit_filter.types.findings import Finding
@@ -260,7 +260,7 @@ def _is_wrong(decision: Decision) -> bool:
     """Return whether what is proven wrong is seen in the processes that would start."""
     told = any(one.proven and not one.code.startswith("MPL1") for one in decision.findings)
     steps = decision.plan.steps if decision.plan else ()
-    return told and any(breach.kind not in TOLD for step in steps for breach in step.breaches)
+    return told and any(breach.kind not in breach_kinds.UNPROVEN for step in steps for breach in step.breaches)
 
 
 def _summary(asked: Answer, mode: str, still: Sequence[Finding]) -> str:

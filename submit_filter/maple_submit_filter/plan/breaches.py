@@ -14,10 +14,10 @@ from ..play.outputs import is_many, node_of
 from ..play.scene import Agent, Scene, Start, StepShape
 from ..types.launch_plan import Breach
 from ..types.text import EMPTY, Text, plain
+from . import breach_kinds
 
 LOCAL = (b"localhost", b"127.0.0.1", b"::1", b"0.0.0.0", b"localhost.localdomain", b"ip6-localhost")
 
-TAKEN = "port-taken"
 MASTERS = {"master-addr", "rdzv-endpoint", "main-process-ip"}
 
 
@@ -29,7 +29,7 @@ def agent_breaches(
     empty = tuple(dict.fromkeys(name for start in starts for name in agent_of(start).empty))
     if empty:
         texts = {"master": agent_of(starts[0]).master or EMPTY, "option": plain(empty[0].encode())}
-        kind = "master-empty" if set(empty) & MASTERS else "option-empty"
+        kind = breach_kinds.MASTER_EMPTY if set(empty) & MASTERS else breach_kinds.OPTION_EMPTY
         return [Breach(kind, {"options": len(empty)}, texts, starts[0].dropped)]
     if not any(_unclear(start) for start in starts):
         out += _meeting_breaches(starts, parts, shape, scene)
@@ -54,7 +54,7 @@ def _portless(part: Sequence[Start]) -> List[Breach]:
     alone = wanted_by(part) in (None, 1)
     if port.raw.isdigit() and int(port.raw[:9]) < 65536 and len(port.raw) < 10 and (alone or int(port.raw)):
         return []
-    return [Breach("no-port", {}, {"port": port})]
+    return [Breach(breach_kinds.NO_PORT, {}, {"port": port})]
 
 
 def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:
@@ -64,7 +64,7 @@ def _listed(part: Sequence[Start], scene: Scene) -> List[Breach]:
         return []
     if not all(is_many(agent_of(start).master) for start in part):
         return []
-    return [Breach("master-list", {"nnodes": wanted}, {"master": first.master or EMPTY})]
+    return [Breach(breach_kinds.MASTER_LIST, {"nnodes": wanted}, {"master": first.master or EMPTY})]
 
 
 def _taken(part: Sequence[Start], scene: Scene) -> List[Breach]:
@@ -74,7 +74,7 @@ def _taken(part: Sequence[Start], scene: Scene) -> List[Breach]:
     together = len(part) > 1 and all(start.trail.background for start in part) and None not in per_node(part)
     if not alone or not together or len(per_node(part)) != 1 or scene.kills:
         return []
-    return [Breach(TAKEN, {"runs": len(part)}, {"port": first.port or EMPTY})]
+    return [Breach(breach_kinds.PORT_TAKEN, {"runs": len(part)}, {"port": first.port or EMPTY})]
 
 
 def _unclear(start: Start) -> bool:
@@ -112,7 +112,7 @@ def _meeting_breaches(
     numbers = _numbers(starts, shape, scene, wanted, total)
     texts = {"master": first.master or EMPTY, "port": first.port or EMPTY, "run-id": first.run_id or EMPTY}
     if any(raw_of(agent_of(start).master) == b"" for start in starts):
-        return [Breach("master-empty", numbers, texts, starts[0].dropped)]
+        return [Breach(breach_kinds.MASTER_EMPTY, numbers, texts, starts[0].dropped)]
     return _why_apart(starts, parts, wanted, total, numbers, texts, sampled)
 
 
@@ -135,17 +135,17 @@ def _why_apart(
         masters = {raw_of(agent_of(start).master) for start in starts}
         ports = {raw_of(agent_of(start).port) for start in starts}
         if all(is_local(agent_of(start).master) for start in starts):
-            out.append(Breach("master-local", numbers, texts))
+            out.append(Breach(breach_kinds.MASTER_LOCAL, numbers, texts))
         elif len(masters) > 1:
-            out.append(Breach("master-differs", numbers, texts))
+            out.append(Breach(breach_kinds.MASTER_DIFFERS, numbers, texts))
         elif len(ports) > 1:
-            out.append(Breach("port-differs", numbers, texts))
+            out.append(Breach(breach_kinds.PORT_DIFFERS, numbers, texts))
         elif len({meeting_id(agent_of(start)) for start in starts}) > 1:
-            out.append(Breach("run-id-differs", numbers, texts))
+            out.append(Breach(breach_kinds.RUN_ID_DIFFERS, numbers, texts))
     elif wanted > 1 and is_local(agent_of(starts[0]).master):
-        out.append(Breach("master-local", numbers, texts))
+        out.append(Breach(breach_kinds.MASTER_LOCAL, numbers, texts))
     if total != wanted and (len(parts) == 1 or not out or numbers["most on a node"] not in (None, 1) or total < wanted):
-        out.append(Breach("agents", numbers, texts))
+        out.append(Breach(breach_kinds.AGENTS, numbers, texts))
     return out if not sampled or total != wanted or out else []
 
 
@@ -180,9 +180,9 @@ def _static_breaches(part: Sequence[Start], shape: Optional[StepShape]) -> List[
     numbers: Dict[str, Optional[int]] = {"nnodes": wanted, "agents": len(part), "node rank": same(ranks)}
     texts = {"master": first.master or EMPTY}
     if len(set(known)) < len(known) or any(rank >= wanted for rank in known):
-        return [Breach("node-rank", numbers, texts)] if len(part) == wanted or sampled else []
+        return [Breach(breach_kinds.NODE_RANK, numbers, texts)] if len(part) == wanted or sampled else []
     if all(agent_of(start).rankless for start in part) and len(part) == wanted:
-        return [Breach("node-rank", numbers, texts)]
+        return [Breach(breach_kinds.NODE_RANK, numbers, texts)]
     if None in ranks:
         return []
     lead = next((start for start in part if agent_of(start).node_rank == 0), None)
@@ -195,7 +195,11 @@ def _master_elsewhere(
     if lead is None or lead.place.node is None or first.master is None:
         return []
     named = node_of(first.master)
-    return [Breach("master-elsewhere", numbers, texts)] if named is not None and named != lead.place.node else []
+    return (
+        [Breach(breach_kinds.MASTER_ELSEWHERE, numbers, texts)]
+        if named is not None and named != lead.place.node
+        else []
+    )
 
 
 def _guest_breaches(part: Sequence[Start], wanted: Optional[int]) -> List[Breach]:
@@ -207,7 +211,7 @@ def _guest_breaches(part: Sequence[Start], wanted: Optional[int]) -> List[Breach
     nodes = {start.place.node for start in part}
     if named is None or None in nodes or named in nodes or len(part) != wanted:
         return []
-    return [Breach("master-elsewhere", {"nnodes": wanted}, {"master": first.master})]
+    return [Breach(breach_kinds.MASTER_ELSEWHERE, {"nnodes": wanted}, {"master": first.master})]
 
 
 def _total_breaches(starts: Sequence[Start]) -> List[Breach]:
@@ -219,7 +223,7 @@ def _total_breaches(starts: Sequence[Start]) -> List[Breach]:
     if first.total % machines == 0:
         return []
     numbers = {"total": first.total, "machines": machines, "starts": first.total // machines * machines}
-    return [Breach("world-size", numbers, {})]
+    return [Breach(breach_kinds.WORLD_SIZE, numbers, {})]
 
 
 def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
@@ -240,29 +244,29 @@ def _gpu_breaches(starts: Sequence[Start], scene: Scene) -> List[Breach]:
     numbers["job"] = scene.allocation.gpus_per_node
     texts = {"devices": first.devices} if first.devices is not None else {}
     if most and workers > most:
-        out.append(Breach("gpus-node", numbers, {}))
+        out.append(Breach(breach_kinds.GPUS_NODE, numbers, {}))
     elif seen and len(seen) == len(starts) and workers > max(seen) and max(seen) > 0:
-        out.append(Breach("gpus-visible", numbers, texts))
+        out.append(Breach(breach_kinds.GPUS_VISIBLE, numbers, texts))
     on_nodes = per_node(starts)
     together = max(on_nodes.values()) if None not in on_nodes else 1
     asked = scene.allocation.gpus_asked or 0
     if not out and asked and together == 1 and workers * len(starts) > asked and _one_line(starts):
-        kind = "gpus-job" if scene.allocation.gpus else "gpus-asked"
+        kind = breach_kinds.GPUS_JOB if scene.allocation.gpus else breach_kinds.GPUS_ASKED
         out.append(Breach(kind, {**numbers, "all": asked, "agents": len(starts)}, {}))
     each = scene.allocation.gpus_per_node or 0  # as asked; not every PBS keeps a job from the other devices
     if not out and each and not seen and workers * together > each and _one_line(starts):
         nodes = max(len(on_nodes), 1)
-        out.append(Breach("gpus-asked", {**numbers, "all": each * nodes, "agents": together * nodes}, {}))
+        out.append(Breach(breach_kinds.GPUS_ASKED, {**numbers, "all": each * nodes, "agents": together * nodes}, {}))
     of_all = each * (scene.allocation.nodes or 0)  # wherever the launcher puts them
     if not out and of_all and None in on_nodes and workers * len(starts) > of_all and _one_line(starts):
-        out.append(Breach("gpus-asked", {**numbers, "all": of_all, "agents": len(starts)}, {}))
+        out.append(Breach(breach_kinds.GPUS_ASKED, {**numbers, "all": of_all, "agents": len(starts)}, {}))
     alike = {agent.visible for agent in map(agent_of, starts)}
     share = len(alike) == 1 and None not in alike
     limit = min([count for count in (most, max(seen) if share and seen else 0) if count], default=0)
     if together > 1 and limit and together * workers > limit and first.launcher == "torchrun" and _one_line(starts):
         numbers["together"] = together
         numbers["nodes"] = len(on_nodes)
-        out.append(Breach("gpu-twice", numbers, {}))
+        out.append(Breach(breach_kinds.GPU_TWICE, numbers, {}))
     return out
 
 

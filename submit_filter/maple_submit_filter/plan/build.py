@@ -16,8 +16,7 @@ from ..types.launch_plan import Breach, LaunchPlan, Step
 from ..types.settings import Settings
 from ..types.submission import Submission
 from ..types.text import Piece, Text, plain
-from . import groups, program_groups
-from .breaches import TAKEN
+from . import breach_kinds, groups, program_groups
 
 
 def plan(
@@ -109,7 +108,9 @@ def _pooled(
         shape = _shape(members[0], scene) if len(members) == 1 else None
         verdict = groups.of_agents(starts, shape, scene, _sure(starts, scene))
         if len(members) > 1 and _apart(starts):
-            verdict = verdict._replace(breaches=tuple(one for one in verdict.breaches if one.kind == TAKEN))
+            verdict = verdict._replace(
+                breaches=tuple(one for one in verdict.breaches if one.kind == breach_kinds.PORT_TAKEN)
+            )
         out[members[0]] = verdict
         for key in members[1:]:
             out[key] = groups.Verdict((), ())
@@ -166,7 +167,7 @@ def _step(
 def _refusals(shape: Optional[StepShape], sure: bool) -> Tuple[Breach, ...]:
     if shape is None or not shape.refused or not sure:
         return ()
-    return (Breach("refused", {"nodes": shape.nodes}, {}, (shape.refused.encode(),)),)
+    return (Breach(breach_kinds.REFUSED, {"nodes": shape.nodes}, {}, (shape.refused.encode(),)),)
 
 
 def _refused(trail: Trail, shape: StepShape, source: bytes) -> Step:

@@ -15,6 +15,7 @@ from ..play.outputs import NODE_LIST
 from ..play.scene import Scene, Start, StepShape
 from ..types.launch_plan import Breach, Group, Process
 from ..types.text import EMPTY
+from . import breach_kinds
 from .breaches import agent_breaches, agent_of, is_local, meeting_id, per_node, raw_of, same
 
 # U+2010 to U+2015 and U+2212: what word processors and web pages put in place of the hyphens that options begin with.
@@ -136,7 +137,7 @@ def flaws(starts: Sequence[Start]) -> Tuple[Breach, ...]:
 def _breach(start: Start, kind: str) -> Tuple[Breach, ...]:
     where = {"start": start.trail.span.start, "end": start.trail.span.end} if start.trail.span else {}
     word = start.program[0] if start.program else EMPTY
-    return (Breach("no-script", where, {"word": word}, (kind.encode(),)),)
+    return (Breach(breach_kinds.NO_SCRIPT, where, {"word": word}, (kind.encode(),)),)
 
 
 def _flaw(start: Start) -> Optional[str]:

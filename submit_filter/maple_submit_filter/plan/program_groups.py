@@ -12,13 +12,11 @@ from ..play.scene import Scene, Start, StepShape
 from ..site.facts import NodeKind
 from ..types.launch_plan import Breach, Group, Process
 from ..types.text import Text, number
+from . import breach_kinds
 from .breaches import is_local, per_node, same
 from .groups import Verdict, flaws
 
 ON_CPU = re.compile(rb"(^|[ =])(gloo|mpi|cpu|--cpu|--no[-_]cuda)( |$)")
-BEYOND, FEWER, WITHHELD, SAID = "local-rank-beyond", "gpus-fewer", "withheld", "world-said"
-LISTED, LOCAL = "list-said", "local-said"
-TOLD = (BEYOND, FEWER, WITHHELD, SAID, LISTED, LOCAL, "gpus-asked")  # kinds of breaches that prove nothing
 
 
 def of_programs(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene, sure: bool) -> Verdict:
@@ -123,11 +121,11 @@ def _program_breaches(starts: Sequence[Start], shape: Optional[StepShape], scene
     if not _locals_early(starts, scene.allocation.node_kinds):
         texts.pop("local-text", None)
     if (world == tasks or alike == -1) and len(set(ranks)) == 1:
-        return [Breach("env-rank", numbers, texts)]
+        return [Breach(breach_kinds.ENV_RANK, numbers, texts)]
     if len(set(ranks)) != tasks or set(ranks) != set(range(tasks)):
-        return [Breach("env-rank", numbers, texts, (b"repeated",))] if world == tasks else []
+        return [Breach(breach_kinds.ENV_RANK, numbers, texts, (b"repeated",))] if world == tasks else []
     if world is not None and world != tasks and not (world > tasks and scene.strangers):
-        return [Breach("world-size", numbers, texts)]
+        return [Breach(breach_kinds.WORLD_SIZE, numbers, texts)]
     return _master_breaches(starts, numbers, texts) if world == tasks else []
 
 
@@ -141,7 +139,7 @@ def _beyond_gpus(starts: Sequence[Start], scene: Scene) -> Tuple[Breach, ...]:
     words = b" ".join(text.raw for start in starts[:1] for text in start.program)
     if not known or not most or max(known) < most or scene.shares_gpus or ON_CPU.search(words):
         return ()
-    return (Breach(BEYOND, {"workers": max(known) + 1, "node": most}, {}),)
+    return (Breach(breach_kinds.LOCAL_RANK_BEYOND, {"workers": max(known) + 1, "node": most}, {}),)
 
 
 def _withheld(starts: Sequence[Start]) -> Tuple[Breach, ...]:
@@ -150,7 +148,7 @@ def _withheld(starts: Sequence[Start]) -> Tuple[Breach, ...]:
         return ()
     names = tuple(name for name in starts[0].missing if all(name in one.dropped for one in starts))
     alike = all(one.missing == starts[0].missing for one in starts)
-    return (Breach(WITHHELD, {}, {}, names),) if names and alike else ()
+    return (Breach(breach_kinds.WITHHELD, {}, {}, names),) if names and alike else ()
 
 
 def _said_world(starts: Sequence[Start], shape: Optional[StepShape], scene: Scene) -> Tuple[Breach, ...]:
@@ -163,7 +161,7 @@ def _said_world(starts: Sequence[Start], shape: Optional[StepShape], scene: Scen
     if not all(start.python for start in starts) or b"RANK" not in starts[0].missing:
         return ()
     texts = {"world-text": starts[0].environment[b"WORLD_SIZE"]}
-    return (Breach(SAID, {"tasks": tasks, "world size": said}, texts),)
+    return (Breach(breach_kinds.WORLD_SAID, {"tasks": tasks, "world size": said}, texts),)
 
 
 def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:
@@ -175,7 +173,7 @@ def _listed(starts: Sequence[Start]) -> Tuple[Breach, ...]:
         return ()
     if len({start.place.node for start in starts}) < 2:
         return ()  # the list of one node is its name
-    return (Breach(LISTED, {}, {name: starts[0].environment[raw] for name, raw in _NAMED[:1]}),)
+    return (Breach(breach_kinds.LIST_SAID, {}, {name: starts[0].environment[raw] for name, raw in _NAMED[:1]}),)
 
 
 def _local(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach, ...]:
@@ -189,7 +187,7 @@ def _local(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach,
         return ()
     if not all(is_local(master) for master in masters) or masters[0] is None:
         return ()
-    return (Breach(LOCAL, {"nodes": nodes}, {"master": masters[0]}),)
+    return (Breach(breach_kinds.LOCAL_SAID, {"nodes": nodes}, {"master": masters[0]}),)
 
 
 def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Breach, ...]:
@@ -210,7 +208,7 @@ def _fewer_gpus(starts: Sequence[Start], group: Group, scene: Scene) -> Tuple[Br
     worst = max(tasks, key=lambda node: tasks[node] - len(devices[node]), default=None)
     if worst is None or not devices[worst] or tasks[worst] <= len(devices[worst]):
         return ()
-    return (Breach(FEWER, {"workers": tasks[worst], "visible": len(devices[worst])}, {}),)
+    return (Breach(breach_kinds.GPUS_FEWER, {"workers": tasks[worst], "visible": len(devices[worst])}, {}),)
 
 
 _NAMED = (
@@ -235,23 +233,23 @@ def _master_breaches(
     nodes = {start.place.node for start in starts}
     if all(master is None for master in masters):
         names = tuple(name for name in starts[0].dropped if name == b"MASTER_ADDR")
-        return [Breach("master-empty", numbers, texts, names)] if names else []
+        return [Breach(breach_kinds.MASTER_EMPTY, numbers, texts, names)] if names else []
     lost = tuple(name for name in starts[0].dropped if name == b"MASTER_PORT" and name in starts[0].missing)
     if lost:
-        return [Breach("master-empty", numbers, texts, lost)]
+        return [Breach(breach_kinds.MASTER_EMPTY, numbers, texts, lost)]
     if None in nodes or len(nodes) < 2 or any(master is None or not master.known for master in masters):
         return []
     if all(is_local(master) for master in masters):
-        return [Breach("master-local", numbers, texts)]
+        return [Breach(breach_kinds.MASTER_LOCAL, numbers, texts)]
     raws = {master.raw for master in masters if master is not None}
     if len(raws) > 1 and all(raw.startswith((b"\0host:", b"\0addr:", b"\0name:")) for raw in raws):
-        return [Breach("master-differs", numbers, texts)]
+        return [Breach(breach_kinds.MASTER_DIFFERS, numbers, texts)]
     if _all_drawn([start.environment.get(b"MASTER_PORT") for start in starts]):
-        return [Breach("port-differs", numbers, texts)]
+        return [Breach(breach_kinds.PORT_DIFFERS, numbers, texts)]
     if all(is_many(master) for master in masters):
-        return [Breach("master-list", numbers, texts)]
+        return [Breach(breach_kinds.MASTER_LIST, numbers, texts)]
     lead = next((start for start in starts if number_in(start, b"RANK") == 0), None)
     named = node_of(masters[0]) if masters[0] is not None else None
     if lead is not None and named is not None and lead.place.node is not None and named != lead.place.node:
-        return [Breach("master-elsewhere", numbers, texts)]
+        return [Breach(breach_kinds.MASTER_ELSEWHERE, numbers, texts)]
     return []

@@ -11,8 +11,8 @@ from typing import Callable, List, NamedTuple, Optional, Sequence, Set, Tuple
 
 from ..cures.origins import ways
 from ..launchers.registry import AGENTS
+from ..plan import breach_kinds
 from ..plan.declared_worlds import Loss, Played, lost, pinned
-from ..plan.program_groups import TOLD
 from ..play.availability import missing
 from ..types.edits import Conflict, Fix, Safety, apply, apply_argv, written
 from ..types.findings import Finding
@@ -234,7 +234,7 @@ def _no_worse(before: State, after: State) -> bool:
 def shown(state: State, before: State) -> bool:
     """Return whether the plan shows, and does not merely fail to deny, that every line that was wrong is right now."""
     for old, new in zip(before.plan.steps, state.plan.steps):
-        wrong = [breach for breach in old.breaches if breach.kind not in TOLD]
+        wrong = [breach for breach in old.breaches if breach.kind not in breach_kinds.UNPROVEN]
         if wrong and not all(_is_whole(group) for group in new.groups):
             return False
         of_master = any(breach.kind.startswith("master") for breach in old.breaches)

@@ -100,10 +100,7 @@ class Group(NamedTuple):
 class Breach(NamedTuple):
     """A proven contradiction the plan ran into; rules turn it into findings.
 
-    *kind* (see `breaches`): "agents", "node-rank", "master-local", "master-differs", "run-id-differs",
-    "master-elsewhere", "master-list", "no-port", "no-script", "master-empty", "gpus-visible", "gpus-node", "gpus-job",
-    "gpu-twice", "port-taken", "world-size", "env-rank", "refused"; "local-rank-beyond", "gpus-fewer", "gpus-asked",
-    "withheld", "world-said", "list-said" and "local-said" are told, not proven.
+    *kind*: by its name in `plan/breach_kinds.py`, with the invariant that it breaks.
     *texts* are the values in question, with their origins; *numbers* what they come to.
     """
 

@@ -7,6 +7,7 @@ from typing import NamedTuple, Sequence
 
 from maple_submit_filter.launchers.python_options import is_interpreter, python_program
 from maple_submit_filter.launchers.registry import AGENTS
+from maple_submit_filter.plan import breach_kinds
 from maple_submit_filter.types.edits import Edit, Span
 from maple_submit_filter.types.launch_plan import LaunchPlan, Step
 from maple_submit_filter.types.text import NUL, plain, show
@@ -63,7 +64,7 @@ def _readable(plan: LaunchPlan) -> None:
         if not why.startswith("a sourced file"):
             raise CannotVerify(f"line {line}: {why}, so the program that it starts would run", "write the line out")
     for step in plan.steps:
-        refused = next((breach for breach in step.breaches if breach.kind == "refused"), None)
+        refused = next((breach for breach in step.breaches if breach.kind == breach_kinds.REFUSED), None)
         if refused is not None:
             why = refused.names[0].decode("utf-8", "replace") if refused.names else "its launcher refuses it"
             raise CannotVerify(f"line {step.line} starts nothing: {why}", "see maple check")

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator
 
+from maple_submit_filter.plan import breach_kinds
+
 from ...ask.schedulers import EndReason
 from ..run.facts import Fact
 from ..run.runs import Run
@@ -65,7 +67,7 @@ def fan_out(run: Run, scene: Scene) -> Iterator[Reason]:
 def fans_out(run: Run) -> bool:
     """Tell whether more agents were started than the job has nodes, and more than they count themselves."""
     several = (run.step.tasks or 0) > (run.step.nodes or 0) > 0
-    return several and any(breach.kind == "agents" for breach in run.step.breaches)
+    return several and any(breach.kind == breach_kinds.AGENTS for breach in run.step.breaches)
 
 
 def unknown_ranks(run: Run, scene: Scene) -> Iterator[Reason]:

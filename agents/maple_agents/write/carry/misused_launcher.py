@@ -14,6 +14,7 @@ from typing import NamedTuple
 from maple_submit_filter.launchers.grammar import classify
 from maple_submit_filter.launchers.mpi.options import TABLES
 from maple_submit_filter.launchers.registry import AGENTS, LAUNCHERS, OVER
+from maple_submit_filter.plan import breach_kinds
 from maple_submit_filter.types.edits import Edit, Span, apply
 from maple_submit_filter.types.launch_plan import Link, Option
 from maple_submit_filter.types.text import plain
@@ -75,7 +76,7 @@ def why(launch: Launch, link: Link) -> str:
     told += [
         one.names[0].decode("utf-8", "replace")
         for one in step.breaches
-        if one.kind == "refused" and link is step.links[0] and one.names and _NOT_TAKEN in one.names[0]
+        if one.kind == breach_kinds.REFUSED and link is step.links[0] and one.names and _NOT_TAKEN in one.names[0]
     ]
     taken_apart = _taken_apart(link)
     if taken_apart:

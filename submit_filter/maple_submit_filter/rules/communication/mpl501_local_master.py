@@ -7,6 +7,7 @@ from typing import Iterator, List, Optional
 from ...cures.launch_edits import as_first_node, as_offers, put, replacements
 from ...launchers.rank_words import first_node
 from ...launchers.registry import AGENTS
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Span
 from ...types.findings import Finding
@@ -26,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind in ("master-local", "local-said"):
+            if breach.kind in (breach_kinds.MASTER_LOCAL, breach_kinds.LOCAL_SAID):
                 yield _finding(step, breach, site, job)
 
 
@@ -38,7 +39,7 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     says = "the master address of a run on %s nodes is %s, which means each node itself" % (nodes, said)
     ways = replacements(master, first_node(site), "MPL501", job.source) + _said(step, site)
     sure = (
-        breach.kind == "master-local"
+        breach.kind == breach_kinds.MASTER_LOCAL
     )  # else nobody knows on which nodes the ranks run, only that one has not the GPUs
     where: Optional[Span] = at or (step.links[-1].name_span if step.links else step.span)
     fixes = as_first_node(ways) if sure else as_offers(as_first_node(ways))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from ...cures.launch_edits import first_node_fixes, pointed_at
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job
@@ -22,7 +23,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "master-differs":
+            if breach.kind == breach_kinds.MASTER_DIFFERS:
                 yield _finding(step, breach, site, job)
 
 

@@ -6,6 +6,7 @@ from typing import Iterator
 
 from ...cures.launch_edits import pointed_at, replacements
 from ...launchers.rank_words import job_id
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -25,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "run-id-differs":
+            if breach.kind == breach_kinds.RUN_ID_DIFFERS:
                 yield _finding(step, breach, job, site)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from ...cures.launch_edits import as_offers, first_node_fixes, pointed_at
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.findings import Finding
 from ...types.job import Job
@@ -12,9 +13,9 @@ from ...types.launch_plan import Breach, LaunchPlan, Step
 from .. import rule
 
 SAID = {
-    "master-elsewhere": "the master address is not the node where rank 0 runs",
-    "master-list": "the master address is the whole node list, which is not the name of a node",
-    "list-said": "MASTER_ADDR is the whole node list, which is not the name of a node",
+    breach_kinds.MASTER_ELSEWHERE: "the master address is not the node where rank 0 runs",
+    breach_kinds.MASTER_LIST: "the master address is the whole node list, which is not the name of a node",
+    breach_kinds.LIST_SAID: "MASTER_ADDR is the whole node list, which is not the name of a node",
 }
 
 
@@ -37,7 +38,7 @@ def _finding(step: Step, breach: Breach, site: Site, job: Job) -> Finding:
     master = breach.texts.get("master")
     fixes = first_node_fixes(master, site, "MPL504", job.source)
     at = pointed_at(master, step)
-    sure = breach.kind != "list-said"  # a program may read its ranks, and so its master, elsewhere
+    sure = breach.kind != breach_kinds.LIST_SAID  # a program may read its ranks, and so its master, elsewhere
     fixes = fixes if sure else as_offers(fixes)
     return Finding("MPL504", SAID[breach.kind], at, sure, fixes=fixes,
                    help="use the name of the job's first node")  # fmt: skip

@@ -6,6 +6,7 @@ import re
 from typing import Iterator, Tuple
 
 from ...cures.launch_edits import pointed_at, replacements
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -32,7 +33,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "no-port":
+            if breach.kind == breach_kinds.NO_PORT:
                 yield _finding(step, breach, job)
     for name, spans in plan.assigned.items():
         for span in spans if plan.steps and name.upper().endswith(b"PORT") else ():

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Iterator
 
 from ...cures.launch_edits import pointed_at, replacements
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -26,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "port-differs":
+            if breach.kind == breach_kinds.PORT_DIFFERS:
                 yield _finding(step, breach, job)
 
 

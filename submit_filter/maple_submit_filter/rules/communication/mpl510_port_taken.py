@@ -6,6 +6,7 @@ import re
 from typing import Iterator, List
 
 from ...launchers.registry import AGENTS
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -27,7 +28,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "port-taken" and not _OWN_NETWORK.search(job.source):
+            if breach.kind == breach_kinds.PORT_TAKEN and not _OWN_NETWORK.search(job.source):
                 yield _finding(step, breach, plan)
 
 

@@ -6,6 +6,7 @@ from typing import Iterator
 
 from ...cures.launch_edits import pointed_at, replacements
 from ...launchers.devices import mask_of
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
@@ -25,7 +26,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "gpus-visible" and mask_of(plan.allocation.node_kinds) in plan.assigned:
+            if breach.kind == breach_kinds.GPUS_VISIBLE and mask_of(plan.allocation.node_kinds) in plan.assigned:
                 yield _finding(step, breach, plan, job)
 
 

@@ -6,6 +6,7 @@ import re
 from typing import Iterator, Optional, Tuple
 
 from ...cures.launch_edits import change, exported, first_node_fixes
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -37,11 +38,11 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
 def _of_breaches(step: Step, plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for breach in step.breaches:
-        if breach.kind == "master-empty":
+        if breach.kind == breach_kinds.MASTER_EMPTY:
             yield _finding(step, breach, plan, job, site)
-        if breach.kind == "withheld":
+        if breach.kind == breach_kinds.WITHHELD:
             yield from _told(step, breach, plan, job)
-        if breach.kind == "option-empty":
+        if breach.kind == breach_kinds.OPTION_EMPTY:
             yield _empty(step, breach, plan, job, site)
 
 

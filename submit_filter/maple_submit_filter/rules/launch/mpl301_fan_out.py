@@ -7,6 +7,7 @@ from typing import Iterator, List, Tuple
 from ...cures.launch_edits import by_directive, once_a_node, put
 from ...launchers.rank_words import takers
 from ...launchers.registry import OUTER
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -29,7 +30,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     for step in plan.steps:
         for breach in step.breaches:
             most, twice = breach.numbers.get("most on a node"), breach.numbers.get("together")
-            together = twice if breach.kind == "gpu-twice" else most if breach.kind == "agents" else None
+            together = (
+                twice if breach.kind == breach_kinds.GPU_TWICE else most if breach.kind == breach_kinds.AGENTS else None
+            )
             if together and together > 1 and step.links:
                 yield _finding(step, breach, together, plan, job, site)
                 break

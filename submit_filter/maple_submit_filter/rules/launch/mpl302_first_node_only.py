@@ -6,6 +6,7 @@ from typing import Iterator, List
 
 from ...cures.launch_edits import around_image, in_front, srun_words
 from ...launchers.rank_words import once_on_each
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -26,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "agents" and not breach.numbers.get("fanned") and not step.background:
+            if breach.kind == breach_kinds.AGENTS and not breach.numbers.get("fanned") and not step.background:
                 started, wanted = breach.numbers["agents"], breach.numbers["nnodes"]
                 if started == 1 and wanted and wanted > 1 and (plan.allocation.nodes or 0) > 1:
                     yield _finding(step, breach, wanted, plan, site, job.source)

@@ -6,6 +6,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change_setting, counted_hosts, put
 from ...launchers.registry import AGENTS
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding, counted
@@ -28,7 +29,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "agents" and not _is_other_rule(breach, step, plan):
+            if breach.kind == breach_kinds.AGENTS and not _is_other_rule(breach, step, plan):
                 yield _finding(step, breach, plan, job)
 
 

@@ -7,6 +7,7 @@ from typing import Iterator, List, Optional, Tuple
 from ...cures.launch_edits import Edits, in_task, put, task_value
 from ...launchers.rank_words import rank_words
 from ...launchers.registry import AGENTS
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -26,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "node-rank" and step.links:
+            if breach.kind == breach_kinds.NODE_RANK and step.links:
                 yield _finding(step, breach, job, site)
 
 

@@ -7,6 +7,7 @@ from typing import Iterator, List, Optional
 from ...cures.launch_edits import exec_in_task, later, pointed_at, task_value
 from ...launchers.rank_words import rank_words
 from ...launchers.record import RankWords
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety
 from ...types.findings import Finding
@@ -26,7 +27,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "env-rank" and "master" in breach.texts:
+            if breach.kind == breach_kinds.ENV_RANK and "master" in breach.texts:
                 yield _finding(step, breach, job, site)
 
 

@@ -6,6 +6,7 @@ from typing import Iterator, List
 
 from ...cures.launch_edits import change, pointed_at, put, replacements
 from ...cures.option_edits import restate
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -26,9 +27,9 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "world-size":
+            if breach.kind == breach_kinds.WORLD_SIZE:
                 yield _shared_out(step, breach) if "total" in breach.numbers else _exported(step, breach, job, site)
-            if breach.kind == "world-said":
+            if breach.kind == breach_kinds.WORLD_SAID:
                 yield _said(step, breach, job)
 
 

@@ -7,6 +7,7 @@ from typing import Iterator, List, Optional, Tuple
 
 from ...cures.launch_edits import change, drop
 from ...launchers.deepspeed import REFUSED
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding
@@ -34,7 +35,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "refused" and step.links:
+            if breach.kind == breach_kinds.REFUSED and step.links:
                 yield _finding(step, breach, plan, job)
 
 

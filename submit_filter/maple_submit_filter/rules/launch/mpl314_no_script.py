@@ -6,6 +6,7 @@ import re
 from typing import Iterator, Optional
 
 from ...launchers.grammar import place
+from ...plan import breach_kinds
 from ...plan.groups import dash
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
@@ -36,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Why:   it ends at once: "the following arguments are required: training_script", or "can't open file". A dash is
            repaired; a script that is not named cannot be guessed.
     """
-    found = [(step, breach) for step in plan.steps for breach in step.breaches if breach.kind == "no-script"]
+    found = [(step, breach) for step in plan.steps for breach in step.breaches if breach.kind == breach_kinds.NO_SCRIPT]
     if not found:
         return
     from ..script.continuation import cut_lines

@@ -10,6 +10,7 @@ from ...cures.option_edits import at, restate
 from ...launchers.devices import mask_of
 from ...launchers.rank_words import rank_words
 from ...launchers.registry import AGENTS
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Edit, Fix, Safety, Span
 from ...types.findings import Finding, counted
@@ -33,13 +34,15 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     yield from _slots(plan, job) if b"slots=" in job.source and b"deepspeed" in job.source else ()
     for step in plan.steps:
         for breach in step.breaches:
-            if breach.kind == "gpus-node" or (breach.kind == "gpus-visible" and not _hidden(plan)):
+            if breach.kind == breach_kinds.GPUS_NODE or (
+                breach.kind == breach_kinds.GPUS_VISIBLE and not _hidden(plan)
+            ):
                 yield _finding(step, breach, plan)
-            if breach.kind in ("gpus-job", "gpus-asked"):
+            if breach.kind in (breach_kinds.GPUS_JOB, breach_kinds.GPUS_ASKED):
                 yield _of_job(step, breach, job)
-            if breach.kind == "local-rank-beyond":
+            if breach.kind == breach_kinds.LOCAL_RANK_BEYOND:
                 yield _told(step, breach, plan, job, site)
-            if breach.kind == "gpus-fewer":
+            if breach.kind == breach_kinds.GPUS_FEWER:
                 yield _fewer_seen(step, breach, job)
 
 
@@ -76,7 +79,7 @@ def _of_job(step: Step, breach: Breach, job: Job) -> Finding:
     if "gpus" not in job.settings:
         own = _more_on_a_node(job, workers * agents // max(step.nodes or 1, 1))
         return Finding("MPL203", says, step.span, fixes=own, help="request a GPU for each rank, or start fewer ranks")
-    sure = breach.kind == "gpus-job"  # a node of one's own may bring all its GPUs
+    sure = breach.kind == breach_kinds.GPUS_JOB  # a node of one's own may bring all its GPUs
     fix = _as_many(job, workers * agents)
     return Finding("MPL203", says, at(job.settings.get("gpus")), sure, fixes=(fix,) if fix is not None else (),
                    help=need % (workers * agents, workers))  # fmt: skip
@@ -148,8 +151,8 @@ def _hidden(plan: LaunchPlan) -> bool:
 
 def _finding(step: Step, breach: Breach, plan: LaunchPlan) -> Finding:
     workers = breach.numbers["workers"]
-    most = breach.numbers["node"] if breach.kind == "gpus-node" else breach.numbers["visible"]
-    where = "the nodes it may run on have" if breach.kind == "gpus-node" else "the job has requested"
+    most = breach.numbers["node"] if breach.kind == breach_kinds.GPUS_NODE else breach.numbers["visible"]
+    where = "the nodes it may run on have" if breach.kind == breach_kinds.GPUS_NODE else "the job has requested"
     says = "%s ranks per node, but %s %s" % (workers, where, counted(most, "GPU"))
     link = step.links[-1]
     option = link.option(_OPTION[link.name]) if link.name in _OPTION else None

@@ -7,6 +7,7 @@ from typing import Iterator, List, NamedTuple, Optional, Set, Tuple
 
 from ...bash import nodes
 from ...bash.parser import parse
+from ...plan import breach_kinds
 from ...types.edits import Edit, Span
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
@@ -47,7 +48,9 @@ def cut_lines(plan: LaunchPlan, job: Job, code: str) -> List[Cut]:
 
 def _wanted(one: _Break, step: Step, source: bytes) -> bool:
     """Return whether what stands behind can only be meant for the line: an option, or a script where there is none."""
-    return source[one.rest : one.rest + 1] == b"-" or any(breach.kind == "no-script" for breach in step.breaches)
+    return source[one.rest : one.rest + 1] == b"-" or any(
+        breach.kind == breach_kinds.NO_SCRIPT for breach in step.breaches
+    )
 
 
 def _blanks(source: bytes, code: str) -> Iterator[_Break]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Iterator
 
+from ...plan import breach_kinds
 from ...site.facts import Site
 from ...types.edits import Fix, Safety
 from ...types.findings import Finding
@@ -31,7 +32,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     for cut in cut_lines(plan, job, CODE):
         if not cut.step.maybe:
-            safe = any(breach.kind == "no-script" for breach in cut.step.breaches)
+            safe = any(breach.kind == breach_kinds.NO_SCRIPT for breach in cut.step.breaches)
             fix = Fix(cut.edits, Safety.SAFE if safe else Safety.ASK, "continue the line")
             says = "%s ends the launch line, so the options after it are not read"
             yield Finding(CODE, says % cut.what, cut.at, True, fixes=(fix,))
