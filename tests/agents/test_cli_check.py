@@ -507,6 +507,7 @@ def test_a_partition_that_the_site_file_does_not_name_is_told(maple, tmp_path):
     (tmp_path / "right.sh").write_bytes(RIGHT)
     said = maple("check", "right.sh", "--site", "ncsa-delta")
     assert said.code == 0 and "partition gpuA100: Maple does not know it at ncsa-delta (known: " in said.out
+    assert "nothing else found" in said.out and "nothing found" not in said.out
     (tmp_path / "right.sh").write_bytes(RIGHT.replace(b"gpuA100", b"gpuA100x4"))
     assert "does not know" not in maple("check", "right.sh", "--site", "ncsa-delta").out
 

@@ -28,6 +28,7 @@ ARGUMENTS = re.compile(rb"\$\{?[#!]?[1-9@*#]|\bgetopts?\b|\bshift\b")
 SUGGESTED = "a possible change, for what is advice (at submission nobody is asked about it)"
 ACCEPTED = "if you accept every suggested change (sbatch and qsub ask you on a terminal)"
 ARGUMENTS_UNKNOWN = "help: more depends on the words behind the script; say them: maple check SCRIPT -- -- WORDS"
+NOTHING, NOTHING_ELSE = summary("clean", 0), "nothing else found"
 EXIT = {"clean": 0, "unread": 2}  # all else: 1
 
 
@@ -175,8 +176,10 @@ def show(asked: Answer, mode: str, with_plan: bool = False) -> None:
         drawing.say(_hidden(asked, decision.offered) if not anew else ())
     drawing.say(_choices(asked))
     drawing.say(printable(held) for code, held in decision.held_back if code == CODE)
-    drawing.say([f"{printable(asked.name)}: {_summary(asked, mode, still)}"])
-    drawing.say(_unlisted(asked))
+    unlisted = list(_unlisted(asked))
+    drawing.say(unlisted)
+    found = _summary(asked, mode, still)
+    drawing.say([f"{printable(asked.name)}: {NOTHING_ELSE if unlisted and found == NOTHING else found}"])
     drawing.say([asked.on_site])
     if _waits_for_arguments(asked):
         drawing.say([ARGUMENTS_UNKNOWN])
