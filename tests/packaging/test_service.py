@@ -418,6 +418,8 @@ def test_words_of_systemd_are_said_only_where_there_are_units(cluster, units, mo
     said = " ".join(cluster.install(*OWN, "--site", "ncsa-deltaai").output.split())
     assert "systemctl" not in said
     assert "it still runs the version before: end it (pkill -x maple-daemon), and start it so again" in said
+    gone = cluster.admin("uninstall").output
+    assert "systemctl" not in gone and "if the service is running: end it (pkill -x maple-daemon)" in gone
 
 
 def test_a_memory_that_is_there_before_the_first_installation_is_told(cluster, units, tmp_path, monkeypatch):

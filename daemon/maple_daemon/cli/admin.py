@@ -204,7 +204,7 @@ def _tell_of_service(service: Service, new: bool, first: bool) -> None:
     if memory and os.path.exists(memory):
         _tell(f"{memory} is there already, and now this service's; where another keeps it, set store= in daemon.toml")
     for line in hook_lines(service.files):
-        click.echo(line)
+        _tell(line)
     if new and not first:
         again = "systemctl restart maple-daemon" if units else "end it (pkill -x maple-daemon), and start it so again"
         _tell(f"if the service is running, it still runs the version before: {again}")
@@ -225,17 +225,20 @@ def uninstall(prefix: str) -> None:
     """Take everything away that install put there; the real command is found again at once."""
     from ..install.release import layout, retreat
     from ..install.release.layout import read_receipt
+    from ..install.service.service_files import UNITS
 
     told = read_receipt(layout.layout(absolute(prefix, "--prefix")))
     memory = _store(daemon_toml(prefix))  # as long as its settings are there
-    if told is not None and any(one.kind == "unit" for one in told.written):
-        click.echo("if the service is running: systemctl stop maple-daemon.socket maple-daemon.service")
+    written = [os.path.basename(one.path) for one in told.written] if told is not None else []
+    if written:
+        stop = "systemctl stop maple-daemon.socket maple-daemon.service"
+        _tell(f"if the service is running: {stop if set(UNITS) & set(written) else 'end it (pkill -x maple-daemon)'}")
     left = retreat.uninstall(absolute(prefix, "--prefix"))
     for one in left:
-        click.echo(f"left: {one.path} {one.why}", err=True)
-    click.echo(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
-    click.echo("shells that are open may still look for the command there: hash -r, or a new shell")
-    if told is not None and told.written:
+        _tell(f"left: {one.path} {one.why}", err=True)
+    _tell(f"{'nothing else' if left else 'nothing'} that was installed is left below {prefix}")
+    _tell("shells that are open may still look for the command there: hash -r, or a new shell")
+    if written:
         _tell(f"yours to take away: the memory{memory}, and the hooks' lines in slurm.conf or qmgr")
 
 
@@ -274,10 +277,10 @@ def rollback(prefix: str, to: str, only_list: bool) -> None:
             click.echo(f"{'*' if name == now else ' '} {name}  {facts.get('site', '?')}  {facts.get('python', '?')}")
         return
     name, before = retreat.rollback(where.prefix, to)
-    click.echo(f"{name} is in force in place of {before or 'none'}")
+    _tell(f"{name} is in force in place of {before or 'none'}")
     if before:
-        click.echo(f"maple admin rollback again goes back to {before}; --to VERSION to any other (--list)")
-        click.echo("maple and maple-fix stay those of their environment: pip install changes them")
+        _tell(f"maple admin rollback again goes back to {before}; --to VERSION to any other (--list)")
+        _tell("maple and maple-fix stay those of their environment: pip install changes them")
 
 
 @admin.command()
