@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import compileall
+import hashlib
 import json
 import marshal
 import re
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 from maple_submit_filter import helper_image, lean_re
+from maple_submit_filter.answer.audit_line import sha256
 from maple_submit_filter.host import frames
 from maple_submit_filter.host.frames import Reply
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -73,14 +75,20 @@ def test_it_answers_the_same_with_and_without(folder: Path, without: Path, mista
 
 @pytest.mark.parametrize("mistakes", [0, 1, 3])
 def test_neither_re_nor_typing_is_loaded(folder: Path, mistakes: int) -> None:
-    """Nor what they load; `lean_re` has every expression that a script of the usual kind needs."""
+    """Nor what they load, nor OpenSSL; `lean_re` has every expression that a script of the usual kind needs."""
     loaded = {
         line.rpartition("|")[2].strip()
         for line in helped(folder, script(60, mistakes), "-X", "importtime")[1].splitlines()
         if "import time" in line
     }
     assert "maple_submit_filter.helper_image" in loaded
-    assert not loaded & {"re", "enum", "typing", "re._compiler", "sre_compile", "dataclasses", "pathlib"}
+    assert not loaded & {"_hashlib", "re", "enum", "typing", "re._compiler", "sre_compile", "dataclasses", "pathlib"}
+
+
+def test_the_hash_is_the_one_that_hashlib_makes() -> None:
+    """Whichever module of the interpreter it comes from."""
+    for data in (b"", b"maple", bytes(range(256)) * 999):
+        assert sha256(data) == hashlib.sha256(data).hexdigest()
 
 
 def test_every_expression_is_the_one_that_re_makes(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

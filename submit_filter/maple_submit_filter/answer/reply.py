@@ -288,11 +288,9 @@ def record_id(request: Request) -> str:
 
 
 def _audit(request: Request, site: Site, verdict: str, mode: str, codes: Sequence[str], new: bytes) -> bytes:
-    import hashlib
+    from .audit_line import AuditLine, audit_line, host, now, sha256
 
-    from .audit_line import AuditLine, audit_line, host, now
-
-    change = hashlib.sha256(request.hash + new).hexdigest()[:16] if new else ""
+    change = sha256(request.hash + new)[:16] if new else ""
     uid, came = request.submission.uid, request.submission.came
     job = request.hash.hex()
     line = AuditLine(
