@@ -12,6 +12,7 @@ from ..types.edits import Edit, Fix, Safety, Span
 from ..types.job import Job
 from ..types.settings import Setting
 from .option_edits import restate, say, unsay
+from .plain_times import clock
 
 CODE = "MPL216"
 _DAYS = re.compile(rb"(\d{1,3})-(\d{1,2})(?::(\d{1,2}))?(?::(\d{1,2}))?\Z")  # as Slurm takes them
@@ -47,14 +48,16 @@ def _demanded(site: Site) -> Tuple[bytes, ...]:
 
 
 def _in_hours(setting: Setting, job: Job) -> Optional[Fix]:
-    """Write `1-12:00:00` as 36:00:00."""
-    match = _DAYS.match(setting.value)
-    if not match:
+    """Write `1-12:00:00` as 36:00:00, and `24h` as 24:00:00."""
+    match, value = _DAYS.match(setting.value), clock(setting.value)
+    if match:
+        days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
+        value = b"%02d:%02d:%02d" % (days * 24 + hours, minutes, seconds)
+    if value is None:
         return None
-    days, hours, minutes, seconds = (int(part or 0) for part in match.groups())
-    value = b"%02d:%02d:%02d" % (days * 24 + hours, minutes, seconds)
     made = restate(job, setting, value, CODE)
-    return made.fix(Safety.ASK, "-l walltime=" + value.decode()) if made is not None else None
+    safety = Safety.ASK if match else Safety.SAFE  # `1-12` is a form of Slurm's, where `12` may have been minutes
+    return made.fix(safety, "-l walltime=" + value.decode()) if made is not None else None
 
 
 def _job_wide(setting: Setting, names: Tuple[bytes, ...]) -> Optional[Tuple[bytes, bytes, bytes]]:

@@ -77,6 +77,7 @@ class Demand(NamedTuple):
     key: str = ""  # where in the site file
     values: Tuple[str, ...] = ()
     except_values: Tuple[str, ...] = ()
+    usual: str = ""  # the value that the site's own samples say: "home:flare"
 
 
 class LauncherFact(NamedTuple):

@@ -164,6 +164,7 @@ def _demand(section: str, name: str, table: DemandTable) -> Demand:
         applies=table.applies,
         text=table.text,
         key="%s.%s" % (section, name),
+        usual=table.usual,
         values=tuple(table.values) if isinstance(table, RefusalTable) else (),
         except_values=tuple(table.except_values) if isinstance(table, RefusalTable) else (),
     )

@@ -186,7 +186,8 @@ class DemandTable(Fact):
     """What a request must say. *options*: long names without dashes, any of which will do.
 
     *effect* of leaving it out: "refused" only where the source says that the submission fails.
-    *slot*: what to ask the user for. *applies*: "always", "gpu" or the name of a partition.
+    *slot*: what to ask the user for. *applies*: "always", "gpu" or the name of a partition. *usual*: the value that
+    the site's own samples say.
     """
 
     options: list[str] = Field(min_length=1)
@@ -195,6 +196,7 @@ class DemandTable(Fact):
     slot: str = ""
     applies: str = "always"
     text: str = ""
+    usual: str = ""
 
 
 class RefusalTable(DemandTable):

@@ -96,7 +96,11 @@ def _said_unread(demand: Demand, job: Job) -> Optional[Fix]:
 
 
 def _named_by_site(demand: Demand, job: Job, site: Site) -> Optional[Fix]:
-    """Return the fix that says what the site's own form of a GPU request says."""
+    """Return the fix that says what the site's own samples say, or its own form of a GPU request."""
+    if demand.usual and len(demand.options) == 1:
+        name = demand.options[0]
+        words = "-l %s=%s" % (name, demand.usual) if is_pbs(job) else "--%s=%s" % (name, demand.usual)
+        return say(job, words.encode(), "MPL201").fix(Safety.ASK, "add %s" % words)
     if not asks_for_gpus(job.settings):
         return None
     for word in site.gpu_request.form.split():

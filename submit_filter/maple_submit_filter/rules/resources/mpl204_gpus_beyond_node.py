@@ -16,6 +16,8 @@ from ...types.settings import Setting
 from .. import rule
 from ..limits import gpu_count, gpu_items, judged, most_of
 
+_MOST_OFFERS = 4
+
 
 @rule("MPL204", "more GPUs than a node has, or of a type it has not", "slurm")
 def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
@@ -76,7 +78,19 @@ def _with_gpus(job: Job, site: Site) -> Tuple[Fix, ...]:
     """Choose a partition with so many GPUs on a node, in place of one that has none."""
     counts = [gpu_count(job.settings, name) for name in ("gpus-per-node", "gres")]
     wanted = max((one for one in counts if one), default=1)
+    feature, constraint = _of_gpus(site), job.settings.get("constraint")
+    if constraint is not None and feature:
+        made = restate(job, constraint, feature.encode(), "MPL204")
+        return (made.fix(Safety.ASK, "--constraint=%s" % feature),) if made is not None else ()
     return tuple(moves(job, site, needs_of(job, wanted), (), "MPL204"))[:1]
+
+
+def _of_gpus(site: Site) -> str:
+    """Return the feature that all nodes with GPUs have, and no other, "" where there is none."""
+    have = [set(kind.features) for kind in site.kinds if kind.gpus]
+    lack = {feature for kind in site.kinds if not kind.gpus for feature in kind.features}
+    common = set.intersection(*have) - lack if have else set()
+    return min(common, key=len, default="")
 
 
 def _fewer(setting: Optional[Setting], count: int, job: Job) -> Optional[Fix]:
@@ -106,10 +120,17 @@ def _types(plan: LaunchPlan, job: Job) -> Iterator[Finding]:
 
 
 def _wrong_type(job: Job, setting: Optional[Setting], said: str, there: "list[str]") -> Finding:
-    near = [one for one in there if one.startswith(said) or said.startswith(one)] or (there if len(there) == 1 else [])
-    fix = None
-    if len(near) == 1 and setting is not None and setting.value.count(said.encode()) == 1:
-        made = restate(job, setting, setting.value.replace(said.encode(), near[0].encode()), "MPL204")
-        fix = made.fix(Safety.ASK, "use the type %s" % near[0]) if made is not None else None
+    near = [one for one in there if one.startswith(said) or said.startswith(one)] or there
+    fixes = tuple(_typed(job, setting, said, near)) if setting is not None else ()
     return Finding("MPL204", "no node that it may run on has GPUs of type %s" % said, at(setting), True,
-                   fixes=(fix,) if fix is not None else (), help="available: %s" % ", ".join(there))  # fmt: skip
+                   fixes=fixes, help="available: %s" % ", ".join(there))  # fmt: skip
+
+
+def _typed(job: Job, setting: Setting, said: str, near: "list[str]") -> Iterator[Fix]:
+    """Yield the request with each type that there is, those first that begin alike."""
+    if setting.value.count(said.encode()) != 1:
+        return
+    for one in near[:_MOST_OFFERS]:
+        made = restate(job, setting, setting.value.replace(said.encode(), one.encode()), "MPL204")
+        if made is not None:
+            yield made.fix(Safety.ASK, "use the type %s" % one)

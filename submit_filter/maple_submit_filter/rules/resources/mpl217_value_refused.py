@@ -13,7 +13,7 @@ from typing import Iterable, Iterator, Tuple
 
 from ...cures.option_edits import at, restate
 from ...site.facts import Site
-from ...types.edits import Safety
+from ...types.edits import Fix, Safety
 from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
@@ -97,7 +97,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     Wrong: #SBATCH --time=48:00 for two days (Slurm reads minutes and seconds), or --gres=gpus:4
     Right: #SBATCH --time=48:00:00, and --gres=gpu:4
     Why:   sbatch 22.05.8 says: "four" is not a valid node count; Invalid --time specification. Nothing is submitted.
-           Only values that no release takes are reported; Maple cannot know which value was meant.
+           Only values that no release takes are reported, with a cure where one value can be meant (2h).
     """
     yield from _doubtful(job, site)
     if not any(_looked_at(one) for one in job.settings):
@@ -105,8 +105,17 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
 
     for setting, said in refusals(one for one in job.settings if _is_read(job, one)):
         example = _RIGHT.get(setting.name, "--%s=4" % setting.name)
-        yield Finding("MPL217", "sbatch refuses this value: " + said, at(setting), True,
+        yield Finding("MPL217", "sbatch refuses this value: " + said, at(setting), True, fixes=_as_clock(job, setting),
                       help="give it a value such as " + example)  # fmt: skip
+
+
+def _as_clock(job: Job, setting: Setting) -> Tuple[Fix, ...]:
+    """Write `24h` as 24:00:00: nothing else can be meant, and sbatch takes no other form of it."""
+    from ...cures.plain_times import clock
+
+    value = clock(setting.value) if setting.name in ("time", "time-min") else None
+    made = restate(job, setting, value, "MPL217") if value is not None else None
+    return (made.fix(Safety.SAFE, "--%s=%s" % (setting.name, (value or b"").decode())),) if made is not None else ()
 
 
 _PLURAL = (b"gpus", b"GPU", b"GPUs", b"Gpu")
