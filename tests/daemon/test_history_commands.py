@@ -359,6 +359,18 @@ def test_what_came_of_an_offer_is_told_by_the_front_s_own_lines(maple: Call) -> 
     ]  # may still be asked
 
 
+def test_offers_that_ended_in_several_ways_are_told_one_by_one(maple: Call) -> None:
+    """What holds of the newest does not hold of the others of its version."""
+    job = remembered.jobs("", "")[0]
+    version = job.newest
+    first = remembered.records()[0]._replace(version=version.id, offered_hash="0" * 64, codes=("MPL303",), job="")
+    records = tuple(first._replace(verdict=one) for one in ("ended", "declined", "accepted"))
+    history_page.show(job._replace(versions=(version,), records={version.id: records}), 9, False)
+    shown = maple("--version").out
+    assert "Maple: a change was offered (MPL303)" in shown and "2 submissions" in shown
+    assert shown.count(" as written  job not known") == shown.count(", changed as you agreed  job not known") == 1
+
+
 def test_audit_lines_of_another_user_s_file_are_not_believed(tmp_path: Path) -> None:
     """Anybody may lay one of that name into the spool; a link is not followed."""
     (tmp_path / "real").write_text('{"record": "a"}\nno json\n')

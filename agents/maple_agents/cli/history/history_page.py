@@ -42,6 +42,8 @@ VERDICTS = {
     "": "no details: the service answered too late, a helper was asked",
 }
 OFFERED = "a change was offered; submitted as written unless you took it"
+OFFER = "a change was offered"
+HOW = {"accepted": ", changed as you agreed", "declined": " as written"}  # by the verdict, where offers ended otherwise
 WHY = {
     "known": "known before",
     "new": "read: the first version",
@@ -104,7 +106,7 @@ def _body(one: "Version", job: "Job", why: bool) -> Iterator[str]:
     yield from _difference(one, job)
     records = job.records.get(one.id, ())
     if records and (records[0].codes or not records[0].verdict):
-        yield "Maple: " + verdict(records[0])
+        yield "Maple: " + (verdict(records[0]) if len(_answers(records)) < 2 else OFFER + _rules(records[0]))
     yield from _submissions(records)
     if why:
         yield from _reasons(one, job)
@@ -140,7 +142,8 @@ def _difference(one: "Version", job: "Job") -> Iterator[str]:
 
 def _submissions(records: "Sequence[Record]") -> Iterator[str]:
     for one in records[:MOST_SUBMISSIONS]:
-        yield "%s %s  %s" % ("asked" if one.verdict == "ended" else "submitted", when(one.at), ending(one))
+        how = HOW.get(one.verdict, "") if len(_answers(records)) > 1 else ""
+        yield "%s %s%s  %s" % ("asked" if one.verdict == "ended" else "submitted", when(one.at), how, ending(one))
         why = cause(one)
         if why:
             yield "  because: " + why
@@ -165,8 +168,17 @@ def ending(one: "Record") -> str:
 def verdict(one: "Record") -> str:
     """Return what Maple did with a submission, and by which rules."""
     said = OFFERED if one.offered_hash and one.verdict == "findings" else VERDICTS.get(one.verdict, one.verdict)
+    return printable(said % one.mode if "%s" in said else said) + _rules(one)
+
+
+def _rules(one: "Record") -> str:
     codes = ", ".join(dict.fromkeys(one.codes))
-    return printable((said % one.mode if "%s" in said else said) + (" (%s)" % codes if codes else ""))
+    return printable(" (%s)" % codes) if codes else ""
+
+
+def _answers(records: "Sequence[Record]") -> set[str]:
+    """Return how the offers to one version ended."""
+    return {one.verdict for one in records if one.offered_hash}
 
 
 def cause(one: "Record") -> str:
