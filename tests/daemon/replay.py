@@ -250,7 +250,7 @@ class Replay:
     def _version(self, job: Job) -> None:
         """Take the submission for a version, and hold what is known of it against a full reading."""
         request, known = self._request(job), self.history.setdefault(job.uid, [])
-        told = description.told(request, GENERIC_SLURM)
+        told = description.described(request, GENERIC_SLURM)
         version = versions.version_of(told, known, float(len(known)))
         if any(one.version.id == version.id for one in known):
             return

@@ -232,7 +232,7 @@ def test_ids_of_pbs_are_taken_as_users_type_them(
     told = json.loads(maple("history", typed, "--json").out)["jobs"]
     jobs = [one["job"] for each in told for version in each["versions"] for one in version["submissions"]]
     assert (job in jobs) if job else jobs == []
-    remembered = from_memory.told(typed)
+    remembered = from_memory.remembered(typed)
     assert (remembered.id if remembered else None) == job
 
 

@@ -41,7 +41,7 @@ def request(
 
 def told(*args: Any, **more: Any) -> versions.Told:
     """What is kept of a submission."""
-    return description.told(request(*args, **more), GENERIC_SLURM)
+    return description.described(request(*args, **more), GENERIC_SLURM)
 
 
 class History:
@@ -162,14 +162,14 @@ def _reuse(new: Request, old: Optional[Request]) -> tuple[versions.Reuse, list[V
     """What is known of *new* after *old*, what is read besides, and what reading everything gives."""
     known = []
     if old is not None:
-        version = versions.version_of(description.told(old, GENERIC_SLURM), (), 0.0)
+        version = versions.version_of(description.described(old, GENERIC_SLURM), (), 0.0)
         known = [versions.known_of(version._replace(values=tuple(_values(old))))]
-    made = versions.reuse(description.told(new, GENERIC_SLURM), known)
+    made = versions.reuse(description.described(new, GENERIC_SLURM), known)
     return made, _values(new, [one.hash for one in made.again]), _values(new)
 
 
 def _values(of: Request, wanted: Optional[list[str]] = None) -> list[Value]:
-    hashes = [one.hash for one in description.told(of, GENERIC_SLURM).parts] if wanted is None else wanted
+    hashes = [one.hash for one in description.described(of, GENERIC_SLURM).parts] if wanted is None else wanted
     found = description.answer(Question(frames.pack_request(of), b"", tuple(hashes)), GENERIC_SLURM)["values"]
     return [Value(*one) for one in found]
 
@@ -189,9 +189,9 @@ def test_only_what_changed_and_what_depends_on_it_is_read_again() -> None:
 def test_what_is_known_of_a_version_read_by_other_code_is_not_used(monkeypatch: pytest.MonkeyPatch) -> None:
     """A newer Maple may read otherwise."""
     monkeypatch.setattr(description, "reader", lambda: "older")
-    old = versions.known_of(versions.version_of(description.told(request(), GENERIC_SLURM), (), 0.0))
+    old = versions.known_of(versions.version_of(description.described(request(), GENERIC_SLURM), (), 0.0))
     monkeypatch.undo()
-    assert versions.reuse(description.told(request(), GENERIC_SLURM), [old]).same == ()
+    assert versions.reuse(description.described(request(), GENERIC_SLURM), [old]).same == ()
 
 
 @pytest.mark.parametrize("seed", [7, 8])

@@ -66,9 +66,9 @@ def says(job: str, now: float) -> str:
 
 def keep(diagnosis: Diagnosis, at: float) -> None:
     """Keep a diagnosis, as JSON and as people read it. Raises `OSError`."""
-    from .tell.json_form import told
+    from .tell.json_form import as_json
 
-    row = {"v": 1, "at": at, "told": told(diagnosis), "shown": _shown(diagnosis)}
+    row = {"v": 1, "at": at, "told": as_json(diagnosis), "shown": _shown(diagnosis)}
     data = json.dumps(row).encode()
     if len(data) > MOST_BYTES:
         return

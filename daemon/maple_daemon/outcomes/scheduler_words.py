@@ -188,7 +188,7 @@ class Polling:
             self._say(str(error))
             return []
         self._say("")
-        found = (told(one, jobs.get(one.job), self._scheduler.name, time.time()) for one in records)
+        found = (outcome_of(one, jobs.get(one.job), self._scheduler.name, time.time()) for one in records)
         return [one for one in found if one is not None]
 
     def _say(self, why: str) -> None:
@@ -197,7 +197,7 @@ class Polling:
         self._said = why
 
 
-def told(record: Record, job: Job | None, scheduler: str, now: float) -> Outcome | None:
+def outcome_of(record: Record, job: Job | None, scheduler: str, now: float) -> Outcome | None:
     """Return the outcome where it says more than was known; None for a job of somebody else's that has the same id."""
     if job is None or not _is_of(job, record.uid):
         return None

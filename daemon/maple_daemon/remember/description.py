@@ -50,20 +50,20 @@ def answer(question: Question, site: Site) -> dict[str, Any]:
     if question.wanted is not None:
         return {"values": [list(one) for one in values(submission, request, question.wanted, site)]}
     decision = packing.unpack(question.decision)[0] if question.decision else None
-    one = told(request, site)
+    one = described(request, site)
     return {
         "told": {**one._asdict(), "script": one.script.decode("latin-1")},
-        "shown": shown(submission, decision, site) if decision else None,
+        "shown": as_json(submission, decision, site) if decision else None,
     }
 
 
-def read_told(data: dict[str, Any]) -> Told:
+def read_described(data: dict[str, Any]) -> Told:
     """Return what `answer` tells. Raises `KeyError`, `TypeError` and `ValueError` where it is not so."""
     parts = tuple(Part(kind, name, digest, (lines[0], lines[1])) for kind, name, digest, lines in data["parts"])
     return Told(**{**data, "parts": parts, "argv": tuple(data["argv"]), "script": data["script"].encode("latin-1")})
 
 
-def told(request: Request, site: Site) -> Told:
+def described(request: Request, site: Site) -> Told:
     """Return the submission as it is kept; what is read of it may depend on the site."""
     submission = reply.whole(request.submission)
     script = submission.script or b""
@@ -95,7 +95,7 @@ def _place(submission: Submission, settings: Settings) -> Place:
     return Place(path_of(submission), _masked(name), named, _masked(cwd))
 
 
-def shown(submission: Submission, decision: Decision, site: Site) -> dict[str, Any]:
+def as_json(submission: Submission, decision: Decision, site: Site) -> dict[str, Any]:
     """Return what was decided as `maple check --json` has it, with the plan; no secret is in it."""
     here = decide.at_home(submission, site) or site
     job = decide.understood(submission, None)

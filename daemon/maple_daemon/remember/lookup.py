@@ -158,7 +158,7 @@ class Looker:
         data = await self._ask(draft)
         if data is None:
             return None
-        told = description.read_told(data["told"])
+        told = description.read_described(data["told"])
         version = await self._version(draft, told, user)
         until = time.monotonic() + BRIEF_SECONDS
         brief = Brief(version, self._shown(draft, data["shown"]), told.partition, until, proposal_of(draft))

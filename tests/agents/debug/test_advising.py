@@ -14,7 +14,7 @@ import tomllib
 from maple_agents.ask.models.http import HttpModel
 from maple_agents.ask.models.protocol import Limit, Message, ModelError, Schema
 from maple_agents.diagnose.advise import model_advice
-from maple_agents.diagnose.advise.evidence import MOST, TO_A_MODEL, Shown, shown
+from maple_agents.diagnose.advise.evidence import MOST, TO_A_MODEL, Shown, evidence
 from maple_agents.diagnose.advise.model_advice import CLASSES_ASKED, messages, schema, sentences
 from maple_agents.diagnose.diagnosis import UNKNOWN
 from maple_agents.diagnose.values import Cause, Cited, Cure, Diagnosis, Digest, Evidence
@@ -263,7 +263,7 @@ def test_what_is_shown_is_bounded_and_masked() -> None:
     """A log of any length comes to so many characters, and holds no secret."""
     token = "hf_abcdefghijklmnopqrstuvwxyz0123456789"
     events = [event(f"error {at} token={token} " + "x" * 5000, at) for at in range(1, 2000)]
-    found = shown(two(), digest(*events, tail=tuple("y" * 3000 for _ in range(40))))
+    found = evidence(two(), digest(*events, tail=tuple("y" * 3000 for _ in range(40))))
     assert len(found.text()) <= MOST + 200
     assert token not in found.text()
 

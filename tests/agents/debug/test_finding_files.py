@@ -348,12 +348,12 @@ def test_what_newer_versions_of_slurm_show_is_read() -> None:
    StdOut=/w/%x.out
    TresPerNode=gres/gpu:4
 """
-    fields = from_slurm.shown(text, "9", "a")
+    fields = from_slurm.read_shown(text, "9", "a")
     assert (fields["TimeLimit"], fields["StdOut"], fields["Restarts"]) == ("2-00:00:00", "/w/%x.out", "2")
     assert from_slurm.submit_line(fields["SubmitLine"]) == (b"sbatch", b"-N", b"2", b"job.sh")
     shape = dict(from_slurm.shape(fields))
     assert (shape["nodes"], shape["ntasks-per-node"], shape["gres"], shape["cpus-per-task"]) == ("2", "4", "gpu:4", "8")
-    assert from_slurm.memory(fields, 2) == 64 << 30 and from_slurm.shown(text, "8", "a") == {}
+    assert from_slurm.memory(fields, 2) == 64 << 30 and from_slurm.read_shown(text, "8", "a") == {}
 
 
 # --- Maple's record ---------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from maple_agents.ask.submission import site_of
 from maple_agents.base import drawing
 from maple_agents.diagnose.tell import schema as fix_schema
-from maple_agents.diagnose.tell.json_form import told as as_object
+from maple_agents.diagnose.tell.json_form import as_json as as_object
 from maple_agents.diagnose.tell.page import show
 from maple_agents.diagnose.tell.page_rows import cut_up
 from maple_agents.diagnose.tell.schema import Answer

@@ -15,7 +15,6 @@ from maple_agents.ask.submission import site_of
 from maple_agents.base.secrets.masking import MASK
 from maple_agents.cli.fix.command import fix as command
 from maple_agents.cli.main import run
-from maple_agents.diagnose.tell.json_form import told
 from maple_agents.diagnose.tell.page import show
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
 from maple_agents.templates.knowledge.entries import CLASSES
@@ -123,7 +122,7 @@ def test_what_the_scheduler_says_is_not_obeyed(as_json: bool, capsys: pytest.Cap
         "user_code", odd, steps=(odd,), held_back=odd, argv=(b"sbatch", odd.encode(), b"--token", b"s3cr3tword")
     )
     diagnosis = Diagnosis(asked, (cause, cause), (line,), (cure,), (line,))
-    said = Called(0, json.dumps(told(diagnosis)), "") if as_json else _shown(diagnosis, capsys)
+    said = Called(0, json.dumps(as_json(diagnosis)), "") if as_json else _shown(diagnosis, capsys)
     assert "RED" in said.out and "4711" in said.out and not obeyed(said)
     assert token not in said.out and "s3cr3tword" not in said.out
     if as_json:

@@ -16,7 +16,7 @@ from maple_agents.diagnose.fix import cures
 from maple_agents.diagnose.fix.treatment import objection
 from maple_agents.diagnose.read import read
 from maple_agents.diagnose.scheduler_words import foreign, spoken
-from maple_agents.diagnose.tell.json_form import steps, told
+from maple_agents.diagnose.tell.json_form import as_json, steps
 from maple_agents.diagnose.values import Case, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.answer.decision import decide
@@ -94,7 +94,7 @@ def diagnosed(log: Path, scheduler: str, state: str = "failed") -> Mapping[str, 
     for cure in found.cures:
         added = [line for line in (cure.script or script).splitlines() if line not in script.splitlines()]
         assert foreign(b"\n".join(added).decode(), scheduler) == frozenset(), cure
-    return {**told(found), "next": list(steps(found))}
+    return {**as_json(found), "next": list(steps(found))}
 
 
 def words_of_the_other(said: object, scheduler: str) -> frozenset[str]:

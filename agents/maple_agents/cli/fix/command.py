@@ -223,7 +223,7 @@ def _applied(told: "Diagnosis", write: bool, submit: bool, as_json: bool) -> Non
 
 
 def _object(told: "Diagnosis") -> Dict[str, object]:
-    from ...diagnose.tell.json_form import told as as_object
+    from ...diagnose.tell.json_form import as_json as as_object
 
     return as_object(told)
 

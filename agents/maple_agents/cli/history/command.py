@@ -42,9 +42,9 @@ def history(job: str, why: bool, limit: int, as_json: bool) -> int:
     with asked_of_service():
         found = _found(job, limit, wide=bool(job) or why or as_json)
     if as_json:
-        from .versions import told
+        from .versions import lineage
 
-        click.echo(json.dumps({"jobs": [told(one, limit) for one in found]}, indent=2))
+        click.echo(json.dumps({"jobs": [lineage(one, limit) for one in found]}, indent=2))
     elif job or why:
         from .history_page import show
 

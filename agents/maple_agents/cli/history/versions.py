@@ -22,7 +22,7 @@ Object = dict[str, object]
 FILES = ("program", "config", "requirements")
 
 
-def told(job: "Job", limit: int) -> Object:
+def lineage(job: "Job", limit: int) -> Object:
     """Return the job with its newest versions, as `--json` prints it."""
     newest = job.newest
     return {

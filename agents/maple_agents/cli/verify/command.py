@@ -138,7 +138,7 @@ def _verified(
     if not as_json:
         _shown(asked, made, why, write)
     elif why is not None:
-        from ...diagnose.tell.json_form import told as told_why
+        from ...diagnose.tell.json_form import as_json as told_why
 
         told["explained"] = told_why(why)
     if why is not None and write:

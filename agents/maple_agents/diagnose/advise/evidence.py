@@ -52,7 +52,7 @@ class Shown:
         return Evidence(self.files[file], number, line) if line is not None and quote in line else None
 
 
-def shown(diagnosis: Diagnosis, digest: Digest) -> Shown:
+def evidence(diagnosis: Diagnosis, digest: Digest) -> Shown:
     """Return what is shown of the logs: the evidence of the candidates first, then events and ends in their order."""
     chosen: dict[tuple[str, int], str] = {}
     room, withheld = MOST, 0

@@ -22,7 +22,7 @@ from ...templates.knowledge.entries import CLASSES, Entry
 from ..fix import cures
 from ..scheduler_words import foreign
 from ..values import Case, Cause, Cited, Cure, Diagnosis, Digest, Evidence
-from .evidence import TO_A_MODEL, Shown, shown
+from .evidence import TO_A_MODEL, Shown, evidence
 
 SURE = 0.9  # confidence from which no model is asked
 BY_MODEL = 0.3  # confidence in a class that a model alone names
@@ -52,7 +52,7 @@ def advised(
     first = diagnosis.causes[0]
     if first.cause == "none" or first.confidence >= SURE:
         return diagnosis
-    lines = shown(diagnosis, digest)
+    lines = evidence(diagnosis, digest)
     if lines.withheld:
         tell("%d lines of the log speak to a model: it was not shown them" % lines.withheld)
     if not lines.lines:

@@ -55,7 +55,7 @@ def by_job(
     environ = os.environ if environ is None else environ
     found, why = _scheduler(scheduler, environ)
     asked, step, wrong_id = named_job(job_id, found)
-    remembered = from_memory.told(asked)
+    remembered = from_memory.remembered(asked)
     told, others = None, []  # type: Optional[Told], list[Told]
     if wrong_id:
         told = Told(missing=(wrong_id,))
@@ -141,11 +141,11 @@ def _of_pbs(asked: str, job: Job, scheduler: Scheduler) -> tuple[Optional[Told],
     owner = job_facts.check_owner(asked, job.owner)
     whole = _array_of(job, scheduler)
     tasks = _subjobs(job, scheduler)
-    told = replace(from_pbs.told(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
+    told = replace(from_pbs.ask(from_pbs.of_array(tasks[0] if tasks else job, whole)), owner=owner)
     if not tasks:
         return told, []
     told = replace(told, notes=(*told.notes, _of_array(tasks, told.index)))
-    return told, [replace(from_pbs.told(one), owner=owner) for one in tasks[1:MOST_TASKS]]
+    return told, [replace(from_pbs.ask(one), owner=owner) for one in tasks[1:MOST_TASKS]]
 
 
 def _array_of(job: Job, scheduler: Scheduler) -> Job:
@@ -186,7 +186,7 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
     owner = job_facts.check_owner(asked, job.owner) if job.state is not JobState.VANISHED else None
     tasks = _tasks(asked, job, scheduler)
     chosen = tasks[0] if tasks else job
-    accounted = from_accounting.told(chosen.id, commands)
+    accounted = from_accounting.ask(chosen.id, commands)
     if accounted is not None and accounted.owner is not None:
         job_facts.check_owner(asked, str(accounted.owner))
     if job.state is JobState.VANISHED and accounted is None:
@@ -194,7 +194,7 @@ def _of_slurm(asked: str, job: Job, scheduler: Scheduler, commands: Commands) ->
             "Slurm does not know this job: its controller has forgotten it, accounting has no record or does not answer"
         )
         return Told(by="Slurm", scheduler="slurm", missing=(says, *commands.late)), []
-    known = [] if chosen.state is JobState.VANISHED else [from_slurm.told(chosen, commands)]
+    known = [] if chosen.state is JobState.VANISHED else [from_slurm.ask(chosen, commands)]
     if accounted is not None and accounted.failed_steps:
         known = [replace(one, failed_steps=()) for one in known]  # accounting names the steps
     told = together([*known, *([accounted] if accounted is not None else [])])

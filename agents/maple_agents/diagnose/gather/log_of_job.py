@@ -44,7 +44,7 @@ def with_submitted(case: Case, logs: Sequence[str], site_id: Optional[str]) -> C
 
 def _jobs(log: str) -> list[Told]:
     """Return the remembered jobs that may have written *log*."""
-    found = [from_memory.told(number) for number in _NUMBER.findall(os.path.basename(log))[:MOST]]
+    found = [from_memory.remembered(number) for number in _NUMBER.findall(os.path.basename(log))[:MOST]]
     return [one for one in found if one is not None and _wrote(one, os.path.realpath(log))]
 
 

@@ -18,7 +18,7 @@ VERSION = 1  # of the shape; a key that is added does not change it
 Object = dict[str, object]
 
 
-def told(diagnosis: Diagnosis) -> Object:
+def as_json(diagnosis: Diagnosis) -> Object:
     """Return a diagnosis as JSON; what is not known is null, or an empty list. Every text may be shown as it is."""
     made = safe_object(_told(diagnosis))
     assert isinstance(made, dict)

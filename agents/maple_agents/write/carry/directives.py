@@ -80,11 +80,11 @@ def request(foreign: Foreign, plan: Plan, home: bool) -> Request:
             continue
         made = _translated(said, foreign.scheduler, new, home)
         if made is None:
-            advice.append("line %d: %s left out: %s" % (said.origin.line, shown(said), _why(said, new)))
+            advice.append("line %d: %s left out: %s" % (said.origin.line, spelled(said), _why(said, new)))
             continue
         lines += [one for one in made if one not in lines]
         if not made and said.name in ("output", "error"):
-            advice.append("line %d: %s left out: %s" % (said.origin.line, shown(said), _NAMES_FILES))
+            advice.append("line %d: %s left out: %s" % (said.origin.line, spelled(said), _NAMES_FILES))
     lines += _joined(foreign, new)
     return Request(tuple(lines), tuple(advice))
 
@@ -210,7 +210,7 @@ def _joined(foreign: Foreign, new: str) -> list[bytes]:
     return []
 
 
-def shown(said: Setting) -> str:
+def spelled(said: Setting) -> str:
     """Return a setting as its line spells it, without `#SBATCH` or `#PBS`."""
     mark = said.origin.spelling.decode("ascii", "replace")
     value = said.value.decode("utf-8", "backslashreplace")

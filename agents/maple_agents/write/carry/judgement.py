@@ -200,9 +200,9 @@ def _old_request(foreign: Foreign, script: bytes) -> Iterator[str]:
     asked = [one for one in directives.decided_anew(foreign) if one.name not in _COUNTED and _has_kind(one)]
     gone = [one for one in asked if not any((one.value or one.name.encode()) in line for line in now)]
     others = {one: _other_value(one, now) for one in gone}
-    changed = ["%s (line %d) is %s now" % (directives.shown(one), one.origin.line, other)
+    changed = ["%s (line %d) is %s now" % (directives.spelled(one), one.origin.line, other)
                for one, other in others.items() if other]  # fmt: skip
-    lost = [(directives.shown(one), one.origin.line) for one, other in others.items() if not other]
+    lost = [(directives.spelled(one), one.origin.line) for one, other in others.items() if not other]
     if changed:
         yield "other values in the new request: %s" % ", ".join(changed)
     if lost:

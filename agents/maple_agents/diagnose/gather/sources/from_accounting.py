@@ -27,7 +27,7 @@ _NO_FAILURE = ("COMPLETED", "RUNNING", "PENDING")
 _NOTHING = ("", "(null)", "None", "Unknown", "N/A", "None assigned")
 
 
-def told(job_id: str, commands: Commands) -> Told | None:
+def ask(job_id: str, commands: Commands) -> Told | None:
     """Return what accounting tells of one job or task; None where there is no accounting, or it knows no such job."""
     rows = _rows(job_id, commands)
     own = next((row for row in rows if "." not in row["JobID"] and _is(row["JobID"], job_id)), None)

@@ -15,7 +15,7 @@ from .job_facts import Told
 MASKED = b"[masked]"
 
 
-def told(job_id: str) -> Told | None:
+def remembered(job_id: str) -> Told | None:
     """Return what the service tells of the caller's own job; None where there is no service, or it knows no such job.
 
     A task of an array is found by the array's id too: then only what was submitted is told.

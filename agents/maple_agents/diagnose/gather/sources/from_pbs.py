@@ -26,7 +26,7 @@ _NEGATIVE = {
 }  # fmt: skip
 
 
-def told(job: Job) -> Told:
+def ask(job: Job) -> Told:
     """Return what PBS tells of a job."""
     attributes = job.attributes
     count = len(job.nodes)

@@ -39,10 +39,10 @@ _TELLING = (
 )
 
 
-def told(job: Job, commands: Commands) -> Told:
+def ask(job: Job, commands: Commands) -> Told:
     """Return what the controller tells of one job or task that it has in memory."""
     said = commands.ask("scontrol", ["show", "job", "-d", job.id])
-    fields = shown(said.out, job.id, job.name) if said is not None and not said.code else {}
+    fields = read_shown(said.out, job.id, job.name) if said is not None and not said.code else {}
     nodes = len(job.nodes) or _number(fields.get("NumNodes")) or 0
     command = fields.get("Command", "") if fields.get("BatchFlag") != "0" else ""
     base = of_job(job, "Slurm", _number(fields.get("Restarts")) or 0)
@@ -67,7 +67,7 @@ def told(job: Job, commands: Commands) -> Told:
     )
 
 
-def shown(text: str, job_id: str, name: str) -> dict[str, str]:
+def read_shown(text: str, job_id: str, name: str) -> dict[str, str]:
     """Return the fields of that job in what `scontrol show job` says; *name*: its own, as squeue told it."""
     own = [one for one in slurm_details.scontrol_records(text, (name,)) if job_id in (one.id, one.number)]
     return {"JobId": own[0].number, **own[0].fields} if own else {}
