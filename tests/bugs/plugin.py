@@ -8,7 +8,6 @@ test starts as another program never sees the bug.
 from __future__ import annotations
 
 import builtins
-import functools
 import gc
 import importlib
 import json
@@ -26,9 +25,8 @@ from _pytest.runner import runtestprotocol
 
 from tests.bugs.python_bugs import Bug, bugs, compiled, watched
 
-SECONDS = 30.0  # of tests a bug may take, as they took without it; beyond it counts as alive
+SECONDS = 10.0  # of tests a bug may take, as they took without it; beyond it counts as alive
 WHOLE = re.compile(r"test_rules_|seen_|test_corpus|test_provoked")
-MAY_DEPEND = ("maple_submit_filter", "maple_agents.diagnose", "tests")  # what a bug may have reached, if it is kept
 
 
 class Trials:
@@ -53,8 +51,11 @@ class Trials:
         for folder in self.folders:
             _import_all(folder)
         self._reach()
+        done = _lines(self.to)
         with open(self.to, "a", encoding="utf-8") as file:
             for bug in self._chosen():
+                if str(bug) in done:
+                    continue
                 word, who = self._tried(bug)
                 file.write(json.dumps({"bug": str(bug), "seed": self.seed, "was": word, "by": who}) + "\n")
                 file.flush()
@@ -71,8 +72,9 @@ class Trials:
         os.waitpid(child, 0)
         for name, (seconds, lines) in _before(self.known).items():
             self.seconds[name] = seconds
-            for file, line in lines if name in self.items else ():
-                self.reached[file, line].append(name)
+            for file, numbers in lines.items() if name in self.items else ():
+                for line in numbers:
+                    self.reached[file, line].append(name)
 
     def _watch(self, items: list[pytest.Item]) -> None:
         lines: set[tuple[str, int]] = set()
@@ -85,7 +87,7 @@ class Trials:
                 lines.clear()
                 began = time.process_time()
                 failed = _fails(item, following)
-                told = [item.nodeid, time.process_time() - began, [] if failed else sorted(lines)]
+                told = [item.nodeid, time.process_time() - began, {} if failed else _by_file(lines)]
                 kept.write(json.dumps(told) + "\n")
 
     def _chosen(self) -> list[Bug]:
@@ -113,7 +115,6 @@ class Trials:
     def _in_child(self, bug: Bug, names: list[str], write: int) -> int:
         signal.alarm(int(8 * SECONDS))  # a bug that never ends is noticed too
         _swap({(bug.file, bug.function): compiled(bug, _read(bug.file))})
-        next(iter(self.items.values())).session._setupstate.teardown_exact(None)
         spent = 0.0
         for name in names:
             spent += self.seconds[name]
@@ -140,7 +141,22 @@ def _fails(item: pytest.Item, following: Optional[pytest.Item]) -> bool:
     return any(report.failed for report in runtestprotocol(item, log=False, nextitem=following))
 
 
-def _before(known: str) -> dict[str, tuple[float, list[tuple[str, int]]]]:
+def _lines(to: str) -> set[str]:
+    """Return the bugs that a run before has tried already."""
+    if not os.path.exists(to):
+        return set()
+    with open(to, encoding="utf-8") as file:
+        return {json.loads(line)["bug"] for line in file}
+
+
+def _by_file(lines: set[tuple[str, int]]) -> dict[str, list[int]]:
+    found: dict[str, list[int]] = defaultdict(list)
+    for file, line in sorted(lines):
+        found[file].append(line)
+    return found
+
+
+def _before(known: str) -> dict[str, tuple[float, dict[str, list[int]]]]:
     if not os.path.exists(known):
         return {}
     with open(known, encoding="utf-8") as file:
@@ -148,12 +164,10 @@ def _before(known: str) -> dict[str, tuple[float, list[tuple[str, int]]]]:
 
 
 def _swap(made: dict[tuple[str, str], CodeType]) -> None:
-    """Give every function object the code that is made for it, and forget what was remembered."""
+    """Give every function object the code that is made for it. No test has run in this process: nothing is kept."""
     for thing in gc.get_objects():
         if isinstance(thing, FunctionType):
             thing.__code__ = made.get((thing.__code__.co_filename, thing.__code__.co_qualname), thing.__code__)
-        elif isinstance(thing, functools._lru_cache_wrapper) and str(thing.__module__).startswith(MAY_DEPEND):
-            thing.cache_clear()
 
 
 def _files(folder: str) -> list[str]:

@@ -8,15 +8,16 @@ import pytest
 from maple_submit_filter.answer import decision as deciding
 from maple_submit_filter.answer import packing
 from maple_submit_filter.answer.decision import Decision, Rewritten, decide
-from maple_submit_filter.answer.fate import fates
-from maple_submit_filter.answer.left_alone import why
+from maple_submit_filter.answer.fate import fates, offers
 from maple_submit_filter.answer.reply import MAX_SCRIPT, usable
 from maple_submit_filter.answer.report import advice, excerpt
+from maple_submit_filter.answer.terminal import _why_nothing
 from maple_submit_filter.answer.trailer import beside, may_close
+from maple_submit_filter.plan.declared_worlds import _expansion
 from maple_submit_filter.repair.certainty import NOT_SURE, UNNAMED, doubted, named, plays_alike
 from maple_submit_filter.repair.search import State, repair, shown
 from maple_submit_filter.request.slurm import submission as slurm
-from maple_submit_filter.site.facts import GENERIC_SLURM, LauncherFact
+from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM, LauncherFact
 from maple_submit_filter.types.edits import Edit, Fix, Safety, Span
 from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import Job
@@ -232,13 +233,15 @@ def test_a_job_that_asks_for_its_path_gets_no_copy(text: bytes, asks: bool) -> N
         ("slurm", (b"sbatch", b"-N1", b":", b"-N2", b"job.sh"), "a heterogeneous job"),
         ("pbs", (b"qsub", b"-I", b"job.sh"), "an interactive job"),
         ("pbs", (b"qsub", b"--", b"/bin/true"), "qsub is given a program"),
+        ("pbs", (b"qsub", b"-l", b"select=1:ncpus=x=y", b"-l"), "qsub refuses the command line"),
     ],
 )
 def test_why_a_submission_is_left_alone_is_said_by_its_own_scheduler(
     scheduler: str, argv: tuple[bytes, ...], says: str
 ) -> None:
     asked = Submission(scheduler, argv, b"#!/bin/bash\n", "file", b"job.sh", b"/work", 1000, {})
-    assert why(asked).startswith(says)
+    site = GENERIC_PBS if scheduler == "pbs" else GENERIC_SLURM
+    assert decide(asked, site, None).why.startswith(says)
 
 
 def test_a_decision_comes_back_as_it_was_packed_and_nothing_else_does() -> None:
@@ -268,3 +271,80 @@ def test_why_a_fix_is_not_made_unasked_is_said() -> None:
     assert "MPL302 must be settled first" in fate(("MPL302", "no fix is known"))
     assert "MPL310 comes to light then (maple explain MPL310): too many" in fate(("MPL310", "too many"))
     assert "the repair as a whole was not proven" in fate()
+
+
+@pytest.mark.parametrize(
+    ("argv", "text"),
+    [
+        ((b"qsub", b"-l"), b"#!/bin/bash\n"),
+        ((b"qsub", b"-I", b"job.sh"), b"#!/bin/bash\n"),
+        ((b"qsub", b"--", b"/bin/true"), b"#!/bin/bash\n"),
+        ((b"qsub", b"job.sh"), None),
+        ((b"qsub", b"job.sh"), b"#!/bin/bash\n#PBS -I\n"),
+    ],
+)
+def test_what_qsub_runs_no_script_of_is_not_read_as_a_job(argv: tuple[bytes, ...], text: Optional[bytes]) -> None:
+    """A refused line, an interactive job by word or directive, a program in place of a script."""
+    asked = Submission("pbs", argv, text, "file", b"job.sh", b"/work", 1000, {})
+    assert deciding.understood(asked, None) is None
+    assert deciding.understood(asked._replace(argv=(b"qsub", b"job.sh"), script=b"#!/bin/bash\n"), None) is not None
+
+
+def test_advice_is_explained_only_where_the_site_is_not_sure() -> None:
+    """Else the decision is given back as it is."""
+    asked = submitted(script(30, 1))
+    made = decide(asked, GENERIC_SLURM, None)
+    assert deciding.explained(made, asked, GENERIC_SLURM, None) == made
+    assert deciding.explained(made, asked._replace(argv=(b"sbatch", b"--nodes")), GENERIC_SLURM, None) == made
+
+
+def test_without_a_fix_or_beside_a_repair_there_is_nothing_more_to_offer() -> None:
+    """What is done unasked is no offer."""
+    asked = submitted(script(30, 1))
+    made = decide(asked, GENERIC_SLURM, None)
+    assert made.repaired is not None and offers(made, asked, GENERIC_SLURM, None) == ()
+    bare = submitted(b"#!/bin/bash\npython train.py\n")
+    assert offers(decide(bare, GENERIC_SLURM, None), bare, GENERIC_SLURM, None) == ()
+    left = made._replace(repaired=None, verdict="findings")
+    assert len(offers(left, asked, GENERIC_SLURM, None)) >= 1
+
+
+@pytest.mark.parametrize(
+    ("source", "at", "expected"),
+    [
+        (b"N=${NP:-4} x", b"4", b"${NP:-4}"),
+        (b"N=${NP-4} x", b"4", b"${NP-4}"),
+        (b"N=${NP:-4 } x", b"4", b"4"),
+        (b"N={4} x", b"4", b"4"),
+        (b"N=4 x", b"4", b"4"),
+    ],
+)
+def test_a_number_in_a_default_is_replaced_with_all_of_the_default(source: bytes, at: bytes, expected: bytes) -> None:
+    """`${NP:-8}` would still be what NP says; a number in other braces is a number."""
+    span = _expansion(Span(source.index(at), source.index(at) + 1), source)
+    assert span is not None and source[span.start : span.end] == expected
+
+
+def test_a_repair_in_which_one_change_is_silenced_is_not_handed_over() -> None:
+    """Whoever silences a rule wants none of its changes, also not beside another's."""
+    source = b"#!/bin/bash\n# maple: ignore MPL302\nsrun a\nsrun b\n"
+    made = Rewritten(source + b"x", (b"sbatch", b"job.sh"), ("MPL301 x",), ((4, "MPL301"), (3, "MPL302")))
+    assert usable(submitted(source), made) is None
+    assert usable(submitted(source), made._replace(because=((4, "MPL301"),))) is not None
+
+
+def test_what_could_not_be_read_first_is_named() -> None:
+    """By its line, to those who want to hear why nothing was changed."""
+    plan = deciding.examined(understood(TWO_WORLDS), GENERIC_SLURM).plan
+    unread = Decision("clean", plan=plan._replace(unread=((3, "a loop"), (5, "a file"))))
+    assert _why_nothing(unread).endswith("(line 3: a loop)")
+    assert _why_nothing(Decision("clean", plan=plan)) == "Maple found nothing wrong and changed nothing"
+    assert _why_nothing(Decision("unread", why="too long")) == "too long"
+
+
+def test_the_line_of_a_step_counts_from_the_first() -> None:
+    """Also where that is empty, which qsub takes."""
+    source = b"\n#PBS -l select=2\n\nmpiexec -n 2 python train.py\n"
+    asked = Submission("pbs", (b"qsub", b"job.sh"), source, "file", b"job.sh", b"/work", 1000, {})
+    made = decide(asked, GENERIC_PBS, None).plan
+    assert made is not None and [step.line for step in made.steps] == [4]

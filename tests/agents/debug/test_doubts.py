@@ -76,10 +76,11 @@ def test_a_stack_ends_with_the_reason():
     """Words that say only that something failed give way to an unknown error of the same rank right below."""
     known = {**KNOWN, "slow": entry("watchdog", role="symptom", weight="fair", says="late")}
     said = event(5, "watchdog", rank=1)
-    assert classes(said, event(8, "the frobnicator is out of glue", rank=1), known=known)[0] == "unknown"
+    for line in (6, 8, 17):
+        assert classes(said, event(line, "the frobnicator is out of glue", rank=1), known=known)[0] == "unknown"
     for below in (
         event(8, "the frobnicator is out of glue", rank=2),
-        event(60, "the frobnicator is out of glue", rank=1),
+        event(18, "the frobnicator is out of glue", rank=1),
         event(8, "closed by peer", rank=1),
         event(8, "Glue: none", rank=1, exception="Glue"),
     ):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.diagnose.diagnosis import diagnose
-from maple_agents.diagnose.rank.ranking import ranked
+from maple_agents.diagnose.rank.ranking import confidence, ranked
 from maple_agents.diagnose.recognise.matches import matches
 from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
 from maple_agents.templates.knowledge.entries import Entry
@@ -212,9 +212,33 @@ def test_confirmations_count_and_no_more_than_two_of_them():
     assert [score(count) - score(0) for count in range(4)] == [0.0, 1.0, 2.0, 2.0]
 
 
+def test_a_cause_of_facts_alone_is_shown_with_the_words_that_say_the_same():
+    """The last first, and no words of another cause; for one that nobody knows, words of how it ended."""
+    same = "rendezvous_timeout_master_unreachable"
+    known = {
+        "hung": entry("", same, needs={"job.state": "timeout"}),
+        "words": entry("nobody came", same, role="follows"),
+        "other": entry("disk full", "disk_quota_or_full", role="follows"),
+    }
+    log = digest(event(3, "nobody came"), event(5, "nobody came at all"), event(7, "disk full"))
+    rows, _ = ranked(matches(log.events, known), known, {"job.state": "timeout"}, log)
+    (row,) = [row for row in rows if row.entry == "hung"]
+    assert [match.event.place.line for match in row.matches] == [5, 3]
+
+
 @pytest.mark.parametrize(("apart", "kin"), [(12, True), (13, False)])
 def test_two_sentences_of_one_speaker_are_one_telling_within_twelve_lines(apart, kin):
     """Beyond that the earlier one is an error of its own, which nobody knows."""
     first = event(10, "tool: error: no glue", behind=3)
     second = event(10 + apart, "tool: error: watchdog")
     assert (classes(first, second)[0] != "unknown") == kin
+
+
+@pytest.mark.parametrize(
+    ("score", "lead", "sure"),
+    [(-3.0, 0.0, 0.15), (1.9, 0.0, 0.15), (2.0, 0.0, 0.35), (7.9, 0.0, 0.85), (8.0, 0.0, 0.93), (90.0, 9.0, 0.93),
+     (7.0, 2.0, 0.93), (7.0, 1.9, 0.85), (6.9, 99.0, 0.85)],
+)  # fmt: skip
+def test_confidence_grows_by_steps_with_the_score_and_two_of_the_lead(score, lead, sure):
+    """What leads by more is no surer: the other cause is out of sight already."""
+    assert confidence(score, lead) == sure

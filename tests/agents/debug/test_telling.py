@@ -73,3 +73,24 @@ def test_without_weights_or_others_the_first_error_tells(monkeypatch: pytest.Mon
     monkeypatch.setattr("maple_agents.diagnose.rank.telling.weights_in_force", lambda: {"last error": 9.0})
     assert telling(digest(*lines), ()) is lines[2]
     assert telling(digest(*lines), (lines[2].place,)) is lines[1]
+
+
+def test_a_frame_of_the_user_s_own_is_counted_and_whether_it_is_the_innermost() -> None:
+    """A library's frame below it says that the user called it wrongly, perhaps."""
+    lines = (
+        event(1, "a", frame=("train.py", 3), innermost=("train.py", 3)),
+        event(2, "b", frame=("train.py", 3), innermost=("lib.py", 9)),
+        event(3, "c", innermost=("lib.py", 9)),
+        event(4, "d"),
+    )
+    told = [features(at, *lines) for at in range(4)]
+    assert [one["own frame"] for one in told] == [1, 1, 0, 0]
+    assert [one["innermost own"] for one in told] == [1, 0, 0, 0]
+
+
+def test_long_and_repeated_lines_count_up_to_a_bound() -> None:
+    """From nothing to one."""
+    short, long = event(1, "a", count=1), event(2, "b", count=10**6, unit=tuple("x" * 90), chained=1)
+    low, high = features(0, short, long), features(1, short, long)
+    assert (high["deep"], high["often"], high["chained"], low["chained"]) == (1.0, 1.0, 1.0, 0.0)
+    assert 0 <= low["deep"] < 0.1 and 0 < low["often"] < 0.2
