@@ -6,12 +6,14 @@ import random
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as some
 from maple_agents.ask import sites
 from maple_agents.base.slots import Origin, Slot, Slots
+from maple_agents.cli.new.request import heard as listened
 from maple_agents.cli.new.request import wanted
 from maple_agents.request.tagger import model, reading
 from maple_agents.request.tagger.features import ROWS, features
@@ -166,6 +168,23 @@ def test_what_the_site_knows_is_a_value() -> None:
     }
 
 
+def test_what_the_site_does_not_know_is_none() -> None:
+    """A place that it has not, an account of another shape: the second is asked about."""
+    found = _heard("night by xyz", None, ("night", "place", "night", 9.0), ("xyz", "account", "xyz", 9.0))
+    assert not found.slots
+    assert found.unread == (Unread("xyz", "account", "xyz", True),)
+
+
+def test_beside_a_word_that_nobody_is_sure_of_the_question_stays() -> None:
+    """It may be what else is lost."""
+    guess = Unread("3 h", "walltime", "03:00:00", True)
+    text = "so 3 h dbg"
+    tagger = _reading(text, ("3 h", "walltime", "03:00:00", 9.0))
+    unsure = tuple(one._replace(margin=0.5) if one.piece.text == "dbg" else one for one in tagger.pieces)
+    found = heard(text, tagger._replace(pieces=unsure), [guess], Slots(), sites.load(DELTA))
+    assert (found.slots, found.unread) == ((), (guess,))
+
+
 def test_what_only_the_tagger_reads_is_asked() -> None:
     """With the value, so that a yes is enough; below the margin it is passed over."""
     assert _heard("go 4", None, ("4", "nodes", "4", 3.0)).unread == (Unread("4", "nodes", "4", True),)
@@ -214,4 +233,23 @@ def test_without_weights_the_grammar_reads_alone(monkeypatch: pytest.MonkeyPatch
         raise OSError("no weights")
 
     monkeypatch.setattr(reading, "read", gone)
-    assert wanted("train.py on 2 nodes, 1 hour", (), DELTA, "").slots.number("nodes") == 2
+    assert listened(wanted("train.py on 2 nodes, 1 hour", (), DELTA, "")).slots.number("nodes") == 2
+
+
+def test_weights_that_are_not_whole_are_an_error_of_values(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """So that the grammar reads alone then too."""
+    (tmp_path / "weights.bin").write_bytes(model.FILE.read_bytes()[:5000])
+    monkeypatch.setattr(model, "FILE", tmp_path / "weights.bin")
+    with pytest.raises(ValueError, match="weights.bin"):
+        weights.__wrapped__()
+
+
+def test_what_the_gate_only_suspects_the_tagger_settles(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The way of `maple new`: nothing stops the script for it, and the value has its words."""
+    guess = Unread("2 hours", "walltime", "02:00:00", True)
+    asked = wanted("train.py on 4 nodes, account abc123, 2 hours", (), DELTA, "")
+    before = asked._replace(slots=Slots(one for one in asked.slots.values() if one.name != "walltime"), unread=(guess,))
+    found = listened(before)
+    assert found.slots.text("walltime") == "02:00:00"
+    assert found.slots["walltime"].origin.where == "2 hours"
+    assert not found.unread

@@ -19,7 +19,7 @@ from ...base.terminal import at_terminal
 from .. import completion
 from . import page
 from . import page as new_shown
-from .request import Wanted, wanted
+from .request import Wanted, heard, wanted
 
 if TYPE_CHECKING:
     from maple_agents.base.slots import Assumed, Lacking, Missing, Slot
@@ -116,7 +116,7 @@ def new(
         raise Complaint("nothing is asked for", 'say what to run: maple new "train.py with DDP on 2 nodes, 1 hour"')
     if output is not None:
         new_output.free(output)
-    asked = wanted(text, sets, site_id, model)
+    asked = heard(wanted(text, sets, site_id, model))
     can_ask = not as_json and at_terminal()
     if any(one.stops for one in asked.unread):
         if not can_ask:

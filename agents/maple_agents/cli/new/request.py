@@ -145,13 +145,29 @@ def _systems(cluster: "Cluster") -> "tuple[str, ...]":
 
 
 def _unread(text: str, asked: "Asked", said: Slots, cluster: "Cluster") -> "tuple[Unread, ...]":
-    """Return what nobody understood, as it may be shown: a secret is known by the words around it."""
+    """Return what the grammar did not understand, as it may be shown."""
     from maple_agents.request.unread import unread
 
+    return _shown(text, unread(asked.left, said, cluster.site, _systems(cluster))) if asked.left else ()
+
+
+def heard(asked: Wanted) -> Wanted:
+    """Return *asked* once the second reader was heard on what the grammar passed over; without it, as it is."""
+    from maple_agents.request.tagger import reading, witness
+
+    try:
+        tagger = reading.read(asked.text)
+    except (OSError, ValueError):
+        return asked  # its weights are not there, or not whole
+    found = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site)
+    return asked._replace(slots=asked.slots.with_more(found.slots), unread=_shown(asked.text, found.unread))
+
+
+def _shown(text: str, found: "tuple[Unread, ...]") -> "tuple[Unread, ...]":
+    """Return *found* as it may be shown: a secret is known by the words around it."""
     from ...base.secrets.masking import MASK, masked
 
     shown = masked(text).split()
-    found = unread(asked.left, said, cluster.site, _systems(cluster)) if asked.left else ()
     return tuple(
         one
         if all(any(word in other for other in shown) for word in one.text.split())

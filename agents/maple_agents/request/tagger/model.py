@@ -44,10 +44,13 @@ class Weights(NamedTuple):
 
 @cache
 def weights() -> Weights:
-    """Return the weights that are shipped. Raises `OSError` where they are not there."""
+    """Return the weights that are shipped. Raises `OSError` where they are not there, `ValueError` if not whole."""
     head, _, packed = FILE.read_bytes().partition(b"\n")
     about = json.loads(head)
-    labels, data = tuple(about["labels"]), zlib.decompress(packed)
+    try:
+        labels, data = tuple(about["labels"]), zlib.decompress(packed)
+    except zlib.error as error:
+        raise ValueError("%s: %s" % (FILE.name, error)) from error
     size = len(labels)
     chain = data[-size * size :]
     steps = tuple(tuple(one - ZERO for one in chain[at * size : (at + 1) * size]) for at in range(size))

@@ -13,11 +13,13 @@ from typing import NamedTuple
 from maple_submit_filter.site.facts import Site
 
 from ...base.slots import INTEGERS, Name, Origin, Slot, Slots
+from ..language.vocabulary import listed, texts
 from ..site_names import of_files
 from ..unread import Unread
 from .model import OTHER
 from .reading import Reading, Said, Span
 
+_FILLERS = listed(texts("words")["fillers"])
 SURE = 2.0  # margins: below it a span is only a guess, and neither a value nor worth a question
 NOTHING = 3.0  # from which on a word holds nothing
 _PLACES: tuple[Name, ...] = ("partition", "queue", "qos")
@@ -52,13 +54,14 @@ def heard(
     tagger = tagger._replace(said=tuple(own for own in tagger.said if _is_open(own, doubts)))
     slots: list[Slot] = []
     left: list[Unread] = []
+    plain = _is_plain(tagger, said)
     for one in unread:
-        slot, rest = _settled(one, text, tagger, said.with_more(slots), site)
+        slot, rest = _settled(one, text, tagger, said.with_more(slots), site) if plain else (None, one)
         slots += [slot] if slot else []
         left += [rest] if rest else []
     for own in tagger.said:
-        if _is_new(own, said.with_more(slots), text, left):
-            slot = _confirmed(own, site) if _is_only(own, tagger) else None
+        if _is_only(own, tagger) and _is_new(own, said.with_more(slots), text, left):
+            slot = _confirmed(own, site)
             slots += [slot] if slot else []
             left += [] if slot or own.span.label not in _ASKED else [_question(own)]
     return Heard(tuple(slots), tuple(dict.fromkeys(left)))
@@ -67,6 +70,20 @@ def heard(
 def _is_open(own: Said, taken: Collection[str]) -> bool:
     """Tell whether a span has a value, for a slot of which nothing is in *taken*."""
     return bool(own.value) and not any(name in taken for name in _SLOTS.get(own.span.label, ()))
+
+
+def _is_plain(tagger: Reading, said: Slots) -> bool:
+    """Tell whether the tagger is sure of every word that nobody read: else what stops may not be all that is lost.
+
+    A question too many costs a key; a script that lacks what was said costs a queue wait.
+    """
+    used = [(slot.origin.start, slot.origin.end) for slot in said.values()]
+    rest = (one for one in tagger.pieces if one.label == OTHER and one.margin < SURE and _is_word(one.piece.text))
+    return all(any(start <= one.piece.start < end for start, end in used) for one in rest)
+
+
+def _is_word(text: str) -> bool:
+    return len(text) > 1 and text.isalpha() and text.lower() not in _FILLERS
 
 
 def _settled(one: Unread, text: str, tagger: Reading, said: Slots, site: Site) -> tuple[Slot | None, Unread | None]:
