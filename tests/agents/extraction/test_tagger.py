@@ -185,6 +185,13 @@ def test_beside_a_word_that_nobody_is_sure_of_the_question_stays() -> None:
     assert (found.slots, found.unread) == ((), (guess,))
 
 
+def test_a_choice_is_no_value() -> None:
+    """Whoever writes "or" has not decided."""
+    guess = Unread("3 h", "walltime", "03:00:00", True)
+    found = _heard("3 h or so", guess, ("3 h", "walltime", "03:00:00", 9.0))
+    assert (found.slots, found.unread) == ((), (guess,))
+
+
 def test_what_only_the_tagger_reads_is_asked() -> None:
     """With the value, so that a yes is enough; below the margin it is passed over."""
     assert _heard("go 4", None, ("4", "nodes", "4", 3.0)).unread == (Unread("4", "nodes", "4", True),)

@@ -22,6 +22,7 @@ from .reading import Reading, Said, Span
 _FILLERS = listed(texts("words")["fillers"])
 SURE = 2.0  # margins: below it a span is only a guess, and neither a value nor worth a question
 NOTHING = 3.0  # from which on a word holds nothing
+_CHOICES = frozenset(("or", "either", "if", "otherwise"))
 _PLACES: tuple[Name, ...] = ("partition", "queue", "qos")
 _SLOTS: dict[str, tuple[Name, ...]] = {
     "nodes": ("nodes",),
@@ -51,7 +52,8 @@ def heard(
 
     *doubts*: slots that are asked for whatever the tagger reads.
     """
-    tagger = tagger._replace(said=tuple(own for own in tagger.said if _is_open(own, doubts)))
+    sound = (own for own in tagger.said if _is_open(own, doubts) and not _is_hedged(own.span, tagger))
+    tagger = tagger._replace(said=tuple(sound))
     slots: list[Slot] = []
     left: list[Unread] = []
     plain = _is_plain(tagger, said)
@@ -70,6 +72,13 @@ def heard(
 def _is_open(own: Said, taken: Collection[str]) -> bool:
     """Tell whether a span has a value, for a slot of which nothing is in *taken*."""
     return bool(own.value) and not any(name in taken for name in _SLOTS.get(own.span.label, ()))
+
+
+def _is_hedged(span: Span, tagger: Reading) -> bool:
+    """Tell whether a word of choice stands beside a span: "premium or so", "4 or 8 nodes"."""
+    before = [one.piece.text.lower() for one in tagger.pieces if one.piece.end <= span.start][-1:]
+    behind = [one.piece.text.lower() for one in tagger.pieces if one.piece.start >= span.end][:1]
+    return not _CHOICES.isdisjoint((*before, *behind))
 
 
 def _is_plain(tagger: Reading, said: Slots) -> bool:
