@@ -267,9 +267,9 @@ def test_a_value_of_an_option_is_judged_as_an_answer_is(maple):
     """In one line; but a file system that the site does not list may be a new one."""
     told = maple("new", "train.py on 2 nodes", "--site", "alcf-polaris", "--set", "account=a b")
     assert told.code == 2 and "a b cannot stand in a directive; write one word" in told.err
-    words = ["--set", "account=abc", "--set", "filesystems=home flare"]
+    words = ["--set", "account=abc", "--set", "filesystems=home grand"]
     told = maple("new", "train.py with DDP on 2 nodes, 1 hour", "--site", "alcf-polaris", *words)
-    assert told.code == 0 and "-l filesystems=home:flare\n" in told.out
+    assert told.code == 0 and "-l filesystems=home:grand\n" in told.out
 
 
 def test_an_answer_that_cannot_be_had_is_told_before_the_next_question(monkeypatch, capsys):
@@ -364,7 +364,7 @@ def test_a_script_that_did_not_pass_is_not_handed_over(maple, tmp_path, monkeypa
     from maple_agents.verify.judge.verdicts import Kind, Reason, Result, Verdict
 
     asked = []
-    reasons = () if code == 0 else (Reason(next(iter(Kind)), "rank 3 never came", 1),)
+    reasons = () if code == 0 else (Reason(next(iter(Kind)), "rank 3 never came", line=1),)
     done = verification.Verified(Verdict(Result(result), reasons))
     monkeypatch.setattr(verification, "verify", lambda wanted, scheduler, tell: asked.append(wanted) or done)
     monkeypatch.setattr("maple_agents.ask.schedulers.choose", lambda name: None)
