@@ -37,27 +37,31 @@ def _readings(line: Line, found: Found, groups: Groups, done: set[int]) -> Itera
             continue
         first, last = line.group(found, group)
         if done.intersection(range(first, last + 1)) or not (
-            what.endswith(("plural", "named")) or _countable(line, first)
+            what.endswith(("plural", "named", "single")) or _countable(line, first)
         ):
             continue
         if what.endswith("!plural") and not line.words[found.first].text.endswith("s"):
             continue  # "node 4" is one node, the fourth
+        if what.endswith("!single") and line.words[first].text not in ("node", "box"):
+            continue  # "the A100 nodes"
         done.update(range(first, last + 1))
         if what != "-":  # that number is another's
-            yield _reading(line, found, what, first)
+            yield from (_reading(line, found, each, first) for each in what.split("+"))
 
 
 def _reading(line: Line, found: Found, what: str, at: int) -> Reading:
     name, _, how = what.partition("!")
     start, end = min(line.words[found.first].start, line.words[at].start), line.words[found.last].end
     text = line.words[at].lex
-    strength = {"named": NAMED, "weak": WEAK}.get(how, SAID)
+    strength = {"named": NAMED, "weak": WEAK, "kind": WEAK, "single": WEAK}.get(how, SAID)
+    if how == "kind":  # "8 gh nodes": what stands between may be a word of the site
+        return Reading(name, int(float(text)), line.words[at].start, line.words[at].end, strength)
     if how == "open":
         start, end = line.span(found.first, found.last)
         return Reading(OPEN, "%s leaves the number open; say one" % _quoted(line, found), start, end)
     if "." in text:
         return Reading(OPEN, "%s: not a whole number" % _quoted(line, found), start, end)
-    value = 1 if text in ("a", "an") else int(text)
+    value = 1 if text in ("a", "an", "node", "box") else int(text)
     if value < 1:
         return Reading(OPEN, "%s: a job needs at least one" % _quoted(line, found), start, end)
     return Reading(name, value, start, end, strength)
@@ -78,13 +82,20 @@ def _countable(line: Line, at: int) -> bool:
         r" (?:not|no|never|'t|dont|cannot) ", line.before(at, 9)
     ):
         return True
-    return not _MORE_THAN.search(line.before(at, 3)) or line.words[at - 1].lex in (":", "=")
+    return not _MORE_THAN.search(line.before(at, 3)) or line.words[at - 1].lex in (":", "=") or _beside(line, at)
+
+
+def _beside(line: Line, at: int) -> bool:
+    """Tell whether the number begins a count of its own behind another: "1 node 4 gpus"; "node 4" is the fourth."""
+    before, behind = line.before(at, 2).split(), line.after(at, 1).split()
+    counted = before[-1:] != [] and before[-1] in ("node", "gpu", "rank", "task")
+    return counted and bool(behind) and behind[0] in ("node", "gpu", "GPU", "rank", "task", "tile", "gcd", "x")
 
 
 # How people say counts, as patterns over lexemes. `<...>` is a part below; what stands behind => names the groups.
 #
 # "n=nodes": the number is that of the nodes. "!named": it was said by a key ("nodes: 4"), "!weak": by the article
-# alone, "!plural": only behind a plural, "!open": it is no single number. Nothing behind =>: what only looks like a
+# alone, "!plural": only behind a plural, "!single": one, by a singular, "!kind": a word stands between, "!open": it is no single number. Nothing behind =>: what only looks like a
 # count. Earlier lines go first; a number that one of them took is not read again.
 
 _ADJECTIVES = """
@@ -92,8 +103,8 @@ full|whole|entire|complete|compute|GPU|gpu|cpu|SITE|SIZE|different|separate|dedi
 of those|of|big|large|fat|distinct|identical|physical|standard|regular|more or less|or so|grace hopper|login|available|
 accelerated|multi gpu|slurm|pbs|batch|worker|the|those|these
 """
-_KINDS = """
-GPU|nvidia|amd|intel|SIZE|physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
+_KINDS = r"""
+GPU|nvidia|amd|intel|SIZE|nos|nos \.|no 's|pcs|pieces of|units of|little|physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
 """
 Groups = tuple[tuple[str, str], ...]
 _PARTS = {
@@ -104,7 +115,7 @@ _PARTS = {
     "gpu": "(?:gpu|GPU|tile|gcd)",
     "ranks": "(?:(?:mpi|training|gpu|GPU|parallel|python|torch|ddp|distributed|PARADIGM|LAUNCHER|total) ){0,4}"
     "(?:rank|task)",
-    "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a) (?:of (?:the|these|those) )?"
+    "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a|on|in) (?:of (?:the|these|those) )?"
     "(?:compute |GPU |gpu )?node|node each|each)",
     "is": r"(?: (?:=|:|is|of|be|to|are|>|-|equal|set|should|must|at|count|number|exactly|as)){0,6}",
     ":": "(?: (?:=|:|is|of|>|-)){1,3}",
@@ -124,6 +135,8 @@ _PARTS = {
     "next": r"(?= (?:[,;.)(|/§]|- |SITE|PARADIGM|MODEL|LAUNCHER|DUR|node|gpu|walltime|account|time|partition|queue)"
     r"|\s*$)",
     "no number": r"(?<! \d )(?<! \d\d )(?<! \d{3} )(?<! \d{4} )",
+    "kind": r"(?!(?:gpu|GPU|hour|minute|day|rank|task|and|or|per|of|for|on|with|in|from|the|a|an|to|x|more|less|other|"
+    r"SITE|DUR|this|that|each|times) )(?:[a-z][\w.-]*)",
     "no list": "(?! (?:failures?|list|name|count|number|type|hour|version|classification|features|embeddings?))",
     "each": "(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|:)){0,5}",
     "node number": r"(?:node (?:count|number)|number (?:of )?(?:\w+ )?node|num node|node)(?: \( s \))?",
@@ -152,6 +165,9 @@ _GRAMMAR = r"""
 <n> of (?:its|the|their|my|our|those|these|all) <m> <gpus> => n=gpus m=-
 <n> of (?:its|the|their|my|our|those|these|all) <m> <nodes> => n=nodes m=-
 (?:its|their) (?:own )?<n> <gpus> => n=gpus_per_node
+# nodes and the ranks of each in one breath; a rank for each of the GPUs
+<n> (?:<nodes> )?(?:x|\*|times) <m> <ranks> => n=nodes m=ranks_per_node
+(?P<n>1) <ranks> (?:for|per|on|to|each|/)(?: (?:each|every|all|1))?(?: of)?(?: (?:the|its|my|those|these|all))* <m> <gpus> => n=- m=gpus+ranks
 # nodes and the GPUs of each in one breath
 <n> (?:- )?<nodes> of <m> (?:x )?<gpus> => n=nodes m=gpus_per_node
 <n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node
@@ -182,9 +198,11 @@ ppn<is> <n> => n=ranks_per_node!named
 (?:each|every) <n> <ranks> => n=ranks_per_node
 (?:<ranks>)<is> <n> (?:per|/|a|each|on each|on every) node => n=ranks_per_node!named
 # nodes
-<node number><:>(?: exactly)? <n>(?! (?:x|tile)) => n=nodes!named
+<node number><:>(?: exactly)? <n>(?! (?:x|tile|gpu|GPU|rank|task|core|cpu|hour|minute)) => n=nodes!named
 number of (?:compute |gpu )?node<is> <n> => n=nodes!named
 <n> (?:- )?<nodes><no list> => n=nodes
+<n> <kind> node<no list> => n=nodes!kind
+(?<!each )(?<!every )(?<!per )(?<!of )GPU (?:gpu |compute )?(?P<n>node|box)(?! (?:or|is|are|type|kind|partition|queue|-)) => n=nodes!single
 <no number>node <n><next> => n=nodes!plural
 <no number>gpu <n><next> => n=gpus!plural
 <wants> (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node<no list> => n=nodes!weak
@@ -195,6 +213,8 @@ total (?:number (?:of )?)?<gpu>(?: number)?<is> <n> => n=gpus_total!named
 <gpu> (?:in )?total<is> <n> => n=gpus_total!named
 <n> (?:- )?<gpus>(?: GPU)? <spread><m> (?:- )?<nodes> => n=gpus_total m=nodes
 <n> (?:x )?<gpus>(?! (?:memory|hour)) => n=gpus
+<n> <kind> gpu(?! (?:memory|hour|node|-)) => n=gpus!kind
+LAUNCHER (?:with |, )?<n> <per node>(?! (?:gpu|GPU|node|card|tile)) => n=ranks_per_node
 (?:number of |num )?(?:gpu|GPU gpu)(?: number)?(?: (?:=|:|>)){1,3} <n>(?! (?:gb|tile|SIZE)) => n=gpus!named
 number of gpu<is> <n> => n=gpus!named
 # the ranks of the job

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..base.quantities import clock, of_clock
+from ..base.slots import Missing
 from .language.lexemes import FAINT, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
-from .language.words import CLOCK, NAME, NUMBER, Token
+from .language.words import CLOCK, NAME, NUMBER, SIGN, Token
 
 _WORDS = texts("durations")
 DURATION = "DUR"
@@ -41,8 +42,9 @@ _BEFORE_POISON = (
     r"|delay|lasts|lasted|until|have|only have|dataset|data|walk|drive)"
 )
 _AFTER_POISON = (
-    r"(?:ago|old|later|earlier|before|timeout|interval|per|each|delay|from now|warmup|warm "
-    r"up|left|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
+    r"(?:ago|old|later|earlier|before|timeout|interval|per (?:epoch|step|iteration|batch|day|week|month|sample|image|file)"
+    r"|each (?:epoch|step|day|week)|delay|from now|warmup|warm "
+    r"up|left|(?:is|are) left (?:on|in|of|for)|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
     r"notice|deadline|worth of (?:audio|video|data|speech)|of (?:\w+ )?(?:audio|video|speech"
     r"|data|recording|recordings|music|footage|eeg|sleep|work|debugging|history|measurements"
     r"|observations|simulation|weather)|"
@@ -101,8 +103,16 @@ def _duration(words: Sequence[Token], at: int) -> tuple[int, int]:
         skip = 1 if taken and here < len(words) and words[here].lex in ("and", ",") else 0
         amount, used, this = _amount(words, here + skip)
         if not used or this >= unit:
-            return seconds, taken
+            bare = _bare_minutes(words, here) if unit == _SECONDS["hour"] and taken < 3 else 0
+            return (seconds + 60 * bare, taken + 1) if bare else (seconds, taken)
         seconds, taken, unit = seconds + amount, taken + skip + used, this
+
+
+def _bare_minutes(words: Sequence[Token], at: int) -> int:
+    """Return the minutes of "2 h 45": two digits behind the hours, and the item ends there."""
+    ends = at + 1 >= len(words) or words[at + 1].kind == SIGN
+    number = words[at].text if at < len(words) and words[at].kind == NUMBER else ""
+    return int(number) if ends and re.fullmatch(r"[0-5]\d", number) else 0
 
 
 def _repeats(words: Sequence[Token], at: int) -> bool:
@@ -153,12 +163,17 @@ def read(line: Line) -> Iterator[Reading]:
             continue
         taken.add(last)
         yield from _named(word, line.words[found.first].start, line.before(found.first), line.after(last))
+    for found in line.find(_KEYED):
+        last = line.group(found, "value")[1]
+        seconds = int(line.words[last].lex) * (60 if found.groups["minutes"] else 3600)
+        yield Reading("walltime", clock(seconds), line.words[found.first].start, line.words[last].end, NAMED)
     for at, word in enumerate(line.words):
         if at in taken or word.kind not in (DURATION, CLOCK):
             continue
         seconds = int(word.text) if word.kind == DURATION else of_clock(word.text)
-        if seconds and (_meant(line, at, word) or _taken(line, at)):
-            yield Reading("walltime", clock(seconds), word.start, word.end, _how(line, at))
+        how = FAINT if _taken(line, at) else _meant(line, at, word)
+        if seconds and how is not None:
+            yield Reading("walltime", clock(seconds), word.start, word.end, how)
 
 
 def _named(word: Token, start: int, before: str, after: str) -> Iterator[Reading]:
@@ -175,10 +190,6 @@ def _named(word: Token, start: int, before: str, after: str) -> Iterator[Reading
 
 def _how(line: Line, at: int) -> int:
     after, before = line.after(at, 3), line.before(at, 4)
-    if _taken(line, at):
-        return FAINT
-    if re.search(_KILLED, before):
-        return SAID
     named = re.match(r" (?:of )?(?:%s|limit|maximum|long|total)\b" % _NAMES, after) or re.search(
         r"(?:%s) (?:of )?(?:about )?$" % _MOST, before
     )
@@ -191,7 +202,7 @@ _KILLED = (
 )
 _TAKES = (
     r" (?:it|job|run|training|this|that|script|program|everything|all|whole) (?:\w+ ){0,2}(?:take"
-    r"|takes|needs|lasts|runs)(?: (?:for|about|around|up to|some))? $"
+    r"|takes|needs|lasts|runs)(?: (?:for|about|around|approximately|roughly|maybe|probably|up to|some)){0,2} $"
 )
 
 
@@ -203,32 +214,104 @@ def _taken(line: Line, at: int) -> bool:
     )
 
 
-def _meant(line: Line, at: int, word: Token) -> bool:
+def _meant(line: Line, at: int, word: Token) -> int | None:
+    """Return how surely a duration is how long the job may run, None where it is something else."""
     before, after = line.before(at, 4), line.after(at, 4)
     if re.search(_KILLED, before):
-        return True
+        return SAID
     if re.search(r" (?:%s) $" % _MOST, before):
-        return not re.match(r" (?:of|interval|timeout)\b", after)
+        return None if re.match(r" (?:of|interval|timeout)\b", after) else _how(line, at)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):
-        return True
-    if re.search(
-        r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
-        r"|window|lag) (?:of|is|:|=) (?:about )?$",
-        before,
-    ):
-        return False
+        return _how(line, at)
+    if re.search(_OF_ANOTHER, before):
+        return None
     plain = re.sub(
         r"(?: (?:about|around|approximately|roughly|some|the|last|a|another|full|maybe|say|~)){1,4} $", " ", before
     )
-    if (
-        re.search(r" (?:last|another) $", before)
-        or re.search(r" %s $" % _BEFORE_POISON, plain)
-        or re.match(r" %s\b" % _AFTER_POISON, after)
-    ):
-        return False
-    if not _fits(plain, after, at + 1 < len(line.words) and line.words[at + 1].kind == NAME):
-        return False
-    return _clause_is_about_jobs(line, at)
+    granted = re.search(_GRANTS, before) or re.search(_DONE_IN, before)
+    if not granted and (re.search(r" (?:last|another) $", before) or re.search(r" %s $" % _BEFORE_POISON, plain)):
+        return None
+    if re.match(r" %s\b" % _AFTER_POISON, after):
+        return None
+    named = at + 1 < len(line.words) and line.words[at + 1].kind == NAME
+    if _fits(plain, after, named) and _clause_is_about_jobs(line, at):
+        return _how(line, at)
+    if granted or re.search(_CORRECTING, line.before(at, 7)):
+        return WEAK
+    return FAINT if _ends_well(after, named) else None
+
+
+_OF_ANOTHER = (
+    r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
+    r"|window|lag) (?:of|is|:|=) (?:about )?$"
+)
+_DONE_IN = r" (?:done|finished|finishes|finish|complete|completed|completes|ready|over|by) (?:in |within )?(?:about |under |the )?$"
+_KEYED = (
+    r"(?:hour|time in hour|time \( hour \)|walltime \( hour \)|time hour|(?P<minutes>minute|time in minute)) (?::|=) (?P<value>\d+)"
+    r"(?= (?:[.,;|)§]|[a-zA-Z]\S* [:=])|\s*$)"
+)
+_CORRECTING = r" (?:actually|sorry|wait|make (?:that|it)|rather|i mean|correction) [^.;]*$"
+_GRANTS = r" (?:let 's|let's|we|i|'ll|please|should) (?:just )?take (?:about |the )?$"
+
+
+def _ends_well(after: str, named: bool) -> bool:
+    """Tell whether a duration stands by itself: no noun follows that it may belong to, as in "6 hour forecasts"."""
+    words = after.split()
+    return named or not words or words[0] in _AFTER | _ALONE or words[0][0].isdigit() or words[0][0].isupper()
+
+
+_ALONE = listed(_WORDS["alone"])
+
+
+# What the job needs at least, and what it may take at most: where the two exclude each other, somebody has to say.
+
+_LEAST = r" (?:at least|no less than|not less than|minimum of|minimum|needs|need) $"
+_LONGER = r" (?:not|n't|'t|never|no|cannot) (?:\w+ ){0,3}(?:longer|more) than $"
+_KNOWS_NOT = (
+    r"(?:(?:don|doesn|didn|couldn|can|not|no|never|have no|has no)(?: 't)?|dont|cant|hard to) (?:\w+ ){0,3}(?:know|knows|idea|sure"
+    r"|clue|tell|told|say|certain|estimate|guess)|unknown|unclear|unsure|tbd|undecided|whatever|no idea"
+)
+_TIME = r"(?:how long|how much time|how many hour|time|walltime|runtime|duration|long it)"
+
+
+def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
+    """Yield the question for the time where it is said to be unknown, or what it takes and may take exclude each other.
+
+    *readings*: what was chosen.
+    """
+    said = readings.get("walltime")
+    least, most = _bounds(line)
+    chosen = of_clock(str(said.value)) or 0 if said is not None and said.strength > FAINT else 0
+    low, high = max([*least, chosen]), min([*most, chosen or most[0]]) if most else 0
+    if high and low > high:
+        says = "%s and %s are said, and both cannot be" % (clock(low), clock(high))
+        yield Missing("walltime", says, (clock(high), clock(low)))
+    elif said is None and _is_unknown(line):
+        yield Missing("walltime", "the request says that the time is not known; say how long it may run")
+
+
+def _bounds(line: Line) -> tuple[list[int], list[int]]:
+    """Return the seconds that the job takes at least, and those that it may take at most."""
+    least, most = [0], []
+    for at, word in enumerate(line.words):
+        if word.kind != DURATION:
+            continue
+        before = line.before(at, 6)
+        if re.search(_LEAST, before) or _taken(line, at):
+            least.append(int(word.text))
+        elif re.search(_LONGER, before):
+            most.append(int(word.text))
+    return least, most
+
+
+def _is_unknown(line: Line) -> bool:
+    near = r"(?: (?![.;] )\S+){0,6}? "
+    asked = any(
+        word.text == "?" and re.search(r" (?:time|walltime|hour|duration|long) (?:[:=|-] )*$", line.before(at, 4))
+        for at, word in enumerate(line.words)
+    )
+    either = r"(?:%s)%s%s|%s%s(?:%s)" % (_KNOWS_NOT, near, _TIME, _TIME, near, _KNOWS_NOT)
+    return asked or next(line.find(either), None) is not None
 
 
 def _fits(before: str, after: str, named: bool) -> bool:

@@ -52,6 +52,7 @@ _KIND_X = re.compile(r"([a-z]{1,2}\d{2,3}[a-z]?)x\d{1,2}\Z")
 _SIZED = re.compile(r"(?:[a-z][\w.]*[-_])*[a-z][\w.]*[-_]?\d{1,4}(?:\.\d+)?(?:x\d+)?[bm](?:[-_][\w.]+)*\Z")
 _BARE_SIZE = re.compile(r"\d{1,4}(?:\.\d+)?[bm]\Z")
 _FILE = re.compile(r"\.(?:py|sh|json|ya?ml|sif|txt|csv|toml|tar|gz|parquet)\Z")
+_NO_MODEL = listed(_WORDS["no_model"])  # "10B tokens"
 _MODEL_WORDS = listed(_WORDS["model_words"])
 _HUB = re.compile(r"[a-z0-9][\w.-]{1,40}/[\w.-]{2,80}\Z")
 
@@ -247,7 +248,12 @@ def _by_shape(words: Sequence[Token], at: int, text: str) -> tuple[int, Phrase]:
 def _is_model(name: str, before: str, after: str) -> bool:
     """Tell whether a name is that of a model: it says how large it is, and no unit of something else does."""
     if _BARE_SIZE.match(name):
-        return after in _MODEL_WORDS
+        return (
+            after in _MODEL_WORDS
+            or name.endswith("b")
+            and after not in _NO_MODEL
+            and name.rstrip("b") not in ("0", "1")
+        )
     stem = name.rpartition("/")[2]
     if "/" in name:
         told = re.search(r"(?:model|tune|finetune)(?: a| the| of| is| :| =)?$", before)

@@ -73,7 +73,8 @@ def _behind(line: Line, text: str, at: int, key: str, used: bool) -> Reading | N
         return None
     quoted = text[start : start + 1] in "\"'`" and text[start : start + 1] != ""
     match = _VALUE.match(text, start)
-    if not match or _HOSTILE.match(text, start):
+    closed = quoted and match is not None and text[match.end() : match.end() + 1] == text[start]
+    if not match or not closed and _HOSTILE.match(text, start):
         if _HOSTILE.match(text, start) and (signed or quoted) and slot == "account":
             return Reading(
                 OPEN, "no %s is called %r" % (key, text[start : start + 30].split("\n")[0]), word.start, start + 1

@@ -19,7 +19,7 @@ _INTERPRETER = r"(?:/[\w./+-]*/)?(?:python(?:\d(?:\.\d+)?)?|julia|Rscript|bash|s
 _FILE = r"(?:[\w.~$@{}+/-]*/)?[\w.+-]*\w\.(?:py|jl|R|sh)\b|\./[\w./+-]+"
 _STARTER = r"(?:torchrun|accelerate\s+launch|deepspeed|srun|mpiexec|mpirun|ibrun|jsrun|aprun)"
 _BEGIN = re.compile(
-    r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]*=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w./])"
+    r"(?<![\w./$~@-])(?:(?:[A-Z_][A-Z0-9_]*=[^\s\"'`]+[ \t]+){0,8}(?:%s\b|%s\b))|(?<![\w./$~@-])(?:%s)(?![\w/]|\.\w)"
     % (_STARTER, _INTERPRETER, _FILE)
 )
 _QUOTED = re.compile(
@@ -55,6 +55,7 @@ _NOT_PROGRAM = re.compile(
 _LOOKS = re.compile(r"(?:[A-Z_][A-Z0-9_]*=\S+\s+)*(?:%s\b|%s\b|(?:%s)(?:\s|$))" % (_STARTER, _INTERPRETER, _FILE))
 
 
+_VALUE_OF = re.compile(r"(?<![\w-])--?[A-Za-z][\w-]*[ \t=]+\Z")
 _JOINED = re.compile(r"[ \t]*&&[ \t]*")
 _FOLDER_BEFORE = re.compile(r"(?<![\w./-])cd[ \t]+[\w./~${}+-]+[ \t]*&&[ \t]*\Z")
 
@@ -195,11 +196,15 @@ def _bare(text: str) -> Iterator[Command]:
         at = match.end()
         if body.split()[-1:] == [body.strip()] and re.fullmatch(_STARTER + "|" + _INTERPRETER, body.strip()):
             continue  # the bare name of a launcher or an interpreter is no command
+        if re.match(r"(?:srun|salloc|interact)\b[^\n]*\s--pty\b", body):
+            continue  # a shell to work in: its options are those of a job
         if re.match(_INTERPRETER + r"\s+\d", body) or re.match(
             r"(?:\S*/)?(?:srun|torchrun|deepspeed|mpiexec|mpirun|ibrun)\b(?!\s+(?:-|\S*[./]|python|julia|bash))", body
         ):
             continue
         at = max(end, match.end())
+        if _VALUE_OF.search(before) and not re.match(_STARTER + "|" + _INTERPRETER, body):
+            continue  # "it needs --data ./stories": the value of an option
         folder = None if re.match(_STARTER, body) else _FOLDER_BEFORE.search(before)
         if folder:
             yield Command(folder.group() + body, match.start() - len(folder.group()), end, SAID)
@@ -209,24 +214,30 @@ def _bare(text: str) -> Iterator[Command]:
 
 def _arguments(text: str, match: "re.Match[str]") -> int:
     """Return where the command that begins at *match* ends: behind its last option, value, file or assignment."""
-    end = match.end()
     wants_program = not re.search(r"\.\w+$|^\./", match.group().split()[-1]) or bool(re.match(_STARTER, match.group()))
-    value_for = ""
+    return arguments_end(text, match.start(), match.end(), "", wants_program)
+
+
+def arguments_end(text: str, start: int, end: int, value_for: str, wants_program: bool = False) -> int:
+    """Return where the arguments end that go on behind *end*. *value_for*: the option that may take the next word."""
+    value_for = "" if "=" in value_for else value_for
     at = end
     while True:
         word = _WORD.match(text, at)
         if not word:
-            return _trimmed(text, match.start(), end)
-        raw = word.group(1)
+            return _trimmed(text, start, end)
+        raw = _before_comma(word.group(1))
         bare = raw.rstrip(".,;:!?)")
-        closes = bare != raw and (not text[word.end() : word.end() + 1] or text[word.end() : word.end() + 1].isspace())
+        closes = raw != word.group(1) or (
+            bare != raw and (not text[word.end() : word.end() + 1] or text[word.end() : word.end() + 1].isspace())
+        )
         follows = text[word.end() : word.end() + 24]
         kind = _argument(bare, value_for, wants_program, follows, raw)
         if not kind:
-            return _trimmed(text, match.start(), end)
+            return _trimmed(text, start, end)
         end = word.start(1) + len(bare if closes else raw)
         if closes:
-            return _trimmed(text, match.start(), end)
+            return _trimmed(text, start, end)
         at = word.end()
         value_for = (
             bare
@@ -236,6 +247,12 @@ def _arguments(text: str, match: "re.Match[str]") -> int:
             else ""
         )
         wants_program = wants_program and (kind == "option" or kind == "value")
+
+
+def _before_comma(word: str) -> str:
+    """Return what stands before the comma that ends a number: "0.9999,regular" is a list that goes on without blanks."""
+    match = re.match(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?),(?=[A-Za-z]{3})", word)
+    return match.group(1) if match else word
 
 
 _NUMBERS = re.compile(r"-?\d+(?:\.\d+)?(?:e-?\d+)?")
@@ -298,7 +315,10 @@ def _of_command(command: Command) -> list[Reading]:
     readings: list[Reading] = []
     while words:
         name = words[0][0]
-        if name == "accelerate" and len(words) > 1 and words[1][0] == "launch":
+        module = [word for word, _ in words[1:3]] if re.fullmatch(_INTERPRETER, name) else []
+        if len(module) == 2 and module[0] == "-m" and module[1] in _MODULES:
+            taken, name = 3, _MODULES[module[1]]
+        elif name == "accelerate" and len(words) > 1 and words[1][0] == "launch":
             taken, name = 2, "accelerate"
         elif name in _LAUNCHERS:
             taken = 1
@@ -322,6 +342,12 @@ def _of_command(command: Command) -> list[Reading]:
         begin = command.start + words[0][1]
         readings.append(Reading("program", command.text[words[0][1] :], begin, command.end, command.strength))
     return readings
+
+
+_MODULES = {
+    "torch.distributed.run": "torchrun", "torch.distributed.launch": "torchrun",
+    "accelerate.commands.launch": "accelerate", "deepspeed.launcher.runner": "deepspeed",
+}  # fmt: skip
 
 
 def _launcher(name: str, words: Sequence[str], start: int, command: Command) -> tuple[int, list[Reading]]:
@@ -358,3 +384,15 @@ _OF_OUTER = {
     "srun": {"nodes": "nodes", "ntasks-per-node": "ranks_per_node"},
     "mpiexec": {"n": RANKS, "np": RANKS, "ppn": "ranks_per_node"},
 }
+
+
+def launcher_options(launcher: str) -> frozenset[str]:
+    """Return the long names of a launcher's own options, with dashes; none of a launcher whose words nobody reads."""
+    known = _LAUNCHERS[launcher].table if launcher in _LAUNCHERS else None
+    rows = known.rows if known is not None else ()
+    return frozenset(one.decode().lstrip("-").replace("_", "-") for one in rows if one.startswith(b"--"))
+
+
+def is_prose(word: str) -> bool:
+    """Tell whether a word goes on with a sentence, and ends no command."""
+    return word.isalpha() and word.lower() not in _STOP

@@ -10,12 +10,12 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from maple_submit_filter.site.facts import Site
+from maple_submit_filter.site.facts import NodeKind, Site
 
 from ..base.slots import Name, Origin, Slot, Slots
 from . import site_names
 from .language.vocabulary import listed, texts
-from .unread import Left
+from .unread import Left, is_item
 
 _WORDS = texts("unread")
 _EVERYDAY, _DENIALS, _PLACE_WORDS = (listed(_WORDS[name]) for name in ("everyday", "denials", "place_words"))
@@ -32,7 +32,12 @@ def named(text: str, left: Sequence[Left], said: Slots, site: Site, systems: Seq
     *systems*: the file systems that a job may name there.
     """
     free = [match for match in _WORD.finditer(text) if _is_free(match, text, left)]
-    found = [*_places(free, text, site), *_accounts(free, site), *_systems(free, text, systems)]
+    found = [
+        *_places(free, text, site, left),
+        *_kinds(free, site),
+        *_accounts(free, site),
+        *_systems(free, text, systems),
+    ]
     by_name: dict[Name, dict[str, Slot]] = {}
     for one in found:
         by_name.setdefault(one.name, {}).setdefault(str(one.value), one)
@@ -55,13 +60,38 @@ def _bare(match: re.Match[str]) -> str:
     return match[0].rstrip(".:!?")
 
 
-def _places(free: Sequence[re.Match[str]], text: str, site: Site) -> Iterator[Slot]:
+def _is_item(one: Left, name: str) -> bool:
+    return is_item(one, one.text == name and name != name.lower())
+
+
+def left_at(match: re.Match[str], left: Sequence[Left]) -> list[Left]:
+    """Return what was left over inside a word of the text."""
+    return [one for one in left if match.start() <= one.start < match.end()]
+
+
+def _places(free: Sequence[re.Match[str]], text: str, site: Site, left: Sequence[Left]) -> Iterator[Slot]:
     for match in free:
         word = _bare(match)
         rows = [row for row in site.partitions if row.name.lower() == word.lower() and not row.routed]
-        if len({row.selector for row in rows}) == 1 and (word.lower() not in _EVERYDAY or _is_apart(match, text)):
+        if len({row.selector for row in rows}) != 1:
+            continue
+        apart = _is_apart(match, text) or any(_is_item(one, rows[0].name) for one in left_at(match, left))
+        if word.lower() not in _EVERYDAY or apart:
             name: Name = rows[0].selector  # type: ignore[assignment]
             yield Slot(name, rows[0].name, Origin("request", word, match.start(), match.start() + len(word)))
+
+
+def _kinds(free: Sequence[re.Match[str]], site: Site) -> Iterator[Slot]:
+    """Yield the kind of node that is named by a feature of its own, or by its type: "hbm80g", "v100-32"."""
+    for match in free:
+        word = _bare(match)
+        kinds = [kind for kind in site.kinds if kind.gpus and word.lower() in _marks(kind)]
+        if len(kinds) == 1 and re.search(r"\d", word):
+            yield Slot("gpu", kinds[0].name, Origin("request", word, match.start(), match.start() + len(word)))
+
+
+def _marks(kind: NodeKind) -> set[str]:
+    return {one.lower() for one in (*kind.features, kind.gpu_type, kind.name) if one}
 
 
 def _is_apart(match: re.Match[str], text: str) -> bool:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from .language.lexemes import NAMED, SAID, Line, Reading
 from .language.vocabulary import listed, texts
+from .language.words import spelt
 
 # Patterns that are compiled when they are first needed: a request needs few of them.
 
@@ -114,7 +115,20 @@ _MODULES = Late(
     "module",
     "ml ",
 )
+_MODULE_NAMES = Late(
+    r"\bmodules?[\"'*]*(?:[ \t]*[:=][ \t]*|[ \t]+)(?P<names>[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?"
+    r"(?:(?:[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+)[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?)*)(?=[ \t]*(?:[,;)\n]|\.(?:\s|$)|$))",
+    "module",
+)
+_VERSIONED = re.compile(r"(?<![\w/.$~:@=-])[A-Za-z][A-Za-z_+-]{1,20}\d{0,2}/\d+(?:\.\d+)+[\w-]*(?![\w/.-]*/)(?!\w)")
+_ENV_AT = Late(
+    r"\b(?P<kind>conda|mamba|virtual|venv|virtualenv|python)?[ \t]*(?:env|environment|enviroment|venv|virtualenv)\b[\"'*]*"
+    r"(?:[ \t]*[:=]|[ \t]+(?:is|lives|sits|at|in|under|from|located|lies|here|stored|path|there|a|my|the|conda|virtualenv|venv)"
+    r"(?![\w/-])){0,5}[ \t]*[\"'`]?(?P<path>(?:~|\$\{?\w+\}?|\.{1,2})?/[\w./${}~+-]*\w)[\"'`]?(?P<after>[ \t]*\([^)\n]{0,30}\))?",
+    "env",
+)
 _NOT_A_NAME = listed(_WORDS["not_a_name"])
+_NO_MODULE = listed(_WORDS["no_module"])
 _ARRAY_WORDS = re.compile(r"\barray\b", re.I)
 _RANGE = r"\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?(?:,\d{1,7}(?:-\d{1,7}(?::\d{1,5})?)?)*(?:%\d{1,5})?"
 
@@ -166,7 +180,12 @@ def _environments(text: str) -> Iterator[Reading]:
         for match in pattern.finditer(text):
             name = next(one for one in match.groups() if one)
             keyed = pattern is _ENV_NAMED and match.group("keyed")
-            if name.lower() in _NOT_A_NAME or keyed and re.match(r"(?:conda|venv|module|none)$", name, re.I):
+            if (
+                name.lower() in _NOT_A_NAME
+                or spelt(name.lower())
+                or keyed
+                and re.match(r"(?:conda|venv|module|none)$", name, re.I)
+            ):
                 continue
             if (
                 pattern is _CONDA
@@ -175,7 +194,11 @@ def _environments(text: str) -> Iterator[Reading]:
             ):
                 continue
             yield Reading("environment", "conda activate " + name, match.start(), match.end())
+    at_paths = list(_environments_at(text))
+    yield from at_paths
     for match in _VENV.finditer(text):
+        if any(one.start <= match.start("path") < one.end for one in at_paths):
+            continue
         path = match.group("path")
         if "activate" not in path and path.lower() not in _NOT_A_NAME:
             yield Reading("environment", "source %s/bin/activate" % path, match.start(), match.end())
@@ -185,6 +208,40 @@ def _environments(text: str) -> Iterator[Reading]:
         names = next(one for one in match.groups() if one).replace(",", " ").split()
         if names and names[0].lower() not in _NOT_A_NAME | {"load", "system", "import", "name", "file"}:
             yield Reading("environment", "module load " + " ".join(names), match.start(), match.end())
+    yield from _modules_named(text)
+
+
+def _environments_at(text: str) -> Iterator[Reading]:
+    """Yield the environment that lies at a path: "the conda env lives in /work/x", "virtualenv: $SCRATCH/v"."""
+    for match in _ENV_AT.finditer(text):
+        path, around = match.group("path"), (match.group() + (match.group("after") or "")).lower()
+        if path.endswith("/bin/activate") or not re.search(
+            r"conda|mamba|venv|virtual", around.replace(path.lower(), " ")
+        ):
+            continue  # of which kind it is, nobody said
+        conda = re.search(r"conda|mamba", around.replace(path.lower(), " "))
+        activate = "conda activate %s" if conda else "source %s/bin/activate"
+        yield Reading("environment", activate % path, match.start(), match.end())
+
+
+def _modules_named(text: str) -> Iterator[Reading]:
+    """Yield modules that are listed behind the word, and what its form shows to be one: "rocm/6.2.4"."""
+    for match in _MODULE_NAMES.finditer(text):
+        names = [one.strip("\"'`") for one in re.split(r"[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+", match.group("names"))]
+        if names[0].lower() not in _NOT_A_NAME | _NO_MODULE:
+            own = names if _listed_alone(text, match) else [one for at, one in enumerate(names) if not at or "/" in one]
+            end = match.start("names") + match.group("names").rindex(own[-1]) + len(own[-1])
+            yield Reading("environment", "module load " + " ".join(own), match.start(), end)
+    for match in _VERSIONED.finditer(text):
+        yield Reading("environment", "module load " + match.group(), match.start(), match.end(), SAID)
+
+
+def _listed_alone(text: str, match: re.Match[str]) -> bool:
+    """Tell whether the list of modules ends its line: else a comma goes on with the request."""
+    return (
+        not text[match.end() :].partition("\n")[0].strip(" .;")
+        and text[: match.start()].rpartition("\n")[2].strip(" -*") == ""
+    )
 
 
 def _arrays(line: Line, text: str) -> Iterator[Reading]:
@@ -192,8 +249,8 @@ def _arrays(line: Line, text: str) -> Iterator[Reading]:
         word = line.words[found.first]
         behind = re.compile(
             r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
-            r"|over|for|size|elements?|-|=|:|is))*[ \t]*[:=]?[ \t]*(?P<range>%s)(?P<to>[ "
-            r"\t]*(?:to|through|\.\.|–)[ \t]*\d+)?(?![\w.:])" % _RANGE,
+            r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]*[:=]?[ \t]*\(?(?P<range>%s)(?P<to>[ "
+            r"\t]*(?:to|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?(?![\w.:])" % _RANGE,
             re.I,
         ).match(text, word.end)
         ahead = re.compile(

@@ -24,10 +24,11 @@ _WORDS = texts("unread")
 _FILLERS = listed(texts("words")["fillers"])
 _WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
 _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
+_APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", "leads_to", "prose", "units"))
 _DENIALS, _COUNTED, _THEM, _LEADS, _WAITS, _LENGTHS = (
     listed(_WORDS[name]) for name in ("denials", "counted", "them", "leads", "waits", "lengths")
 )
-_OPTION = re.compile(r"--?[A-Za-z][\w-]*")
+_OPTION = re.compile(r"--?[A-Za-z][\w-]*(?=\s|=|$)")
 _PLACE = re.compile(r"(?:~|\.{1,2})?/[\w.~/-]*\w|\$\{?\w+.*|[\w.+-]+@[\w.-]+")
 _VARIABLE = re.compile(r"[A-Z][A-Z0-9]*_[A-Z0-9_]+\b")  # of the environment
 _LOG_FILE = re.compile(r"%[jJxAaNn]\b")
@@ -93,6 +94,12 @@ def left(line: Line, spans: Sequence[tuple[int, int]]) -> tuple[Left, ...]:
     )
 
 
+def apart(start: int, end: int, text: str) -> Left:
+    """Return what stands from one character to another as a word of its own."""
+    words = text[start:end]
+    return Left(words, words, start, end, words, (), ())
+
+
 def _left(line: Line, at: int) -> Left:
     word, words = line.words[at], line.words
     before, behind = words[at - 1] if at else None, words[at + 1] if at + 1 < len(words) else None
@@ -137,7 +144,7 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
     place = _place(one, said, site)
     if place is not None:
         yield place
-    elif _OPTION.fullmatch(one.text) or _PLACE.fullmatch(one.text):
+    elif _OPTION.match(one.text) or _PLACE.fullmatch(one.text):
         yield Unread(one.text, stops=True)
     elif one.lex == DURATION:
         lost = "walltime" not in said and one.behind[:1] != ("of",)  # "10 hours of audio"
@@ -168,13 +175,29 @@ def _place(one: Left, said: Slots, site: Site) -> Unread | None:
     for row in rows:
         if row.selector not in said:
             return Unread(one.text, row.selector, row.name, stops=True)
-    return Unread(one.text, rows[0].selector, rows[0].name)
+    other = one.text.lower() not in _EVERYDAY and str(said[rows[0].selector].value) != rows[0].name
+    return Unread(one.text, rows[0].selector, rows[0].name, stops=other)
 
 
 def _stands_alone(one: Left) -> bool:
     """Tell whether a comma, an end or a word of place stands beside it on both sides."""
     beside = _ENDS | _PLACE_WORDS
     return {*one.before[-1:], *one.behind[:1]} <= beside
+
+
+def is_item(one: Left, exactly: bool = False) -> bool:
+    """Tell whether an everyday word is an item of its own: between commas, ends and values that were read, or led to.
+
+    "prod, 6 hours", "6 hours in regular."; "in general" leads to no place. *exactly*: it is written as the site writes
+    it, in capitals.
+    """
+    prose = one.text.lower() in _PROSE and not exactly
+    before, behind = one.before[-1:], one.behind[:1]
+    ends = not behind or behind[0] in _APART or behind[0][0].isupper()
+    if before and before[0] in _LEADS_TO and not prose:
+        return ends
+    begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS
+    return begins and ends and not prose
 
 
 def _corrects(one: Left) -> bool:

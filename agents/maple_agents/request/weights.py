@@ -9,33 +9,40 @@ from typing import NamedTuple
 from maple_submit_filter.launchers.registry import AGENTS, OUTER
 
 from ..base.quantities import clock
-from ..base.slots import INTEGERS
+from ..base.slots import INTEGERS, NAMES, Missing
+from .arguments import joined
 from .clauses import asides, denied
-from .language.lexemes import GPUS, OPEN, RANKS, SAID, WISH, Line, Reading
+from .language.lexemes import ARGUMENTS, GPUS, OPEN, RANKS, SAID, WEAK, WISH, Line, Reading
 
 _CORRECTS = re.compile(
-    r" (?:no ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
+    r" (?:no ,|not ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
     r"that|scrap that|on second thought|or rather|rather|change (?:that|it|this)|edit :|edit"
     r"|update :|"
     r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
 )
 _AGAIN = (
-    r"(?:make (?:that|it|this)|i mean|i meant|actually|rather|correction|change (?:that|it"
+    r"(?:make (?:that|it|this)|ask(?:ing)?(?: for)?|say|request|give(?: it| me)?|i mean|i meant|actually|rather|correction|change (?:that|it"
     r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with)|want|need)"
     r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
     r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
-    r"|and|account|in|on|$)|\s*$)"
+    r"|and|account|in|on|though|tops|$)|\s*$)"
 )
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
 
 
 class Weighed(NamedTuple):
-    """What was meant, a reading a name; what contradicts itself; the words that wishes were read from."""
+    """What was meant, a reading a name; what contradicts itself; the words that wishes were read from.
+
+    *doubts*: slots of which two values were said. *arguments*: denied, or of an earlier job: nobody knows whether they
+    are wanted.
+    """
 
     readings: dict[str, Reading]
     wishes: frozenset[str]
     contradictions: tuple[str, ...]
+    doubts: tuple[Missing, ...] = ()
+    arguments: tuple[Reading, ...] = ()
 
 
 def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
@@ -51,13 +58,21 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
     meant = sorted([*meant, *elided], key=lambda one: one.start)
     wishes = frozenset(str(one.value) for one in meant if one.name == WISH)
     opens = [str(one.value) for one in meant if one.name == OPEN]
+    doubts: list[Missing] = []
     chosen: dict[str, Reading] = {}
-    for name in dict.fromkeys(one.name for one in meant if one.name not in (WISH, OPEN)):
-        one, complaint = _chosen(line, name, [one for one in meant if one.name == name])
-        opens += [complaint] if complaint else []
+    for name in dict.fromkeys(one.name for one in meant if one.name not in (WISH, OPEN, ARGUMENTS)):
+        one, others = _chosen(line, name, [one for one in meant if one.name == name])
+        if others and name in NAMES:
+            doubts.append(_doubt(name, others))
+        elif others:
+            opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
         chosen.update({name: one} if one is not None else {})
     _launcher_of_library(chosen, meant)
-    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)))
+    runs = [one for one in meant if one.name == ARGUMENTS]
+    if runs and "program" in chosen:
+        chosen["program"] = joined(chosen["program"], runs)
+    unsaid = tuple(one for one in readings if one.name == ARGUMENTS and ("program" not in chosen or one not in runs))
+    return Weighed(chosen, wishes, tuple(dict.fromkeys(opens)), tuple(doubts), unsaid)
 
 
 def _place(line: Line, reading: Reading) -> tuple[int, int]:
@@ -69,15 +84,20 @@ def _within(reading: Reading, others: Sequence[Reading]) -> bool:
     return any(other.start <= reading.start and reading.end <= other.end for other in others)
 
 
-def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None, str]:
-    """Return the reading that stands, or why none can."""
+def _doubt(name: str, values: Sequence[str]) -> Missing:
+    """Return the question which of several values holds."""
+    return Missing(name, "the request says %s; say which holds" % " and ".join(values), tuple(values))  # type: ignore[arg-type]
+
+
+def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None, tuple[str, ...]]:
+    """Return the reading that stands, or the values of which none does."""
     those = _narrowed(name, those)
     most = max(one.strength for one in those)
     those = [one for one in those if one.strength >= min(most, SAID)]
     if name == "environment":
-        return _together(those), ""
+        return _together(those), ()
     if name == "variables":
-        return _set(those), ""
+        return _set(those), ()
     stands = those[0]
     for one in those[1:]:
         if one.value == stands.value:
@@ -87,8 +107,8 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
         elif _corrected(line, stands, one):
             stands = one
         else:
-            return None, "two values for %s: %s and %s; say one" % (name.replace("_", " "), stands.value, one.value)
-    return stands, ""
+            return None, tuple(dict.fromkeys(str(each.value) for each in those))
+    return stands, ()
 
 
 def _narrowed(name: str, those: list[Reading]) -> list[Reading]:
@@ -136,8 +156,15 @@ def _gpus(those: list[Reading]) -> list[Reading]:
 
 def _together(those: list[Reading]) -> Reading:
     """Return environments that are brought one after the other as one: modules first, as people load them."""
-    values = sorted(dict.fromkeys(str(one.value) for one in those), key=lambda value: not value.startswith("module"))
+    values = sorted(_apart(those), key=lambda value: not value.startswith("module"))
     return those[0]._replace(value="; ".join(values), end=those[-1].end)
+
+
+def _apart(those: list[Reading]) -> list[str]:
+    """Return the lines that bring environments, each once; a module that a longer list has too is not loaded twice."""
+    values = list(dict.fromkeys(str(one.value) for one in those))
+    words = {value: {*value.split()} for value in values}
+    return [one for one in values if not any(words[one] < words[other] for other in values if other != one)]
 
 
 def _set(those: list[Reading]) -> Reading:
@@ -193,7 +220,7 @@ def _elided(line: Line, readings: Sequence[Reading], aside: Sequence[bool]) -> I
                 0,
             )
             if unit:
-                yield Reading("walltime", clock(value * unit), word.start, word.end, like.strength)
+                yield Reading("walltime", clock(value * unit), word.start, word.end, max(like.strength, WEAK))
         elif value:
             name = GPUS if "of" in found.match.group().split() and like.name == "gpus_per_node" else like.name
             yield Reading(name, value, word.start, word.end, like.strength)

@@ -5,11 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from ..base.slots import NAMES, Name, Origin, Slot, Slots
+from maple_submit_filter.launchers.agents import AGENTS
+
+from ..base.slots import NAMES, Missing, Name, Origin, Slot, Slots
 from . import (
+    arguments,
     clusters,
     counts,
     durations,
+    forms,
     particulars,
     phrases,
     places,
@@ -22,7 +26,7 @@ from .language import languages, lexemes, translation
 from .language.lexemes import FROM, GPUS, RANKS, WISH, Line, Reading, counted, flowing
 from .language.words import Token, plain, tokens
 from .site_names import SiteNames
-from .unread import Left, left
+from .unread import Left, apart, left
 from .weights import Weighed, weigh
 
 if TYPE_CHECKING:
@@ -59,7 +63,8 @@ class Asked(NamedTuple):
     `WISHES`. *rest*: the words that were not understood. *ranks*: of the whole job, where they were said.
     *gpu_kinds*: the node kinds of the site that fit the GPU said, where they are several (`resolve`).
     *gpus_open*: nobody said whether the GPUs are a node's or the job's. *names*: words that may be names of the site.
-    *came_from*: the cluster that something is carried from. *left*: the words that no reading used.
+    *came_from*: the cluster that something is carried from. *left*: the words that no reading used. *doubts*: slots
+    that are spoken of and have no one value ("4 nodes", "2 nodes"; "I don't know how long"): each is asked for.
     """
 
     slots: Slots
@@ -72,6 +77,7 @@ class Asked(NamedTuple):
     names: tuple[tuple[str, int, int], ...] = ()
     came_from: str = ""
     left: tuple[Left, ...] = ()
+    doubts: tuple[Missing, ...] = ()
 
 
 def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nearest | None = None) -> Asked:
@@ -90,7 +96,7 @@ def read(text: str, *, clusters: Sequence[SiteNames] | None = None, nearest: Nea
 
 def read_english(text: str, those: tuple[SiteNames, ...], nearest: Nearest | None) -> Asked:
     """Return what an English *text* says."""
-    line, readings, taken = _readings(text, those)
+    line, readings, taken = _readings(forms.plain_form(text), those)
     weighed = weigh(line, readings)
     asked = _asked(weighed, line, text, [*taken, *((one.start, one.end) for one in readings)])
     return _with_nearest(asked, nearest) if nearest is not None else asked
@@ -117,7 +123,7 @@ def refusal(text: str) -> str | None:
     if wrong or languages.about_a_job(text):
         return wrong
     asked = read(text)
-    if asked.contradictions or set(asked.slots) - {"site", "program"}:
+    if asked.contradictions or asked.doubts or set(asked.slots) - {"site", "program"}:
         return None
     return 'the request says nothing of a job; say for example "train.py with DDP on 2 nodes, 4 hours, account abc123"'
 
@@ -142,8 +148,12 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     masked = _masked(text, of_commands)
     options, of_options = said_options.read(masked, lambda word: clusters.is_name(word, those))
     masked = _masked(masked, of_options)
+    runs, of_runs = arguments.read(masked, [*commands, *options])
+    masked = _masked(masked, of_runs)
     details, of_details = particulars.read(masked)
     masked = _masked(masked, of_details)
+    short = list(forms.read(masked))
+    masked = _masked(masked, [(one.start, one.end) for one in short if one.name != "walltime"])
     if "/" in masked:
         masked = lexemes.with_commas(masked, plain(masked), lambda part: _named(part, part, those)[0])
     flat = plain(masked)
@@ -153,8 +163,8 @@ def _readings(text: str, those: tuple[SiteNames, ...]) -> tuple[Line, list[Readi
     line = Line(durations.timed(flowing(words, flat)), text)
     spoken = [*counts.read(line), *durations.read(line), *places.read(line, masked), *clusters.read(line, those)]
     around = list(surroundings.read(line, masked))
-    readings = [*commands, *options, *details, *named, *sizes, *spoken, *around]
-    return line, readings, [*of_commands, *of_options, *of_details]
+    readings = [*commands, *options, *runs, *details, *short, *named, *sizes, *spoken, *around]
+    return line, readings, [*of_commands, *of_options, *of_runs, *of_details]
 
 
 def _named(flat: str, text: str, those: tuple[SiteNames, ...]) -> tuple[list[Token], list[Reading]]:
@@ -172,6 +182,9 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, int]]) -> Asked:
     readings = dict(weighed.readings)
+    doubts = [*weighed.doubts, *durations.doubts(line, readings)]
+    for one in doubts:
+        readings.pop(one.slot, None)
     said = counts.counts_said(readings)
     bare = readings.pop(GPUS, None)
     wrong = list(weighed.contradictions)
@@ -183,6 +196,7 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
             )
         readings.setdefault(name, bare._replace(name=name))
         said = counts.counts_said(readings)
+    said, dropped = _of_agents(readings, said)
     wrong += counts.contradictions(said)
     _rank_slot(readings, said)
     _gpu_slot(readings)
@@ -197,8 +211,30 @@ def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, i
         gpus_open=bare is not None and bool(said.nodes and said.nodes > 1),
         names=unread.names,
         came_from=str(readings[FROM].value) if FROM in readings else "",
-        left=left(line, spans),
+        left=(*left(line, spans), *(apart(one.start, one.end, text) for one in (*weighed.arguments, *dropped))),
+        doubts=tuple(doubts),
     )
+
+
+def _of_agents(readings: dict[str, Reading], said: counts.Counts) -> tuple[counts.Counts, tuple[Reading, ...]]:
+    """Return the counts as a launcher that starts ranks has them, and the readings that say nothing then.
+
+    One task a node starts such a launcher; "one process" beside several GPUs is how it is tried elsewhere. Fewer ranks
+    than nodes can only be those of each node.
+    """
+    if said.ranks is None or not said.nodes:
+        return said, ()
+    agent = "launcher" in readings and readings["launcher"].value in AGENTS
+    if (
+        agent
+        and said.ranks in (1, said.nodes)
+        and (said.nodes > 1 or (said.ranks_per_node or said.gpus_per_node or 1) > 1)
+    ):
+        return said._replace(ranks=None), (readings.pop(RANKS),)
+    if said.ranks < said.nodes and said.ranks_per_node is None:
+        readings["ranks_per_node"] = readings.pop(RANKS)._replace(name="ranks_per_node")
+        return said._replace(ranks=None, ranks_per_node=said.ranks), ()
+    return said, ()
 
 
 def _agrees(said: counts.Counts) -> bool:
@@ -301,7 +337,12 @@ def _of_gpu(words: Sequence[Token], at: int) -> list[Reading]:
     behind = [one.lex for one in words[at + 1 : at + 3]]
     before = [one.lex for one in words[max(0, at - 3) : at]]
     near = bool(behind) and (behind[0] in _OF_GPU or behind[0] in ("nvidia", "of") and behind[-1] in _OF_GPU)
-    beside = near or before[-1:] == ["GPU"] or before[-2:-1] in (["gpu"], ["GPU"]) and before[-1] in ("with", "(")
+    beside = (
+        near
+        or before[-1:] == ["GPU"]
+        or before[-2:-1] in (["gpu"], ["GPU"])
+        and before[-1] in ("with", "(", "of", "from", "-", ",")
+    )
     if beside and word.text.isdigit() and 8 <= int(word.text) <= 512:
         return [Reading(MEMORY, int(word.text), word.start, word.end, WEAK)]
     return []

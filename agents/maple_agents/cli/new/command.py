@@ -210,10 +210,28 @@ def _made(
     from maple_agents.write.composition import make
 
     if foreign is None:
-        return make(asked.slots, asked.cluster, asked.wishes, last, asked.ranks, asked.gpu_kinds, hints)
+        return _without_doubts(
+            asked, make(asked.slots, asked.cluster, asked.wishes, last, asked.ranks, asked.gpu_kinds, hints)
+        )
     from maple_agents.write.carry.carry import carry
 
     return carry(foreign, asked.cluster, asked.slots, asked.wishes, last, asked.ranks, asked.gpu_kinds)
+
+
+def _without_doubts(asked: Wanted, found: "Union[Made, Lacking]") -> "Union[Made, Lacking]":
+    """Return *found*, or what is missing: a slot of which the request says two values, or none, is never assumed."""
+    from maple_agents.base.slots import Lacking
+
+    open_ = {one.slot: one for one in asked.doubts if one.slot not in asked.slots}
+    if not open_:
+        return found
+    missing = found.missing if isinstance(found, Lacking) else ()
+    assumed = found.assumed if isinstance(found, Lacking) else found.plan.assumed
+    return Lacking(
+        (*open_.values(), *(one for one in missing if one.slot not in open_)),
+        tuple(one for one in assumed if one.slot not in open_),
+        found.advice,
+    )
 
 
 def _hints(asked: Wanted, foreign: "Optional[Foreign]") -> "Tuple[Assumed, ...]":

@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple, Optional
 
-from maple_agents.base.slots import INTEGERS, NAMES, By, Name, Origin, Slot, Slots
+from maple_agents.base.slots import INTEGERS, NAMES, By, Missing, Name, Origin, Slot, Slots
 
 from ...base.complaint import Complaint
 from ...base.near_names import meant
@@ -56,6 +56,7 @@ class Wanted(NamedTuple):
     rest: str = ""  # of the text, what nobody understood
     known_by: str = ""  # from where it is known which site this is, as a phrase
     unread: "tuple[Unread, ...]" = ()  # of the text, what may not be passed over in silence
+    doubts: tuple[Missing, ...] = ()  # slots that the text speaks of and that have no one value
 
 
 def option(words: str) -> Slot:
@@ -127,7 +128,7 @@ def wanted(text: str, sets: Sequence[str], site_id: Optional[str], model: str) -
     known_by = where.why if site_id or where.how != "said" else "the request names it"
     return Wanted(
         text, said, cluster, resolved.wishes, resolved.ranks, resolved.gpu_kinds, resolved.rest, known_by,
-        _unread(text, resolved, said, cluster),
+        _unread(text, resolved, said, cluster), resolved.doubts,
     )  # fmt: skip
 
 

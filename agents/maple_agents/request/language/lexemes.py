@@ -34,6 +34,7 @@ OPEN = "open"  # the name of a reading whose value is a complaint: what stands t
 WISH = "wish"
 RANKS = "ranks"  # of the whole job: no slot, but it has to agree with the others
 GPUS = "gpus"  # a number of GPUs of which nobody said whether it is a node's or the job's
+ARGUMENTS = "arguments"  # of the program, said apart from it
 FROM = "from"  # the cluster that something comes from
 
 

@@ -49,7 +49,7 @@ _PIECE = re.compile(r"\n|[^\s,;()\[\]{}\"'|!?+&]+|,(?=\d{3}(?!\d))|'[a-z]{1,2}\b
 _UNIT = (
     "d|day|days|h|hr|hrs|hour|hours|m|min|mins|minute|minutes|n|s|sec|secs|w|wk|week|weeks"
     "|gb|gib|tb|g|node|nodes|gpu|gpus|rank|ranks|"
-    "proc|procs|task|tasks|ppn|way"
+    "proc|procs|task|tasks|ppn|rpn|tpn|nd|nds|gcd|gcds|tile|tiles|way"
 )
 _WITH_UNIT = re.compile(r"(\d+(?:\.\d+)?)(-?)(%s)(?![a-z])" % _UNIT)
 _UNITS = re.compile(r"(?:\d+(?:\.\d+)?-?(?:%s)(?![a-z])-?)+\Z" % _UNIT)
@@ -148,7 +148,7 @@ def _of_mixture(core: str, at: int, glued: bool) -> Iterator[Token]:
         if key.group(3):
             yield from _of_core(key.group(3), at + key.start(3), True)
     elif _compound(core):
-        dashes = (core[0].isdigit() or core.split("-")[0] in NUMERALS) and core.split("-")[1] not in NUMERALS
+        dashes = (core[0].isdigit() or core.split("-")[0] in NUMERALS) and core.split("-")[-1] not in NUMERALS
         for one in _PARTS.finditer(core):
             yield from _of_part(one.group(), at + one.start(), glued, dashes)
             glued = True
@@ -170,10 +170,13 @@ def _compound(core: str) -> bool:
     if all(part.isdigit() for part in parts):
         return len(parts) == 2 and "-" in core
     if parts[0].isdigit() or parts[0] in NUMERALS and parts[0] != "zero":
-        return all(part.isalpha() and "/" not in core for part in parts[1:])
+        return all(part.isalpha() and ("/" not in core or spelt(part) in _COUNTED) for part in parts[1:])
     if "/" in core:
         return all(spelt(part) for part in parts)
     return all(part.isalpha() for part in parts) or bool(re.match(r"x\d+\Z", core))
+
+
+_COUNTED = ("node", "gpu", "rank", "task", "tile", "gcd")  # "12/node" counts; "2/day" does not
 
 
 def _word(text: str, at: int, glued: bool, length: int = 0) -> Token:

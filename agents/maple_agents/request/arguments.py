@@ -1,0 +1,85 @@
+"""Arguments that a request names apart from the program, "it wants --config x", "flags: --fp16", and whose they are.
+
+An option that nobody else takes belongs to the program, unless it is one of the launcher that was said. What stands
+between a container's runtime and its image is the runtime's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+
+from .language.lexemes import ARGUMENTS, SAID, Reading
+from .programs import arguments_end, is_prose, launcher_options
+
+_BEGIN = re.compile(r"(?<![\w./=$-])--?[A-Za-z][\w.-]*(?=[\s=,;)\]\"'`]|\.\s|\.?$)")
+_OPTION_NAME = re.compile(r"--?([A-Za-z][\w.-]*)")
+_NEXT = re.compile(r"[ \t]+([A-Za-z]{2,})")
+_EXISTS = re.compile(r"\b(?:takes?|accepts?|supports?|knows|understands?)\b[^.;\n]{0,60}$")
+_RUNTIME = re.compile(
+    r"(?<![\w./-])(?:(?:apptainer|singularity)[ \t]+(?:exec|run)|(?:podman-hpc|podman|docker)[ \t]+run|shifter)"
+    r"(?P<options>(?:[ \t]+--?[a-z][\w-]*(?:=\S+)?)*)(?=[ \t])"
+)
+_SHELL = re.compile(r"--pty\b|(?:--wait=0|(?<![\w./])(?:/usr)?/bin/(?:ba|z|t?c)?sh)(?:[ \t]+-[il]+)?(?=\s|$)")
+_DONE_ANYWAY = re.compile(r"[ \t]+(?:--(?:nv|rocm|rm|gpus?(?:=all)?|nccl|mpi)|-it?|-t)(?=[ \t]|$)")
+
+
+def read(text: str, others: Sequence[Reading]) -> tuple[list[Reading], list[tuple[int, int]]]:
+    """Return the arguments that stand apart from a program, and the characters that say them.
+
+    *text*: with a sign in place of programs and of the scheduler's options. *others*: what was read of those; without
+    a program nobody knows whose an option is.
+    """
+    runtimes = list(_runtimes(text))
+    if not any(one.name == "program" for one in others):
+        return [], runtimes
+    named = [str(one.value) for one in others if one.name == "launcher"]
+    own = {name for launcher in named for name in launcher_options(launcher)}
+    found = [one for one in _runs(text, runtimes) if not own & set(_names(str(one.value)))]
+    return found, [*runtimes, *((one.start, one.end) for one in found)]
+
+
+def _runs(text: str, taken: Sequence[tuple[int, int]]) -> Iterator[Reading]:
+    at = 0
+    while match := _BEGIN.search(text, at):
+        at = match.end()
+        if any(start <= match.start() < end for start, end in taken):
+            continue
+        at = max(at, arguments_end(text, match.start(), match.end(), match.group()))
+        if not (_ends_in_prose(text, match.start(), at) or _describes(text, match.start(), at)):
+            yield Reading(ARGUMENTS, text[match.start() : at], match.start(), at, SAID)
+
+
+def _ends_in_prose(text: str, start: int, end: int) -> bool:
+    """Tell whether the last value may be a word of the sentence: "--fp16 everywhere it helps"."""
+    words = text[start:end].split()
+    plain = len(words) > 1 and words[-1].isalpha() and words[-1].islower() and words[-2].startswith("-")
+    following = _NEXT.match(text, end)
+    return plain and following is not None and is_prose(following.group(1))
+
+
+def _describes(text: str, start: int, end: int) -> bool:
+    """Tell whether an option without a value is only said to exist: "it takes --model and --data"."""
+    return " " not in text[start:end].strip() and "=" not in text[start:end] and bool(_EXISTS.search(text[:start]))
+
+
+def _names(run: str) -> list[str]:
+    return [_name(word) for word in run.split() if _OPTION_NAME.match(word)]
+
+
+def _name(word: str) -> str:
+    return word.lstrip("-").partition("=")[0].replace("_", "-")
+
+
+def _runtimes(text: str) -> Iterator[tuple[int, int]]:
+    """Yield where the command of a container's runtime stands, where all its options are done anyway."""
+    for match in _SHELL.finditer(text):
+        yield match.span()
+    for match in _RUNTIME.finditer(text):
+        if not _DONE_ANYWAY.sub("", match.group("options")).strip():
+            yield match.span()
+
+
+def joined(program: Reading, runs: Sequence[Reading]) -> Reading:
+    """Return the program with the arguments behind it, in the order in which they were said."""
+    return program._replace(value=" ".join([str(program.value), *(str(one.value).strip() for one in runs)]))

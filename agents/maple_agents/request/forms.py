@@ -1,0 +1,88 @@
+"""Forms and shorthand: pasted tables and chats as plain lines, and values that their form alone gives away.
+
+A form's dots and bars become colons, what a chat or a shell puts before a line goes; no character moves.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from ..base.quantities import clock, of_clock
+from .language.lexemes import FAINT, GPUS, SAID, WEAK, Reading
+
+_LEADER = re.compile(r"(?m)^([ \t>*-]*[A-Za-z][\w/() -]{0,30}?)[ \t]*(\.{3,}|_{3,})[ \t]*(?=\S)")
+_ROW = re.compile(r"(?m)^([ \t]*)\|([^|\n]*)\|([^|\n]*)(?:\|[ \t]*)?$")
+_RULE = re.compile(r"(?m)^[ \t]*\|?(?:[ \t]*:?[-=]{3,}:?[ \t]*\|?)+[ \t]*$|^[ \t]*[-=_*]{4,}[ \t]*$")
+_STAMP = re.compile(r"(?m)^[ \t>]*\[?\d{1,2}:\d\d(?::\d\d)?(?: ?[AaPp][Mm])?\]?(?=[ \t]+<?@?\w[\w .-]{0,20}>?:)|"
+                    r"^[ \t]*\[[\w.@:~/ -]{1,40}\][ \t]*[$#%](?=[ \t])|^[ \t]*(?:\(\w+\)[ \t]+)?[\w.-]+@[\w.-]+[:\w/~. -]*[$#%](?=[ \t])|"
+                    r"^[ \t]*[$%>](?=[ \t]+\w)")  # fmt: skip
+_HISTORY = re.compile(r"(?m)^[ \t]*\d{1,5}[ \t]{2,}(?=[a-z./])")
+
+
+def plain_form(text: str) -> str:
+    """Return *text* with the lines of forms, tables, chats and shells as plain ones; every character stays in place."""
+    if "\n" not in text:
+        return text
+    text = _RULE.sub(lambda rule: " " * len(rule.group()), text)
+    text = _STAMP.sub(lambda stamp: " " * len(stamp.group()), text)
+    if len(_HISTORY.findall(text)) > 1:
+        text = _HISTORY.sub(lambda number: " " * len(number.group()), text)
+    if len(_LEADER.findall(text)) > 1:
+        text = _LEADER.sub(lambda line: line.group(1) + _colon(len(line.group()) - len(line.group(1))), text)
+    if len(_ROW.findall(text)) > 1:
+        text = _ROW.sub(_keyed, text)
+    return text
+
+
+def _colon(size: int) -> str:
+    return ":" + " " * (size - 1)
+
+
+def _keyed(row: re.Match[str]) -> str:
+    """Return the row of a table of two columns as "key: value"; a blank stands for each bar."""
+    lead, key, value = row.groups()
+    bare = key.rstrip()
+    line = lead + " " + bare + _colon(len(key) - len(bare) + 1) + value
+    return line + " " * (len(row.group()) - len(line))
+
+
+# Values that their form alone gives away, whatever stands around them.
+
+_SHORT = (
+    ("nodes", SAID, re.compile(r"(?<![\w-])(?:N|[Ss]elect)[ \t]?=[ \t]?(?P<n>\d{1,5})(?![\w.:])")),
+    ("ranks_per_node", SAID, re.compile(
+        r"(?i)(?<![\w-])(?:[tpr]pn|(?:ranks?|tasks?|procs?|processes)(?:/|[ -]per[ -])node)[ \t]?(?:=|:)?[ \t]?"
+        r"(?P<n>\d{1,3})(?![\w.:])|(?<![\w.:/-])(?P<m>\d{1,3})[ \t]?[tr]pn\b")),
+    ("job_name", WEAK, re.compile(
+        r"(?i)\b(?:give it|with|use|gets?|under) (?:the |a )?name[ \t:]+[\"'`]?(?P<n>[\w.+-]*\w)")),
+)  # fmt: skip
+_NODES_AND_GPUS = re.compile(
+    r"(?i)(?<![\w.-])(?P<nodes>\d{1,4})[ \t]?n[ \t]?[,x/*+][ \t]?(?P<gpus>\d{1,3})[ \t]?g(?!\w)(?P<all>[ \t]*(?:in )?(?:total|all)\b)?"
+)
+_CLOCKED = re.compile(
+    r"(?<![\w:./-])(?:[A-Za-z]{1,10}[ \t]?[=:][ \t]?)?(?P<clock>(?:\d{1,2}-)?\d{1,3}:\d\d:\d\d)(?![\w:.-])"
+)
+_GRES = re.compile(
+    r"(?<![\w:./-])(?P<gpu>(?:[a-z]{1,3}\d{2,3}[a-z]?)(?:[-_]\d{2,3}(?:gb?)?)?):(?P<n>\d{1,3})(?![\w:./-])", re.I
+)
+
+
+def read(text: str) -> Iterator[Reading]:
+    """Yield what shorthand says: `N=2`, `4 tpn`, `v100-32:16`, `2n/8g total`, a time of three parts."""
+    for name, strength, pattern in _SHORT:
+        for match in pattern.finditer(text):
+            value = next(one for one in match.groups() if one is not None)
+            yield Reading(name, int(value) if value.isdigit() and name != "job_name" else value,
+                          match.start(), match.end(), strength)  # fmt: skip
+    for match in _CLOCKED.finditer(text):
+        seconds = of_clock(match.group("clock"))
+        if seconds:
+            yield Reading("walltime", clock(seconds), match.start(), match.end(), FAINT)
+    for match in _NODES_AND_GPUS.finditer(text):
+        name = "gpus_total" if match.group("all") else GPUS
+        yield Reading("nodes", int(match.group("nodes")), match.start(), match.end())
+        yield Reading(name, int(match.group("gpus")), match.start(), match.end())
+    for match in _GRES.finditer(text):
+        yield Reading("gpu", match.group("gpu"), match.start(), match.end())
+        yield Reading(GPUS, int(match.group("n")), match.start(), match.end())
