@@ -95,7 +95,8 @@ def _beside(line: Line, at: int) -> bool:
 # How people say counts, as patterns over lexemes. `<...>` is a part below; what stands behind => names the groups.
 #
 # "n=nodes": the number is that of the nodes. "!named": it was said by a key ("nodes: 4"), "!weak": by the article
-# alone, "!plural": only behind a plural, "!single": one, by a singular, "!kind": a word stands between, "!open": it is no single number. Nothing behind =>: what only looks like a
+# alone, "!plural": only behind a plural, "!single": one, by a singular, "!kind": a word stands between,
+# "!open": it is no single number. Nothing behind =>: what only looks like a
 # count. Earlier lines go first; a number that one of them took is not read again.
 
 _ADJECTIVES = """
@@ -104,7 +105,8 @@ of those|of|big|large|fat|distinct|identical|physical|standard|regular|more or l
 accelerated|multi gpu|slurm|pbs|batch|worker|the|those|these
 """
 _KINDS = r"""
-GPU|nvidia|amd|intel|SIZE|nos|nos \.|no 's|pcs|pieces of|units of|little|physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
+GPU|nvidia|amd|intel|SIZE|nos|nos \.|no 's|pcs|pieces of|units of|little|
+physical|of the|of these|of|available|visible|full|whole|whopping|-|total|local|mere|the|x
 """
 Groups = tuple[tuple[str, str], ...]
 _PARTS = {
@@ -115,7 +117,8 @@ _PARTS = {
     "gpu": "(?:gpu|GPU|tile|gcd)",
     "ranks": "(?:(?:mpi|training|gpu|GPU|parallel|python|torch|ddp|distributed|PARADIGM|LAUNCHER|total) ){0,4}"
     "(?:rank|task)",
-    "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a|on|in) (?:of (?:the|these|those) )?"
+    "per node": "(?:(?:(?:(?:on|in|for|of|from|inside|within) )?(?:per|each|every|/)|a|on|in) (?:of (?:th"
+    "e|these|those) )?"
     "(?:compute |GPU |gpu )?node|node each|each)",
     "is": r"(?: (?:=|:|is|of|be|to|are|>|-|equal|set|should|must|at|count|number|exactly|as)){0,6}",
     ":": "(?: (?:=|:|is|of|>|-)){1,3}",
@@ -137,6 +140,8 @@ _PARTS = {
     "no number": r"(?<! \d )(?<! \d\d )(?<! \d{3} )(?<! \d{4} )",
     "kind": r"(?!(?:gpu|GPU|hour|minute|day|rank|task|and|or|per|of|for|on|with|in|from|the|a|an|to|x|more|less|other|"
     r"SITE|DUR|this|that|each|times) )(?:[a-z][\w.-]*)",
+    "for each": "(?:for|per|on|to|each|/)(?: (?:each|every|all|1))?(?: of)?(?: (?:the|its|my|those|these|all))*",
+    "not each": "(?<!each )(?<!every )(?<!per )(?<!of )",
     "no list": "(?! (?:failures?|list|name|count|number|type|hour|version|classification|features|embeddings?))",
     "each": "(?:each|every|per|all)(?: (?:of (?:the|them|these)|node|compute|gpu|GPU|:)){0,5}",
     "node number": r"(?:node (?:count|number)|number (?:of )?(?:\w+ )?node|num node|node)(?: \( s \))?",
@@ -167,7 +172,7 @@ _GRAMMAR = r"""
 (?:its|their) (?:own )?<n> <gpus> => n=gpus_per_node
 # nodes and the ranks of each in one breath; a rank for each of the GPUs
 <n> (?:<nodes> )?(?:x|\*|times) <m> <ranks> => n=nodes m=ranks_per_node
-(?P<n>1) <ranks> (?:for|per|on|to|each|/)(?: (?:each|every|all|1))?(?: of)?(?: (?:the|its|my|those|these|all))* <m> <gpus> => n=- m=gpus+ranks
+(?P<n>1) <ranks> <for each> <m> <gpus> => n=- m=gpus+ranks
 # nodes and the GPUs of each in one breath
 <n> (?:- )?<nodes> of <m> (?:x )?<gpus> => n=nodes m=gpus_per_node
 <n> (?:<nodes> )?(?:x|\*|times) <m> (?:x )?<gpus>(?: node)? => n=nodes m=gpus_per_node
@@ -202,7 +207,7 @@ ppn<is> <n> => n=ranks_per_node!named
 number of (?:compute |gpu )?node<is> <n> => n=nodes!named
 <n> (?:- )?<nodes><no list> => n=nodes
 <n> <kind> node<no list> => n=nodes!kind
-(?<!each )(?<!every )(?<!per )(?<!of )GPU (?:gpu |compute )?(?P<n>node|box)(?! (?:or|is|are|type|kind|partition|queue|-)) => n=nodes!single
+<not each>GPU (?:gpu |compute )?(?P<n>node|box)(?! (?:or|is|are|type|kind|partition|queue|-)) => n=nodes!single
 <no number>node <n><next> => n=nodes!plural
 <no number>gpu <n><next> => n=gpus!plural
 <wants> (?P<n>a|an) (?:(?:full|whole|entire|compute|GPU|gpu|SITE|SIZE) ){0,3}node<no list> => n=nodes!weak

@@ -42,7 +42,8 @@ _BEFORE_POISON = (
     r"|delay|lasts|lasted|until|have|only have|dataset|data|walk|drive)"
 )
 _AFTER_POISON = (
-    r"(?:ago|old|later|earlier|before|timeout|interval|per (?:epoch|step|iteration|batch|day|week|month|sample|image|file)"
+    r"(?:ago|old|later|earlier|before|timeout|interval|per (?:epoch|step|iteration|batch|day|week|month|s"
+    r"ample|image|file)"
     r"|each (?:epoch|step|day|week)|delay|from now|warmup|warm "
     r"up|left|(?:is|are) left (?:on|in|of|for)|until|train|away|apart|behind|ahead|flight|drive|walk|meeting|"
     r"notice|deadline|worth of (?:audio|video|data|speech)|of (?:\w+ )?(?:audio|video|speech"
@@ -165,8 +166,8 @@ def read(line: Line) -> Iterator[Reading]:
         yield from _named(word, line.words[found.first].start, line.before(found.first), line.after(last))
     for found in line.find(_KEYED):
         last = line.group(found, "value")[1]
-        seconds = int(line.words[last].lex) * (60 if found.groups["minutes"] else 3600)
-        yield Reading("walltime", clock(seconds), line.words[found.first].start, line.words[last].end, NAMED)
+        length = int(line.words[last].lex) * (60 if found.groups["minutes"] else 3600)
+        yield Reading("walltime", clock(length), line.words[found.first].start, line.words[last].end, NAMED)
     for at, word in enumerate(line.words):
         if at in taken or word.kind not in (DURATION, CLOCK):
             continue
@@ -245,9 +246,13 @@ _OF_ANOTHER = (
     r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
     r"|window|lag) (?:of|is|:|=) (?:about )?$"
 )
-_DONE_IN = r" (?:done|finished|finishes|finish|complete|completed|completes|ready|over|by) (?:in |within )?(?:about |under |the )?$"
+_DONE_IN = (
+    r" (?:done|finished|finishes|finish|complete|completed|completes|ready|over|by) (?:in |within "
+    r")?(?:about |under |the )?$"
+)
 _KEYED = (
-    r"(?:hour|time in hour|time \( hour \)|walltime \( hour \)|time hour|(?P<minutes>minute|time in minute)) (?::|=) (?P<value>\d+)"
+    r"(?:hour|time in hour|time \( hour \)|walltime \( hour \)|time hour|(?P<minutes>minute|time in minut"
+    r"e)) (?::|=) (?P<value>\d+)"
     r"(?= (?:[.,;|)§]|[a-zA-Z]\S* [:=])|\s*$)"
 )
 _CORRECTING = r" (?:actually|sorry|wait|make (?:that|it)|rather|i mean|correction) [^.;]*$"
@@ -268,7 +273,8 @@ _ALONE = listed(_WORDS["alone"])
 _LEAST = r" (?:at least|no less than|not less than|minimum of|minimum|needs|need) $"
 _LONGER = r" (?:not|n't|'t|never|no|cannot) (?:\w+ ){0,3}(?:longer|more) than $"
 _KNOWS_NOT = (
-    r"(?:(?:don|doesn|didn|couldn|can|not|no|never|have no|has no)(?: 't)?|dont|cant|hard to) (?:\w+ ){0,3}(?:know|knows|idea|sure"
+    r"(?:(?:don|doesn|didn|couldn|can|not|no|never|have no|has no)(?: 't)?|dont|cant|hard to) (?:\w+ ){0,"
+    r"3}(?:know|knows|idea|sure"
     r"|clue|tell|told|say|certain|estimate|guess)|unknown|unclear|unsure|tbd|undecided|whatever|no idea"
 )
 _TIME = r"(?:how long|how much time|how many hour|time|walltime|runtime|duration|long it)"

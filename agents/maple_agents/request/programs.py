@@ -250,7 +250,8 @@ def arguments_end(text: str, start: int, end: int, value_for: str, wants_program
 
 
 def _before_comma(word: str) -> str:
-    """Return what stands before the comma that ends a number: "0.9999,regular" is a list that goes on without blanks."""
+    """Return what stands before the comma that ends a number: "0.9999,regular" is a list that goes on wi"
+    r"thout blanks."""
     match = re.match(r"(-?\d+(?:\.\d+)?(?:e-?\d+)?),(?=[A-Za-z]{3})", word)
     return match.group(1) if match else word
 

@@ -117,14 +117,18 @@ _MODULES = Late(
 )
 _MODULE_NAMES = Late(
     r"\bmodules?[\"'*]*(?:[ \t]*[:=][ \t]*|[ \t]+)(?P<names>[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?"
-    r"(?:(?:[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+)[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?)*)(?=[ \t]*(?:[,;)\n]|\.(?:\s|$)|$))",
+    r"(?:(?:[ \t]*[,+&][ \t]*|[ \t]+and[ \t]+)[\"'`]?[A-Za-z][\w+-]*(?:/[\w.+-]*\w)*[\"'`]?)*)(?=[ \t]*(?"
+    r":[,;)\n]|\.(?:\s|$)|$))",
     "module",
 )
 _VERSIONED = re.compile(r"(?<![\w/.$~:@=-])[A-Za-z][A-Za-z_+-]{1,20}\d{0,2}/\d+(?:\.\d+)+[\w-]*(?![\w/.-]*/)(?!\w)")
 _ENV_AT = Late(
-    r"\b(?P<kind>conda|mamba|virtual|venv|virtualenv|python)?[ \t]*(?:env|environment|enviroment|venv|virtualenv)\b[\"'*]*"
-    r"(?:[ \t]*[:=]|[ \t]+(?:is|lives|sits|at|in|under|from|located|lies|here|stored|path|there|a|my|the|conda|virtualenv|venv)"
-    r"(?![\w/-])){0,5}[ \t]*[\"'`]?(?P<path>(?:~|\$\{?\w+\}?|\.{1,2})?/[\w./${}~+-]*\w)[\"'`]?(?P<after>[ \t]*\([^)\n]{0,30}\))?",
+    r"\b(?P<kind>conda|mamba|virtual|venv|virtualenv|python)?[ \t]*(?:env|environment|enviroment|venv|vir"
+    r"tualenv)\b[\"'*]*"
+    r"(?:[ \t]*[:=]|[ \t]+(?:is|lives|sits|at|in|under|from|located|lies|here|stored|path|there|a|my|the|"
+    r"conda|virtualenv|venv)"
+    r"(?![\w/-])){0,5}[ \t]*[\"'`]?(?P<path>(?:~|\$\{?\w+\}?|\.{1,2})?/[\w./${}~+-]*\w)[\"'`]?(?P<after>["
+    r" \t]*\([^)\n]{0,30}\))?",
     "env",
 )
 _NOT_A_NAME = listed(_WORDS["not_a_name"])
@@ -249,7 +253,8 @@ def _arrays(line: Line, text: str) -> Iterator[Reading]:
         word = line.words[found.first]
         behind = re.compile(
             r"[\"'*]*(?:[ \t]+(?:job|jobs|task|tasks|of|with|indices|index|range|from|ids"
-            r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]*[:=]?[ \t]*\(?(?P<range>%s)(?P<to>[ "
+            r"|over|for|size|elements?|,|-|=|:|is))*[ \t]*[:=,]?[ \t]*(?:ind(?:ices|ex)|ids?|range)?[ \t]"
+            r"*[:=]?[ \t]*\(?(?P<range>%s)(?P<to>[ "
             r"\t]*(?:to|through|\.\.\.?|–|a|bis|à)[ \t]*\d+)?\)?(?![\w.:])" % _RANGE,
             re.I,
         ).match(text, word.end)

@@ -21,7 +21,8 @@ _CORRECTS = re.compile(
     r"no make|better|oops|strike that|forget that|hmm|instead|nope|my bad|should be|let's make|let 's make) "
 )
 _AGAIN = (
-    r"(?:make (?:that|it|this)|ask(?:ing)?(?: for)?|say|request|give(?: it| me)?|i mean|i meant|actually|rather|correction|change (?:that|it"
+    r"(?:make (?:that|it|this)|ask(?:ing)?(?: for)?|say|request|give(?: it| me)?|i mean|i meant|actually|"
+    r"rather|correction|change (?:that|it"
     r"|this) to|use|take|but|try|better|sorry|wait|no|oops|should be|go (?:for|with)|want|need)"
     r"(?: (?:,|:|to|use|rather|actually|only|just|with|it|that|should|be|i|mean|meant|make"
     r"|no|wait|sorry|-|on)){0,6} (?P<n>\d+)(?= (?:[.,;:!)]|instead|please|then|at|with|for"
@@ -29,6 +30,9 @@ _AGAIN = (
 )
 _UNIT_SECONDS = (("week", 604800), ("day", 86400), ("hour", 3600), ("h", 3600), ("min", 60), ("m", 60))
 _LIBRARY_LAUNCHERS = {"accelerate-ddp": "accelerate"}
+
+
+_PLACEHOLDER = r"(?:^|[ =])<(?!<)[A-Za-z]|(?:^|[ =])\.\.\.(?: |$)"
 
 
 class Weighed(NamedTuple):
@@ -68,6 +72,11 @@ def weigh(line: Line, readings: Sequence[Reading]) -> Weighed:
             opens.append("two values for %s: %s and %s; say one" % (name.replace("_", " "), *others[:2]))
         chosen.update({name: one} if one is not None else {})
     _launcher_of_library(chosen, meant)
+    accounts = [one for at, (_, one) in enumerate(placed) if at in refused and one.name == "account"]
+    if accounts and "account" not in chosen and not any(one.slot == "account" for one in doubts):
+        doubts.append(Missing("account", "the request says which it is not, %s; say which it is" % accounts[0].value))
+    if re.search(_PLACEHOLDER, str(chosen["program"].value) if "program" in chosen else ""):
+        doubts.append(Missing("program", "%s leaves a place open; say it whole" % chosen.pop("program").value))
     runs = [one for one in meant if one.name == ARGUMENTS]
     if runs and "program" in chosen:
         chosen["program"] = joined(chosen["program"], runs)
@@ -93,7 +102,8 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     """Return the reading that stands, or the values of which none does."""
     those = _narrowed(name, those)
     most = max(one.strength for one in those)
-    those = [one for one in those if one.strength >= min(most, SAID)]
+    least = WEAK if name == "walltime" else SAID  # a time in a pasted command, and another in a sentence
+    those = [one for one in those if one.strength >= min(most, least)]
     if name == "environment":
         return _together(those), ()
     if name == "variables":

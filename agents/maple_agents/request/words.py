@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from maple_submit_filter.launchers.agents import AGENTS
+from maple_submit_filter.launchers.registry import AGENTS
 
 from ..base.slots import NAMES, Missing, Name, Origin, Slot, Slots
 from . import (
