@@ -64,17 +64,47 @@ def test_what_somebody_meant_and_nobody_read_stops_the_script(maple, words, unre
     assert (found["unread"], found["script"]) == ([unread], None)
 
 
-@pytest.mark.parametrize(
-    ("words", "unread"),
-    [("8 GPUs overnight", ("overnight", "walltime")), ("1 hour, a 70B llama", ("70B", "model"))],
-)
-def test_a_length_and_a_size_without_a_number_of_ours_stop_the_script(maple, words, unread):
-    """Half an hour would be asked for a night, and the memory of no model counted."""
-    said = json.loads(
-        maple("new", "train.py with DDP on 2 nodes of Delta, account abc-delta-gpu, " + words, "--json").out
-    )
-    assert [(one["text"], one["slot"], one["stops"]) for one in said["unread"]] == [(*unread, True)]
+ON_DELTA = "train.py with DDP on 2 nodes of Delta, account abc-delta-gpu, "
+
+
+def test_a_length_without_a_number_stops_the_script(maple):
+    """Half an hour would be asked for a night."""
+    said = json.loads(maple("new", ON_DELTA + "8 GPUs overnight", "--json").out)
+    assert [(one["text"], one["slot"], one["stops"]) for one in said["unread"]] == [("overnight", "walltime", True)]
     assert said["script"] is None
+
+
+def test_a_size_alone_is_that_of_the_model(maple):
+    """Its memory is counted: DDP cannot hold 70B parameters, and that is asked about. Tokens are no model."""
+    said = json.loads(maple("new", ON_DELTA + "1 hour, a 70B llama", "--json").out)
+    assert said["slots"]["model"] == "70B" and said["missing"] == ["paradigm"]
+    said = json.loads(maple("new", ON_DELTA + "1 hour, on 70B tokens", "--json").out)
+    assert "model" not in said["slots"]
+
+
+@pytest.mark.parametrize(
+    ("words", "slot"),
+    [
+        ("I don't know how long", "walltime"),
+        ("time: ?", "walltime"),
+        ("1 hour. On 4 nodes", "nodes"),
+        ("it takes 9 hours, but it must not run longer than 4 hours", "walltime"),
+    ],
+)
+def test_what_has_no_one_value_is_asked_for(maple, words, slot):
+    """Unknown, said twice, or more than may be: nothing is assumed in its place."""
+    said = json.loads(maple("new", ON_DELTA + words, "--json").out)
+    assert said["missing"] == [slot] and said["script"] is None
+
+
+@pytest.mark.parametrize(
+    "words",
+    ["1 hour, it wants --lr 1e-4", "1 hour (flags: --lr 1e-4)", "--lr 1e-4 behind it, for an hour please"],
+)
+def test_arguments_apart_from_the_program_are_its_own(maple, words):
+    """Wherever an option stands that nobody else takes."""
+    said = json.loads(maple("new", ON_DELTA + words, "--json").out)
+    assert said["slots"]["program"] == "train.py --lr 1e-4" and "train.py --lr 1e-4" in said["script"]
 
 
 def test_a_correction_that_was_not_read_stops_the_script(maple):

@@ -8,6 +8,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from functools import cache
+
+from maple_submit_filter.request.slurm.options import SBATCH
 
 from .language.lexemes import ARGUMENTS, SAID, Reading
 from .programs import arguments_end, is_prose, launcher_options
@@ -34,9 +37,20 @@ def read(text: str, others: Sequence[Reading]) -> tuple[list[Reading], list[tupl
     if not any(one.name == "program" for one in others):
         return [], runtimes
     named = [str(one.value) for one in others if one.name == "launcher"]
-    own = {name for launcher in named for name in launcher_options(launcher)}
+    own = {name for launcher in named for name in launcher_options(launcher)} | _of_the_scheduler()
     found = [one for one in _runs(text, runtimes) if not own & set(_names(str(one.value)))]
     return found, [*runtimes, *((one.start, one.end) for one in found)]
+
+
+@cache
+def _of_the_scheduler() -> frozenset[str]:
+    """Return the options of sbatch: `--exclusive` is none of a program's, whoever does not read it."""
+    return frozenset(name.decode() for name in SBATCH.long) - _OF_PROGRAMS
+
+
+_OF_PROGRAMS = frozenset(
+    ("batch", "debug", "input", "profile", "quiet", "verbose")
+)  # programs have them far more often
 
 
 def _runs(text: str, taken: Sequence[tuple[int, int]]) -> Iterator[Reading]:
