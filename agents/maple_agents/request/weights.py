@@ -12,7 +12,7 @@ from ..base.quantities import clock
 from ..base.slots import INTEGERS, NAMES, Missing
 from .arguments import joined
 from .clauses import asides, denied
-from .language.lexemes import ARGUMENTS, GPUS, OPEN, RANKS, SAID, WEAK, WISH, Line, Reading
+from .language.lexemes import ARGUMENTS, GPUS, NAMED, OPEN, RANKS, SAID, WEAK, WISH, Line, Reading
 
 _CORRECTS = re.compile(
     r" (?:no ,|not ,|no wait|wait|make that|make it|sorry|i mean|i meant|actually|correction|scratch "
@@ -102,7 +102,7 @@ def _chosen(line: Line, name: str, those: list[Reading]) -> tuple[Reading | None
     """Return the reading that stands, or the values of which none does."""
     those = _narrowed(name, those)
     most = max(one.strength for one in those)
-    least = WEAK if name == "walltime" else SAID  # a time in a pasted command, and another in a sentence
+    least = WEAK if name == "walltime" and most == NAMED else SAID  # one in a pasted command, one in a sentence
     those = [one for one in those if one.strength >= min(most, least)]
     if name == "environment":
         return _together(those), ()
