@@ -160,7 +160,8 @@ def heard(asked: Wanted) -> Wanted:
         tagger = reading.read(asked.text)
     except (OSError, ValueError):
         return asked  # its weights are not there, or not whole
-    found = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site)
+    open_ = {one.slot for one in asked.doubts}
+    found = witness.heard(asked.text, tagger, asked.unread, asked.slots, asked.cluster.site, open_)
     return asked._replace(slots=asked.slots.with_more(found.slots), unread=_shown(asked.text, found.unread))
 
 
