@@ -1,24 +1,25 @@
 """How often the diagnosis is right: `make bench-diagnosis`, on the cases of `tests/cases/diagnosis/`.
 
-As a program: `--record` writes what is not right yet to figures.toml, `--fit` prints the steps of a calibrated
-confidence, fitted on one half of the groups of cases and shown on the other.
+As a program: `--record` writes what is not right yet to figures.toml, with both voters as they are in force. In the
+tables the second voter never knows the lines of the thread that it judges. The weights behind the confidence are made
+by `python -m tests.agents.debug.voter --record`.
 """
 
 from __future__ import annotations
 
 import sys
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 if str(ROOT) not in sys.path:
     sys.path.insert(0, str(ROOT))
 
-from maple_agents.diagnose.rank.ranking import STEPS  # noqa: E402
 from maple_agents.diagnose.values import Diagnosis  # noqa: E402
 from maple_agents.templates.knowledge import entries  # noqa: E402
 
+from tests.agents.debug import voter  # noqa: E402
 from tests.agents.debug.corpus import (  # noqa: E402
     FOLDER,
     VERDICTS,
@@ -29,21 +30,34 @@ from tests.agents.debug.corpus import (  # noqa: E402
     verdict,
     without,
 )
+from tests.agents.debug.labelled_lines import thread  # noqa: E402
 
 Rows = Sequence[tuple[Known, Diagnosis]]
-LEASTS = (0.0, 2.0, 3.0, 4.0, 5.0, 6.0, 7.0, 8.0)  # where a step of the confidence may begin
+BOUNDS = (0.0, 0.66, 0.8, 0.9, 0.95, 0.98, 1.01)  # of the rows of the table by confidence
 
 
 def answers(cases: Iterable[Known]) -> Rows:
     """Return every case with what is said of it."""
-    return [(one, diagnosed(one, entries())) for one in cases]
+    return [(one, diagnosed(one, entries(), voter.without(thread(one)))) for one in cases]
+
+
+def unseen(cases: Iterable[Known]) -> Rows:
+    """Return every failure with what is said of it once the entry that knows it is gone, from both voters."""
+    rows = []
+    for one in cases:
+        entry = diagnosed(one, entries(), voter.without(thread(one))).causes[0].entry
+        if entry and one.kind in ("failed", "hang"):
+            fewer = {name: known for name, known in entries().items() if name != entry}
+            rows.append((one, diagnosed(one, fewer, voter.without(thread(one), entry=entry))))
+    return rows
 
 
 def test_diagnosis() -> None:
     """Print all tables; nothing is asserted here."""
-    rows = answers(known_cases())
-    for line in (*by_class(rows), "", *in_all(rows), "", *left_out(rows), "", *reliability(rows, _given)):
-        print(line)
+    rows, without_entry = answers(known_cases()), unseen(known_cases())
+    print(*by_class(rows), "", *in_all(rows), "", *left_out(rows), sep="\n")
+    print("", "threads left out:", *reliability(rows), sep="\n")
+    print("", "the entry that knows it left out as well:", *reliability(without_entry), sep="\n")
 
 
 def by_class(rows: Rows) -> Iterable[str]:
@@ -78,83 +92,48 @@ def _percent(words: Counter[str]) -> float:
 
 
 def left_out(rows: Rows) -> Iterable[str]:
-    """Yield what is said of the cases of a class once all entries of that class are gone: "unknown" is right."""
+    """Yield what is said of the cases of a class once neither voter knows that class: "unknown" is right."""
     said: Counter[str] = Counter()
     others: Counter[str] = Counter()
     for one, _ in rows:
         if one.kind not in ("failed", "hang"):
             continue
-        cause = diagnosed(one, without(one.cause)).causes[0].cause
-        said["unknown" if cause == "unknown" else "none" if cause == "none" else "another"] += 1
-        if cause not in ("unknown", "none"):
-            others["%s, said %s" % (one.cause, cause)] += 1
-    yield "class left out: unknown %d, another class %d, none %d" % (said["unknown"], said["another"], said["none"])
+        first = diagnosed(one, without(one.cause), voter.without(thread(one), cause=one.cause)).causes[0]
+        word = {"unknown": "unknown", "none": "none"}.get(first.cause, "likely another" if first.likely else "another")
+        said[word] += 1
+        others["%s, said %s%s" % (one.cause, "likely " if first.likely else "", first.cause)] += "another" in word
+    total = said.total() or 1
+    yield "class left out: " + ", ".join(
+        "%s %d (%.1f %%)" % (word, n, 100 * n / total) for word, n in said.most_common()
+    )
     for line, count in others.most_common():
-        yield "  %2d %s" % (count, line)
+        yield from ["  %2d %s" % (count, line)] if count else []
 
 
-def _given(told: Diagnosis) -> float:
-    return told.causes[0].confidence
+def reliability(rows: Rows) -> Iterable[str]:
+    """Yield, for each range of stated confidence, how many answers were right; silence stands apart."""
+    told = [(one, found.causes[0], verdict(one, found) == "right") for one, found in rows]
+    for word in ("sure", "likely"):
+        some = [row for row in told if row[1].cause not in ("unknown", "none") and row[1].likely == (word == "likely")]
+        yield "  %-14s %8s %6s %6s" % (word, "answers", "said", "right")
+        for least, most in zip(BOUNDS, BOUNDS[1:]):
+            part = [(first.confidence, right) for _, first, right in some if least <= first.confidence < most]
+            yield from (
+                ["  %4.2f to %4.2f %10d %6.3f %6.3f" % (least, min(most, 1.0), len(part), *_means(part))]
+                if part
+                else []
+            )
+        yield "  all %s %18d %6.3f %6.3f" % (
+            word,
+            len(some),
+            *_means([(first.confidence, right) for _, first, right in some]),
+        )
+    silent = [one for one, first, _ in told if first.cause == "unknown" and one.kind in ("failed", "hang")]
+    yield "  unknown, where there is a cause: %d" % len(silent)
 
 
-def reliability(rows: Rows, confidence: Callable[[Diagnosis], float]) -> Iterable[str]:
-    """Yield, for each stated confidence, how many answers were right; answers that claim no cause stand apart."""
-    bins: dict[float, list[bool]] = defaultdict(list)
-    for one, told in rows:
-        if told.causes[0].cause not in ("unknown", "none"):
-            bins[confidence(told)].append(verdict(one, told) == "right")
-    yield "confidence   answers   right"
-    for stated, right in sorted(bins.items()):
-        yield "%10.2f %9d   %5.2f" % (stated, len(right), sum(right) / len(right))
-    total = sum(map(len, bins.values()))
-    off = sum(abs(stated - sum(right) / len(right)) * len(right) for stated, right in bins.items()) / max(1, total)
-    yield "expected calibration error %.3f over %d answers" % (off, total)
-
-
-def value(told: Diagnosis) -> float:
-    """Return what the confidence is a function of: score, and half of the lead over the next class up to two."""
-    best, *others = told.causes
-    lead = best.score - max((one.score for one in others), default=0.0)
-    return best.score + min(max(0.0, lead), 2.0) / 2
-
-
-def fitted(rows: Rows) -> tuple[tuple[float, float], ...]:
-    """Return steps that never fall: the share of right answers from each least value on, with one wrong and one right
-    answer added to each so that few cases promise little. Pools neighbours that would fall.
-    """
-    pools = [[least, 1.0, 2.0] for least in LEASTS]
-    for one, told in rows:
-        if told.causes[0].cause not in ("unknown", "none"):
-            pool = next(one for one in reversed(pools) if value(told) >= one[0] or one[0] == 0.0)
-            pool[1] += verdict(one, told) == "right"
-            pool[2] += 1
-    pools = [pool for pool in pools if pool[2] > 2.0 or pool[0] == 0.0]
-    at = 1
-    while at < len(pools):
-        if pools[at][1] / pools[at][2] >= pools[at - 1][1] / pools[at - 1][2]:
-            at += 1
-            continue
-        pools[at - 1] = [pools[at - 1][0], pools[at - 1][1] + pools[at][1], pools[at - 1][2] + pools[at][2]]
-        del pools[at]
-        at = max(1, at - 1)
-    return tuple((least, round(right / count, 2)) for least, right, count in pools)
-
-
-def at_step(steps: Sequence[tuple[float, float]], found: float) -> float:
-    """Return the confidence that *steps* give."""
-    return [share for least, share in steps if least <= found or least == 0.0][-1]
-
-
-def fit(rows: Rows) -> Iterable[str]:
-    """Yield the steps fitted on each half, their reliability on the other, and those of all."""
-    groups = sorted({one.group for one, _ in rows})
-    halves = [[row for row in rows if groups.index(row[0].group) % 2 == half] for half in (0, 1)]
-    for half in (0, 1):
-        steps = fitted(halves[half])
-        yield "fitted on half %d: %s; on the other:" % (half + 1, steps)
-        yield from reliability(halves[1 - half], lambda told, steps=steps: at_step(steps, value(told)))  # type: ignore[misc]
-    yield "now in force: STEPS = %s" % (STEPS,)
-    yield "of all:       STEPS = %s" % (fitted(rows),)
+def _means(rows: Sequence[tuple[float, bool]]) -> tuple[float, float]:
+    return (sum(row[0] for row in rows) / len(rows), sum(row[1] for row in rows) / len(rows)) if rows else (0.0, 0.0)
 
 
 def record(rows: Rows) -> str:
@@ -172,10 +151,10 @@ def record(rows: Rows) -> str:
 
 def main(words: Sequence[str]) -> None:
     """Do what *words* ask for."""
-    rows = answers(known_cases())
+    rows = [(one, diagnosed(one, entries())) for one in known_cases()]
     if "--record" in words:
         (FOLDER / "figures.toml").write_text(record(rows), "utf-8")
-    print("\n".join(fit(rows) if "--fit" in words else [*by_class(rows), "", *in_all(rows)]))
+    print(*by_class(rows), "", *in_all(rows), sep="\n")
 
 
 if __name__ == "__main__":

@@ -12,14 +12,17 @@ from maple_submit_filter.types.findings import Finding
 from maple_submit_filter.types.job import line_of
 from maple_submit_filter.types.submission import Submission
 
+from ..templates.knowledge import meanings
 from ..templates.knowledge.conditions import Fact, holds
 from ..templates.knowledge.entries import Entry
-from .rank.ranking import Ranked, confidence, of_earlier_run, ranked, said_to_have_ended, survived, unread
-from .rank.telling import telling
+from .rank.judges import LEAST, Judgement, by_lines, of_entry
+from .rank.ranking import Ranked, of_earlier_run, ranked, said_to_have_ended, survived, unread
+from .rank.telling import Voter, telling
 from .read import cleaned
 from .read.templates import template
 from .recognise.log_facts import facts, with_signs
 from .recognise.matches import Match, matches
+from .recognise.neighbours import vote
 from .values import Case, Cause, Diagnosis, Digest, Event, Evidence, Place, Severity, Stream
 
 MOST_CASCADE = 12
@@ -27,10 +30,12 @@ MOST_CAUSES = 5
 LAST = 5  # ordinary lines that a script may still say after its program was said to have died
 
 
-def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry]) -> Diagnosis:
+def diagnose(
+    case: Case, digest: Digest, decision: Decision | None, known: Mapping[str, Entry], voter: Voter = vote
+) -> Diagnosis:
     """Return why the job failed. Nothing is read or run here; there are no cures in it yet.
 
-    *decision*: what `decide` says of the script, None where there is none.
+    *decision*: what `decide` says of the script, None where there is none. *voter*: what labelled lines say of a line.
     """
     found = matches(digest.events, known)
     given = with_signs(facts(case, digest, decision), found, known, digest)
@@ -42,8 +47,11 @@ def diagnose(case: Case, digest: Digest, decision: Decision | None, known: Mappi
         replace(one, evidence=(*proving(known[one.entry], case, decision), *one.evidence))
         for one in _causes(rows, known, given)
     )
-    if not causes or unread(rows[0], found, known, given, digest):
-        causes = (UNKNOWN, *(replace(one, confidence=0.0) for one in causes))
+    judgement = _judgement(rows, known, voter)
+    if judgement is None or judgement.confidence < LEAST or unread(rows[0], found, known, given, digest):
+        causes = _by_lines(causes, digest, found, known, voter)
+    else:
+        causes = _as_judged(causes, judgement)
     shown = excerpt(digest, found, known) if causes[0] is UNKNOWN else ()
     return Diagnosis(case, causes, _told(cascade), excerpt=shown)
 
@@ -93,18 +101,59 @@ def _ended_there(event: Event, digest: Digest) -> bool:
 
 def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[str, Fact]) -> Iterable[Cause]:
     once = {one.cause: one for one in reversed(rows)}  # of a class the likeliest
-    for place, one in enumerate([one for one in rows if once[one.cause] is one][:MOST_CAUSES]):
-        behind = next((other.score for other in rows if other.cause != one.cause), 0.0)
+    for one in [one for one in rows if once[one.cause] is one][:MOST_CAUSES]:
         values = one.matches[0].values if one.matches else {}
         yield Cause(
             one.entry,
             one.cause,
             said(_sentence(known[one.entry], given), values),
             one.score,
-            confidence(one.score, max(0.0, one.score - behind)) if place == 0 and one.cause != "unknown" else 0.0,
+            0.0,
             tuple(dict.fromkeys(match.evidence for match in one.matches[:3])),
             values,
         )
+
+
+# The second voter: what the labelled lines say of the cause that the entries name, or where they name none.
+
+
+def _judgement(rows: Sequence[Ranked], known: Mapping[str, Entry], voter: Voter) -> Judgement | None:
+    """Return how sure the first cause is, once the labelled lines were asked about each line that proves it."""
+    if not rows or rows[0].cause == "unknown":
+        return None
+    first = rows[0]
+    behind = next((other.score for other in rows if other.cause != first.cause), 0.0)
+    lines = dict.fromkeys(match.evidence.text for match in first.matches[:3])
+    return of_entry(known[first.entry], first.score, first.score - behind, [voter(text) for text in lines])
+
+
+def _as_judged(causes: Sequence[Cause], judgement: Judgement) -> tuple[Cause, ...]:
+    """Return *causes* with what is known of the first; a likely one has a runner-up where anybody names another."""
+    first, *others = causes
+    first = replace(first, confidence=judgement.confidence, likely=judgement.likely, voters=judgement.voters)
+    if judgement.likely and not others and judgement.second:
+        others = [Cause("", judgement.second, meaning(judgement.second), 0.0, 0.0, voters=("lines",))]
+    return (first, *others)
+
+
+def _by_lines(
+    causes: Sequence[Cause], digest: Digest, found: Sequence[Match], known: Mapping[str, Entry], voter: Voter
+) -> tuple[Cause, ...]:
+    """Return *causes*, of which the first may only follow, behind what the labelled lines name, or "unknown"."""
+    explained = {one.event.place for one in found if known[one.entry].role in ("follows", "harmless")}
+    named = by_lines(digest, explained, voter)
+    if named is None:
+        return tuple(causes) if causes and causes[0].cause == "unknown" else (UNKNOWN, *causes)
+    line = Evidence(named.event.place.file, named.event.place.line, named.event.text)
+    first = Cause("", named.cause, meaning(named.cause), 0.0, 0.0, (line,))
+    same = next((one for one in causes if one.cause == named.cause), first)  # an entry says more of it
+    return _as_judged((same, *(one for one in causes if one.cause != named.cause)), named.judgement)
+
+
+def meaning(cause: str) -> str:
+    """Return what a class of causes means, in a sentence."""
+    known = meanings().get(cause)
+    return known.says if known is not None else cause.replace("_", " ")
 
 
 def _sentence(entry: Entry, given: Mapping[str, Fact]) -> str:

@@ -82,12 +82,12 @@ def recalled(diagnosis: Diagnosis, earlier: Sequence[Earlier]) -> Diagnosis:
             return diagnosis
         if first.score < SURE:
             sure = max(first.confidence, _confidence(known))
-            first = replace(first, by="case", confidence=sure)
+            first = replace(first, by="case", confidence=sure, likely=False)
         return _noted(replace(diagnosis, causes=(first, *diagnosis.causes[1:])), says)
     named = next((one for one in diagnosis.causes if one.cause == known.cause), None)
     if named is None:
         named = Cause(known.entry, known.cause, "the same as in job %s" % known.job, 0.0, 0.0, _shown(diagnosis))
-    named = replace(named, by="case", confidence=_confidence(known))
+    named = replace(named, by="case", confidence=_confidence(known), likely=False)
     others = [replace(one, confidence=0.0) for one in diagnosis.causes if one.cause not in (known.cause, "unknown")]
     return _noted(replace(diagnosis, causes=(named, *others)), says)
 

@@ -95,7 +95,7 @@ def advised_by_choice(
         return _noted(diagnosis, ["%s; diagnosed without a model" % error])  # a setting that nobody asked for here
     if choice is None:
         return diagnosis
-    from .advise.model_advice import SURE, advised
+    from .advise.model_advice import advised, sure
     from .documents.search import nearest
 
     notes: list[str] = []
@@ -104,7 +104,7 @@ def advised_by_choice(
     found = advised(diagnosis, digest, decision, known, model, choice.limit, nearest=close, tell=notes.append)
     if named and not model.asked and diagnosis.causes[0].cause != "none":
         notes.append("the model was not asked: %s" % (
-            "the rules are sure" if diagnosis.causes[0].confidence >= SURE else "there is no line to show it"
+            "the rules are sure" if sure(diagnosis.causes[0]) else "there is no line to show it"
         ))  # fmt: skip
     return _noted(found, notes)
 

@@ -192,7 +192,8 @@ class Cause:
     """A cause that may be the one. *entry*: of the knowledge base. *score*: before calibration; *confidence*: 0 to 1,
     calibrated.
 
-    *values*: what the signature's named groups caught. *by*: "rule", "case" or "model".
+    *values*: what the signature's named groups caught. *by*: "rule", "case" or "model". *likely*: it is no more than
+    that; *voters*: who names it, "entries" (of the knowledge base), "lines" (labelled ones that the log's are like).
     """
 
     entry: str
@@ -203,6 +204,8 @@ class Cause:
     evidence: tuple[Evidence, ...] = ()
     values: dict[str, str] = field(default_factory=dict)
     by: str = "rule"
+    likely: bool = False
+    voters: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

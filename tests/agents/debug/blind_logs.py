@@ -14,7 +14,9 @@ from typing import Any, NamedTuple
 
 import tomllib
 from maple_agents.diagnose.diagnosis import diagnose
+from maple_agents.diagnose.rank.telling import Voter
 from maple_agents.diagnose.read import read
+from maple_agents.diagnose.recognise.neighbours import vote
 from maple_agents.diagnose.values import Case, Diagnosis, Ended, LogFile
 from maple_agents.templates.knowledge import anchors, entries
 from maple_submit_filter.site.facts import GENERIC_PBS, GENERIC_SLURM
@@ -52,8 +54,8 @@ def sets() -> list[Path]:
     return sorted(FOLDER.glob("*.toml"))
 
 
-def judged(path: Path) -> list[Judged]:
-    """Return each case of a set with what is said of it."""
+def judged(path: Path, voter: Voter = vote) -> list[Judged]:
+    """Return each case of a set with what is said of it; *voter*: what labelled lines say of a line."""
     known = entries()
     literals = anchors(known)
     rows = []
@@ -64,7 +66,8 @@ def judged(path: Path) -> list[Judged]:
             log.write_text(case["log"], "utf-8")
             asked = Case(Ended(), "pbs" if case["scheduler"] == "pbs" else "slurm",
                          GENERIC_PBS if case["scheduler"] == "pbs" else GENERIC_SLURM)  # fmt: skip
-            rows.append(Judged(case, diagnose(asked, read((LogFile(str(log), "both"),), literals), None, known)))
+            digest = read((LogFile(str(log), "both"),), literals)
+            rows.append(Judged(case, diagnose(asked, digest, None, known, voter)))
     return rows
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import tomllib
 from maple_agents.diagnose.diagnosis import diagnose
 from maple_agents.diagnose.gather import by_files
+from maple_agents.diagnose.rank.telling import Voter
 from maple_agents.diagnose.read import cleaned, read
+from maple_agents.diagnose.recognise.neighbours import vote
 from maple_agents.diagnose.values import Case, Diagnosis, Digest, Evidence
 from maple_agents.templates.knowledge import Entry, anchors, entries
 from maple_submit_filter.answer.decision import Decision, decide
@@ -84,9 +86,9 @@ def _anchors() -> tuple[bytes, ...]:
     return anchors(entries())
 
 
-def diagnosed(one: Known, known: Mapping[str, Entry]) -> Diagnosis:
-    """Return what is said of a case with the entries *known*."""
-    return diagnose(*material(one), known)
+def diagnosed(one: Known, known: Mapping[str, Entry], voter: Voter = vote) -> Diagnosis:
+    """Return what is said of a case with the entries *known*, and what *voter* says of lines."""
+    return diagnose(*material(one), known, voter)
 
 
 def without(cause: str) -> dict[str, Entry]:

@@ -1,8 +1,8 @@
 """Telling lines with the class they tell of: what the second voter of a diagnosis learns from.
 
 They come from the cases of `tests/cases/diagnosis/`, the texts that entries are tried on, and the sets once blind.
-Lines that only follow a death are "follows", frightening lines of good runs "none". *thread*: what a line must not be
-judged by is of the same one.
+Lines that only follow a death are "follows", as are the errors of logs that don't show the cause; frightening lines of
+good runs are "none". *thread*: what a line must not be judged by is of the same one.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ def thread(case: Known) -> str:
 
 def _of_cases() -> Iterator[Labelled]:
     for case in known_cases():
-        if case.kind == "good":
-            yield from _frightening(case)
+        if case.kind in ("good", "unknown"):
+            yield from _errors(case, "none" if case.kind == "good" else FOLLOWS)
         for places, label in ((case.evidence, case.cause), (case.cascade, FOLLOWS)):
             if label not in ("none", "unknown"):
                 yield from (Labelled(text, label, thread(case)) for text in _texts(case, places))
@@ -65,9 +65,9 @@ def _texts(case: Known, places: frozenset[tuple[str, int]]) -> Iterator[str]:
             yield from [cleaned(lines[line - 1])] if 0 < line <= len(lines) else []
 
 
-def _frightening(case: Known) -> Iterator[Labelled]:
+def _errors(case: Known, label: str) -> Iterator[Labelled]:
     events = material(case)[1].events
-    yield from (Labelled(one.text, "none", thread(case)) for one in events if one.severity >= Severity.ERROR)
+    yield from (Labelled(one.text, label, thread(case)) for one in events if one.severity >= Severity.ERROR)
 
 
 def _of_examples() -> Iterator[Labelled]:
@@ -81,8 +81,17 @@ def _of_examples() -> Iterator[Labelled]:
 
 def _of_sets() -> Iterator[Labelled]:
     for path in blind_logs.sets():
-        for case in tomllib.loads(path.read_text("utf-8"))["case"]:
+        for row in blind_logs.judged(path, lambda _: None):
+            case, label = row.case, _label(row)
             lines = [line for line in case["log"].splitlines() if any(words in line for words in case["telling"])]
-            label = "none" if case["verdict"] == "good" else case["class"][0]
             if label != "unknown":
-                yield from (Labelled(line, label, case["source"]) for line in dict.fromkeys(lines[:6]))
+                yield from (Labelled(line, label, case["source"] or case["name"]) for line in dict.fromkeys(lines[:6]))
+
+
+def _label(row: blind_logs.Judged) -> str:
+    """Return the class of a case's lines: of several that count as right the one that the entries name, else none."""
+    if row.case["verdict"] == "good":
+        return "none"
+    right = row.case["class"]
+    named = next((one.cause for one in row.told.causes if one.cause in right), "unknown")
+    return str(right[0]) if len(right) == 1 else named

@@ -97,4 +97,4 @@ def test_a_verdict_tells_wrong_from_unknown() -> None:
     assert verdict(failed, good) == "right"
     other = next(one for one in CASES if one.cause == "glibc_mismatch")
     assert verdict(other, good) == "wrong"
-    assert verdict(other, diagnosed(other, {})) == "unknown"
+    assert verdict(other, diagnosed(other, {}, lambda _: None)) == "unknown"

@@ -57,10 +57,10 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setattr(
         entries_in_force, "paths", lambda kind: {one.stem: str(one) for one in sorted(tmp_path.glob("*.toml"))}
     )
-    entries_in_force.entries.cache_clear()
+    entries_in_force.in_force.cache_clear()
     yield tmp_path
     monkeypatch.undo()
-    entries_in_force.entries.cache_clear()
+    entries_in_force.in_force.cache_clear()
 
 
 def test_a_group_of_another_file_is_known(folder):

@@ -43,8 +43,12 @@ KNOWN = {
 }
 
 
+def nobody(text: str) -> None:
+    """A second voter that says nothing."""
+
+
 def classes(*events: Event, known: dict[str, Entry] = KNOWN, of: Case | None = None, **more: object) -> list[str]:
-    return [one.cause for one in diagnose(of or case(), digest(*events, **more), None, known).causes]
+    return [one.cause for one in diagnose(of or case(), digest(*events, **more), None, known, nobody).causes]
 
 
 def test_the_first_in_time_is_the_cause():
@@ -134,7 +138,7 @@ def test_words_say_more_than_the_kind_of_an_exception():
         "slow": entry("watchdog", "nccl_init_or_transport", role="symptom", weight="fair", says="late"),
     }
     raised = event(5, "RuntimeError: watchdog", exception="RuntimeError")
-    assert classes(raised, known=known) == ["nccl_init_or_transport"]
+    assert [one for one in classes(raised, known=known) if one != "unknown"] == ["nccl_init_or_transport"]
     later = event(9, "RuntimeError: else", exception="RuntimeError")
     assert classes(event(5, "watchdog"), later, known=known) == ["code_error"]
 

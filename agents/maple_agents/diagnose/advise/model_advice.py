@@ -24,7 +24,7 @@ from ..scheduler_words import foreign
 from ..values import Case, Cause, Cited, Cure, Diagnosis, Digest, Evidence
 from .evidence import TO_A_MODEL, Shown, evidence
 
-SURE = 0.9  # confidence from which no model is asked
+SURE = 0.9  # confidence from which no model is asked about a cause that is more than likely
 BY_MODEL = 0.3  # confidence in a class that a model alone names
 MOVED = 0.5  # in a cause that a model put before another
 CANDIDATES = 6
@@ -50,7 +50,7 @@ def advised(
     line where the model failed. Raises nothing for what a model does.
     """
     first = diagnosis.causes[0]
-    if first.cause == "none" or first.confidence >= SURE:
+    if first.cause == "none" or sure(first):
         return diagnosis
     lines = evidence(diagnosis, digest)
     if lines.withheld:
@@ -64,6 +64,11 @@ def advised(
         tell("%s; diagnosed without it" % error)
         return diagnosis
     return _with(diagnosis, said, lines, candidates, tell)
+
+
+def sure(cause: Cause) -> bool:
+    """Return whether no model is asked about *cause*."""
+    return cause.confidence >= SURE and not cause.likely
 
 
 def _candidates(
@@ -145,7 +150,7 @@ def _ordered(diagnosis: Diagnosis, chosen: Candidate, said: Mapping[str, Any]) -
     says = sentences(said["says"])
     if chosen.cause is before:
         return replace(diagnosis, cures=_fix_first(diagnosis.cures, chosen, said["fix"]), advice=says)
-    moved = replace(chosen.cause, confidence=min(MOVED, before.confidence), by="model")
+    moved = replace(chosen.cause, confidence=min(MOVED, before.confidence), by="model", likely=True)
     others = tuple(replace(one, confidence=0.0) for one in diagnosis.causes if one is not chosen.cause)
     found = _fix_first(tuple(cure for _, cure in chosen.fixes), chosen, said["fix"])
     return replace(diagnosis, causes=(moved, *others), cures=tuple(map(_asked, found)), advice=says)
@@ -161,7 +166,7 @@ def _named(
     if one is None and said["causes"]:
         return diagnosis  # a candidate of another class
     says = sentences(said["says"]) or (one.cause.says if one is not None else said["class"].replace("_", " "))
-    cause = Cause(one.cause.entry if one else "", said["class"], says, 0.0, BY_MODEL, evidence, by="model")
+    cause = Cause(one.cause.entry if one else "", said["class"], says, 0.0, BY_MODEL, evidence, by="model", likely=True)
     found = _fix_first(tuple(cure for _, cure in one.fixes), one, said["fix"]) if one is not None else diagnosis.cures
     return replace(diagnosis, causes=(cause,), cures=tuple(map(_asked, found)))
 

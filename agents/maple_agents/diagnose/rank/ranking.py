@@ -5,8 +5,6 @@ silence). What another cause explains is cascade: by the entry's own word (`expl
 by every cause there is. Among causes that are said as strongly the first in time wins; what life went on after is no
 cause.
 
-How likely a cause is right, from how it was found: measured on the corpus, not believed.
-
 Whether the likeliest cause may only follow from something that no entry knows: then it is better not claimed.
 
 A missing module after a module system's complaint, a transport's failure after a line of its library: what other
@@ -17,7 +15,6 @@ such a reason as long as nothing says otherwise.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
@@ -36,10 +33,6 @@ _FILE = re.compile(r"([\w-]+\.(?:cc?|cpp|cu|cxx|hpp|h|py)):\d+", re.I)
 _PROGRAM = re.compile(r"^(?:\S+: )??([\w./-]+): (?:error|fatal)", re.I)
 # Words that only announce what comes: a heading, the frame of a traceback, the step of a build that failed.
 _HEADING = re.compile(r"(?::|\.\.\.|…)\s*$|Traceback \(most recent call last\)|^\W*FAILED: \S+\s*$")
-
-# Least score and least lead over the next cause, and how many of such answers were right: of cases whose words no
-# entry was made from; on the corpus, which entries were mended by, all do better.
-STEPS = ((0.0, 0.15), (2.0, 0.35), (3.0, 0.6), (4.0, 0.65), (5.0, 0.75), (6.0, 0.85), (8.0, 0.93))
 
 WEIGHT = {"strong": 6.0, "fair": 4.0, "weak": 2.0}
 SYMPTOM = -1.5
@@ -244,12 +237,6 @@ def _passed(other: Ranked, one: Ranked) -> bool:
 def _first(one: Ranked) -> int:
     """Return the order of the first event; facts alone come before everything that a log says."""
     return one.matches[0].order if one.matches else -1
-
-
-def confidence(score: float, lead: float) -> float:
-    """Return the share of answers of this kind that were right; *lead*: how far the next cause's score is behind."""
-    value = score + min(lead, 2.0) / 2
-    return STEPS[max(0, bisect_right([least for least, _ in STEPS], value) - 1)][1]
 
 
 def unread(

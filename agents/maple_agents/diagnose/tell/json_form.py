@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from ...ask.submission import GENERIC
 from ...base.difference import unified
+from ...templates.knowledge import meanings
 from ..fix.registry import whole
 from ..values import Case, Cause, Cure, Diagnosis, Evidence
 from .page_rows import short
@@ -47,13 +48,26 @@ def _told(diagnosis: Diagnosis) -> Object:
         "advice": diagnosis.advice or None,
         "here": list(here(diagnosis)),
         "next": list(steps(diagnosis)),
+        "again": _again(first),
         "missing": list(diagnosis.case.missing),
         "notes": list(diagnosis.case.notes),
     }
 
 
 def _cause(cause: Cause) -> Object:
-    return {"class": cause.cause, "says": cause.says, "confidence": round(cause.confidence, 2)}
+    return {
+        "class": cause.cause,
+        "says": cause.says,
+        "confidence": round(cause.confidence, 2),
+        "likely": cause.likely,
+        "voters": list(cause.voters),
+    }
+
+
+def _again(cause: Cause) -> Object | None:
+    """Return whether the same job is worth running again, None where no class is known that would tell."""
+    known = meanings().get(cause.cause)
+    return None if known is None else {"helps": known.again, "because": known.because}
 
 
 def _lines(lines: Iterable[Evidence]) -> list[Object]:

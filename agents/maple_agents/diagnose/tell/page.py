@@ -8,6 +8,7 @@ from collections.abc import Sequence
 from ...ask.submission import GENERIC, on_site  # sites that nobody described: their names tell a user nothing
 from ...base import drawing
 from ...base.quantities import elapsed
+from ...templates.knowledge import meanings
 from ..values import Cause, Cited, Cure, Diagnosis, Ended
 from .json_form import difference, filled, new, steps
 from .page_rows import head, lines, plain, say, short, step
@@ -42,6 +43,7 @@ def show(diagnosis: Diagnosis, hint: bool = True) -> None:
     for at, cure in enumerate(diagnosis.cures):
         _cure(cure, diagnosis, at > 0)
     _here(diagnosis)
+    _again(first)
     if hint:
         _next(diagnosis)
     if diagnosis.case.site_known_by:
@@ -68,7 +70,7 @@ def _how(ended: Ended) -> str:
 def _cause(cause: Cause) -> None:
     if cause.cause in UNSURE:
         return say(cause.cause + ": ", cause.says, fg="green" if cause.cause == "none" else "yellow", bold=True)
-    say("cause: ", cause.says, fg="red", bold=True)
+    say("likely: " if cause.likely else "cause: ", cause.says, fg="yellow" if cause.likely else "red", bold=True)
     who = {"rule": "", "case": ", as in an earlier job of yours", "model": ", says the model"}[cause.by]
     say("       ", "%s, %d %% sure%s" % (cause.cause, round(cause.confidence * 100), who))
 
@@ -82,7 +84,7 @@ def _others(first: Cause, causes: Sequence[Cause]) -> None:
     """Print at most two other readings; one that rests on the very lines of the first is the same, said worse."""
     proof = {(one.file, one.line) for one in first.evidence}
     told = [one for one in causes if (one.evidence or one.says) and not _same(one, proof)]
-    for at, one in enumerate(told[:2] if first.confidence < SURE else []):
+    for at, one in enumerate(told[:2] if first.likely or first.confidence < SURE else []):
         say("or else: " if at == 0 else " " * 9, "%s (%s)" % (one.says.rstrip("."), one.cause), dim=True)
         lines(one.evidence[:1], 1, dim=True)
 
@@ -97,6 +99,13 @@ def _documents(cited: Sequence[Cited]) -> None:
         where = "%s:%d" % (short(one.file), one.line) if one.line else short(one.file)
         say("the site says: ", "%s (%s)" % (one.heading, where) if one.heading else where)
         say("  ", one.text, dim=True)
+
+
+def _again(cause: Cause) -> None:
+    """Print whether the same job is worth running again."""
+    known = meanings().get(cause.cause)
+    if known is not None:
+        say("again? ", "%s: %s" % (known.again, known.because), dim=True)
 
 
 def _here(diagnosis: Diagnosis) -> None:

@@ -32,11 +32,15 @@ class Line(Shape):
 
 
 class Cause(Shape):
-    """A cause. *confidence*: the share of such answers that were right on logs with known causes."""
+    """A cause. *confidence*: the share of such answers that were right on logs that nothing was learnt from. *likely*:
+    it is no more than that. *voters*: who names it, "entries" of the knowledge base or "lines" that are alike.
+    """
 
     cause: str = Field(alias="class", json_schema_extra={"examples": list(CLASSES)})
     says: str
     confidence: float = Field(ge=0, le=1)
+    likely: bool = False
+    voters: list[str] = []
 
 
 class Other(Cause):
@@ -97,13 +101,21 @@ class End(Shape):
     why: Optional[str]
 
 
+class Again(Shape):
+    """Whether running the same job once more may help, and why."""
+
+    helps: Literal["no", "perhaps", "yes"]
+    because: str
+
+
 class Answer(Shape):
     """The answer of `maple-fix --json`. What is not known is null, or an empty list.
 
     *cause*: class "none": the job succeeded; "unknown": the logs do not show the cause, and *excerpt* is the
     shortest useful piece. *by*: who says so. *here*: what the site's file says of such a cause. *next*: what to do
-    where no cause is known. *written*, *submitted*: only with `--apply` or `--submit`: the copy, and what the submit
-    command said. *rounds*, *ended*: only with `--rounds`.
+    where no cause is known. *again*: whether the same job is worth running again, as it is. *written*, *submitted*:
+    only with `--apply` or `--submit`: the copy, and what the submit command said. *rounds*, *ended*: only with
+    `--rounds`.
     """
 
     version: Literal[1]
@@ -123,6 +135,7 @@ class Answer(Shape):
     advice: Optional[str]
     here: list[str]
     next: list[str]
+    again: Optional[Again] = None
     missing: list[str]
     notes: list[str]
     written: Optional[str] = None

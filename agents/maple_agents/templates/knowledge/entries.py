@@ -137,12 +137,24 @@ class Entry(Table):
         return [checked(one) for one in conditions]
 
 
+class Meaning(Table):
+    """What a class of causes means in a sentence, where no entry says more, and whether running the same job again
+    may help: *again*, and *because*.
+    """
+
+    says: Annotated[str, Field(min_length=1)]
+    again: Literal["no", "perhaps", "yes"]
+    because: Annotated[str, Field(min_length=1)]
+
+
 class Family(Part):
     """A file of the knowledge base: entries that belong together, by their ids; lists that entries of any file share,
-    by their names: "@name" stands for one in `match`, `without`, `explains` and in the lists of conditions.
+    by their names: "@name" stands for one in `match`, `without`, `explains` and in the lists of conditions; what
+    classes mean.
     """
 
     entry: dict[str, Entry] = {}
+    classes: dict[str, Meaning] = {}
     groups: dict[str, list[str]] = {}
 
 

@@ -9,30 +9,42 @@ from typing import Any
 
 from ...base.tables import paths, read
 from .conditions import Wanted
-from .entries import CLASSES, Entry, Family, literals
+from .entries import CLASSES, Entry, Family, Meaning, literals
 
 KIND = "knowledge"
 RARE = 7  # letters of one that is worth searching for in a whole log: shorter ones stand on lines of every day
 
 
-@cache
 def entries() -> Mapping[str, Entry]:
     """Return every entry in force by its id. Raises `ValueError`: a line for each mistake."""
-    found, wrong = _read()
+    return in_force()[0]
+
+
+def meanings() -> Mapping[str, Meaning]:
+    """Return what is said of classes, by their names. Raises as `entries`."""
+    return in_force()[1]
+
+
+@cache
+def in_force() -> tuple[Mapping[str, Entry], Mapping[str, Meaning]]:
+    found, classes, wrong = _read()
     if wrong:
         raise ValueError("\n".join(wrong))
-    return found
+    return found, classes
 
 
 def mistakes() -> list[str]:
     """Return a line for each mistake of the files in force: one that cannot be read, an id or a group given twice, a
     name of no group, a consequence or a sign that is no entry and no class.
     """
-    found, wrong = _read()
-    return wrong or [*_unknown(found)]
+    found, classes, wrong = _read()
+    return wrong or [
+        *_unknown(found),
+        *("classes.%s: there is no such class" % one for one in classes if one not in CLASSES),
+    ]
 
 
-def _read() -> tuple[dict[str, Entry], list[str]]:
+def _read() -> tuple[dict[str, Entry], dict[str, Meaning], list[str]]:
     wrong: list[str] = []
     families: dict[str, Family] = {}
     for path in paths(KIND).values():
@@ -42,7 +54,8 @@ def _read() -> tuple[dict[str, Entry], list[str]]:
             wrong += str(error).splitlines()
     groups = _once({path: family.groups for path, family in families.items()}, "groups", wrong)
     found = _once({path: family.entry for path, family in families.items()}, "entry", wrong)
-    return {name: _expanded(name, one, groups, wrong) for name, one in found.items()}, wrong
+    classes = _once({path: family.classes for path, family in families.items()}, "classes", wrong)
+    return {name: _expanded(name, one, groups, wrong) for name, one in found.items()}, classes, wrong
 
 
 def _once(tables: Mapping[str, Mapping[str, Any]], what: str, wrong: list[str]) -> dict[str, Any]:

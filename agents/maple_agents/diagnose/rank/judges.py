@@ -1,0 +1,138 @@
+"""What two voters say together of why a job died, and how sure that is: the entries of the knowledge base, and the
+labelled lines that a log's own are most like (`recognise/neighbours.py`).
+
+How much each of what is seen counts is data, `sureness.json`, fitted by `python -m tests.agents.debug.voter --record`
+on threads that the second had not learnt from.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+
+from ...templates.knowledge.entries import Entry
+from ..recognise.neighbours import FOLLOWS, Vote, learnt
+from ..values import Digest, Event, Place, Severity
+from .ranking import of_earlier_run, survived
+from .telling import Candidate, Voter, candidates, weights_in_force
+
+FILE = "sureness.json"
+AGREED = 0.4  # strength from which a vote for the same class counts as one
+SURE = 0.95  # confidence from which a cause that both name is more than likely
+LEAST = 0.66  # confidence below which no cause is named: two in three
+ALONE = 0.8  # strength from which the lines may name a cause that no entry does
+NO_CLASS = (FOLLOWS, "none")
+
+Weights = Mapping[str, Mapping[str, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Judgement:
+    """*confidence*: the share of such answers that were right, 0 to 1; *likely*: it is no more than likely; *voters*:
+    who names the cause, "entries" or "lines"; *second*: another class that the lines name, "" for none.
+    """
+
+    confidence: float
+    likely: bool
+    voters: tuple[str, ...]
+    second: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Named:
+    """A cause that the labelled lines name by themselves: *event* says it."""
+
+    cause: str
+    event: Event
+    judgement: Judgement
+
+
+@cache
+def sureness_in_force() -> Weights:
+    """Return the weights of the templates in force, none where there are none that can be read."""
+    return learnt(FILE, _weights) or {}
+
+
+def _weights(data: bytes) -> Weights:
+    try:
+        return {
+            voter: {str(name): float(value) for name, value in row.items()} for voter, row in json.loads(data).items()
+        }
+    except (TypeError, AttributeError) as error:
+        raise ValueError("no weights: %s" % error) from None
+
+
+def of_entry(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> Judgement:
+    """Return how sure a cause is that an entry names. *lead*: of its score over that of the next class; *votes*: what
+    the labelled lines say of each line that proves it.
+    """
+    seen = seen_by_both(entry, score, lead, votes)
+    sure = _share(sureness_in_force().get("entries", {}), seen)
+    agreed = seen["agree"] >= AGREED
+    return Judgement(sure, not (agreed and sure >= SURE), ("entries", "lines") if agreed else ("entries",),
+                     _second(entry.cause, votes))  # fmt: skip
+
+
+def seen_by_both(entry: Entry, score: float, lead: float, votes: Sequence[Vote | None]) -> dict[str, float]:
+    """Return what the confidence in an entry's cause is made of, each 0 to 1."""
+    cast = [one for one in votes if one is not None]
+    agree = max((one.strength for one in cast if one.cause == entry.cause), default=0.0)
+    other = [one.strength for one in cast if one.cause not in (entry.cause, *NO_CLASS)]
+    return {
+        "one": 1.0,
+        "score": min(score, 8.0) / 8,
+        "lead": min(max(0.0, lead), 2.0) / 2,
+        "symptom": float(entry.role == "symptom"),
+        "not strong": float(entry.weight != "strong"),
+        "agree": agree,
+        "agrees": float(agree > 0),
+        "against": 0.0 if agree else max(other, default=0.0),
+        "alike, of no class": 0.0 if agree else max((one.likeness for one in cast), default=0.0),
+        "facts": float(not votes),
+    }
+
+
+def _share(weights: Mapping[str, float], seen: Mapping[str, float]) -> float:
+    """Return the share of right answers: one half where nothing was learnt."""
+    return 1 / (1 + math.exp(-sum(weights.get(name, 0.0) * value for name, value in seen.items())))
+
+
+def _second(cause: str, votes: Iterable[Vote | None]) -> str:
+    cast = sorted((one for one in votes if one is not None), key=lambda one: -one.likeness)
+    names = (name for one in cast for name in (one.cause, one.second))
+    return next((name for name in names if name and name not in (cause, *NO_CLASS)), "")
+
+
+def by_lines(digest: Digest, out: Collection[Place], voter: Voter) -> Named | None:
+    """Return the cause that the labelled lines name where no entry does, None where they don't know the telling line.
+
+    *out*: places of events that are known to tell nothing. A line is like another by its words: a warning, and what
+    life went on after, is no death however alike.
+    """
+    rows = candidates(digest, voter, weights_in_force(), frozenset(out))
+    if not rows or rows[0].vote is None or not deadly(rows[0].event, digest):
+        return None
+    said, sure = rows[0].vote, _share(sureness_in_force().get("lines", {}), seen_by_lines(rows[0]))
+    if said.cause in NO_CLASS or said.strength < ALONE or sure < LEAST:
+        return None
+    return Named(said.cause, rows[0].event, Judgement(sure, True, ("lines",), _second(said.cause, (said,))))
+
+
+def seen_by_lines(row: Candidate) -> dict[str, float]:
+    """Return what the confidence in a cause that the lines name alone is made of."""
+    assert row.vote is not None
+    return {"one": 1.0, "strength": row.vote.strength, "likeness": row.vote.likeness, "telling": row.share}
+
+
+def deadly(event: Event, digest: Digest) -> bool:
+    """Return whether a process may have died of *event*."""
+    return event.severity >= Severity.ERROR and not survived(event, digest) and not of_earlier_run(event, digest)
+
+
+__all__ = [
+    "Judgement", "LEAST", "NO_CLASS", "Named", "SURE", "by_lines", "deadly", "of_entry", "seen_by_both",
+    "seen_by_lines", "sureness_in_force",
+]  # fmt: skip
