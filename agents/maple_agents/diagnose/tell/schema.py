@@ -135,7 +135,7 @@ class Answer(Shape):
     advice: Optional[str]
     here: list[str]
     next: list[str]
-    again: Optional[Again] = None
+    again: Optional[Again]
     missing: list[str]
     notes: list[str]
     written: Optional[str] = None
