@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import pytest
 from maple_agents.diagnose.diagnosis import diagnose
-from maple_agents.diagnose.rank.ranking import confidence, ranked
+from maple_agents.diagnose.rank.judges import AGREED, SURE, of_entry
+from maple_agents.diagnose.rank.ranking import ranked
 from maple_agents.diagnose.recognise.matches import matches
+from maple_agents.diagnose.recognise.neighbours import Vote
 from maple_agents.diagnose.values import Case, Digest, Ended, Event, LogFile, Place, Severity, Stream
 from maple_agents.templates.knowledge.entries import Entry
 from maple_submit_filter.site.facts import GENERIC_SLURM
@@ -238,11 +240,23 @@ def test_two_sentences_of_one_speaker_are_one_telling_within_twelve_lines(apart,
     assert (classes(first, second)[0] != "unknown") == kin
 
 
-@pytest.mark.parametrize(
-    ("score", "lead", "sure"),
-    [(-3.0, 0.0, 0.15), (1.9, 0.0, 0.15), (2.0, 0.0, 0.35), (7.9, 0.0, 0.85), (8.0, 0.0, 0.93), (90.0, 9.0, 0.93),
-     (7.0, 2.0, 0.93), (7.0, 1.9, 0.85), (6.9, 99.0, 0.85)],
-)  # fmt: skip
-def test_confidence_grows_by_steps_with_the_score_and_two_of_the_lead(score, lead, sure):
+def sureness(score: float, lead: float, *votes: Vote) -> float:
+    return of_entry(KNOWN["full"], score, lead, votes).confidence
+
+
+def test_confidence_grows_with_the_score_and_two_of_the_lead():
     """What leads by more is no surer: the other cause is out of sight already."""
-    assert confidence(score, lead) == sure
+    assert sureness(2.0, 0.0) < sureness(6.0, 0.0) < sureness(8.0, 0.0) == sureness(90.0, 0.0)
+    assert sureness(6.0, 0.0) < sureness(6.0, 1.0) < sureness(6.0, 2.0) == sureness(6.0, 99.0)
+
+
+def test_a_cause_is_more_than_likely_where_both_voters_name_it():
+    """A vote for it makes it surer, one for another class less so; without a strong one it stays likely."""
+    yes, no = Vote("disk_quota_or_full", 0.95, 1.0), Vote("gpu_oom", 0.95, 1.0)
+    weak = Vote("disk_quota_or_full", AGREED, 0.9)
+    assert sureness(6.0, 2.0, no) < sureness(6.0, 2.0, yes)
+    both = of_entry(KNOWN["full"], 6.0, 2.0, (yes,))
+    assert both.confidence >= SURE and not both.likely and both.voters == ("entries", "lines")
+    for votes, second in (((), ""), ((None,), ""), ((weak,), ""), ((no,), "gpu_oom")):
+        alone = of_entry(KNOWN["full"], 6.0, 2.0, votes)
+        assert alone.likely and alone.voters == ("entries",) and alone.second == second
