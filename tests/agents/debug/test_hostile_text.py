@@ -15,6 +15,7 @@ from maple_agents.ask.submission import site_of
 from maple_agents.base.secrets.masking import MASK
 from maple_agents.cli.fix.command import fix as command
 from maple_agents.cli.main import run
+from maple_agents.diagnose.tell.json_form import as_json
 from maple_agents.diagnose.tell.page import show
 from maple_agents.diagnose.values import Case, Cause, Cure, Diagnosis, Ended, Evidence
 from maple_agents.templates.knowledge.entries import CLASSES
@@ -109,8 +110,8 @@ def test_words_of_the_command_line_are_not_obeyed(tmp_path: Path, words: tuple[s
     assert (said.code, said.out) == (2, "") and len(said.err.splitlines()) == 1 and not obeyed(said)
 
 
-@pytest.mark.parametrize("as_json", [False, True], ids=["shown", "json"])
-def test_what_the_scheduler_says_is_not_obeyed(as_json: bool, capsys: pytest.CaptureFixture[str]) -> None:
+@pytest.mark.parametrize("machine", [False, True], ids=["shown", "json"])
+def test_what_the_scheduler_says_is_not_obeyed(machine: bool, capsys: pytest.CaptureFixture[str]) -> None:
     """A job's name, its reason, its nodes, what is noted of it and what a model says are anybody's words."""
     token = "hf_" + "a1B2" * 9
     odd = EVERYTHING + token
@@ -122,10 +123,10 @@ def test_what_the_scheduler_says_is_not_obeyed(as_json: bool, capsys: pytest.Cap
         "user_code", odd, steps=(odd,), held_back=odd, argv=(b"sbatch", odd.encode(), b"--token", b"s3cr3tword")
     )
     diagnosis = Diagnosis(asked, (cause, cause), (line,), (cure,), (line,))
-    said = Called(0, json.dumps(as_json(diagnosis)), "") if as_json else _shown(diagnosis, capsys)
+    said = Called(0, json.dumps(as_json(diagnosis)), "") if machine else _shown(diagnosis, capsys)
     assert "RED" in said.out and "4711" in said.out and not obeyed(said)
     assert token not in said.out and "s3cr3tword" not in said.out
-    if as_json:
+    if machine:
         assert all(one.isprintable() for text in texts(said.json) for one in text)
 
 
