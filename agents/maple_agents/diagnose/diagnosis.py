@@ -118,13 +118,19 @@ def _causes(rows: Sequence[Ranked], known: Mapping[str, Entry], given: Mapping[s
 
 
 def _judgement(rows: Sequence[Ranked], known: Mapping[str, Entry], voter: Voter) -> Judgement | None:
-    """Return how sure the first cause is, once the labelled lines were asked about each line that proves it."""
+    """Return how sure the first cause is, once the labelled lines were asked about each line that proves it.
+
+    An entry that holds only where a rule has proven the launch line wrong has its second witness in the script.
+    """
     if not rows or rows[0].cause == "unknown":
         return None
     first = rows[0]
     behind = next((other.score for other in rows if other.cause != first.cause), 0.0)
     lines = dict.fromkeys(match.evidence.text for match in first.matches[:3])
-    return of_entry(known[first.entry], first.score, first.score - behind, [voter(text) for text in lines])
+    judged = of_entry(known[first.entry], first.score, first.score - behind, [voter(text) for text in lines])
+    if not _wanted(known[first.entry]):
+        return judged
+    return replace(judged, likely=False, voters=(*judged.voters, "script"))  # what a rule has proven of the launch
 
 
 def _as_judged(causes: Sequence[Cause], judgement: Judgement) -> tuple[Cause, ...]:

@@ -193,7 +193,8 @@ class Cause:
     calibrated.
 
     *values*: what the signature's named groups caught. *by*: "rule", "case" or "model". *likely*: it is no more than
-    that; *voters*: who names it, "entries" (of the knowledge base), "lines" (labelled ones that the log's are like).
+    that; *voters*: who names it, "entries" (of the knowledge base), "lines" (labelled ones that the log's are like),
+    "script" (a launch line that a rule has proven wrong).
     """
 
     entry: str

@@ -79,7 +79,7 @@ def remembered(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         by="Maple", id="4711", scheduler="slurm", script=SCRIPT.encode(), path="train.sh", work_dir=str(folder),
         state="failed", exit_code=1, argv=(b"sbatch", b"--nodes=4", b"train.sh"), exact=True,
     )  # fmt: skip
-    monkeypatch.setattr(from_memory, "told", lambda job: told if job == "4711" else None)
+    monkeypatch.setattr(from_memory, "remembered", lambda job: told if job == "4711" else None)
 
 
 def test_a_log_of_a_forgotten_job_brings_the_script_that_the_service_was_told_of(

@@ -88,17 +88,20 @@ def test_harmless_words_are_no_words_of_causes(digests):
 
 
 def test_a_class_that_is_not_known_is_not_called_another(digests):
-    """With all entries of a class away, none of its texts is surely of another class, and few are at all."""
+    """With all entries of a class away, none of its texts is surely of another class, and few are at all.
+
+    The class itself may still be named as likely: by lines that are like the text's.
+    """
     table: dict[str, Counter[str]] = {}
     for name, text in YES:
         entry = KNOWN[name]
         if entry.role in ("cause", "symptom"):
             rest = {other: one for other, one in KNOWN.items() if one.cause != entry.cause}
             cause = first(digests[text], rest)
-            assert cause.cause == "unknown" or cause.score < SURE, (name, cause)
+            assert cause.cause in ("unknown", entry.cause) or cause.score < SURE, (name, cause)
             table.setdefault(entry.cause, Counter())[cause.cause] += 1
     _show(table)
-    wrong = sum(count for row in table.values() for cause, count in row.items() if cause != "unknown")
+    wrong = sum(count for own, row in table.items() for cause, count in row.items() if cause not in ("unknown", own))
     assert wrong <= 0.03 * sum(sum(row.values()) for row in table.values())
 
 

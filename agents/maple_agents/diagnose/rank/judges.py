@@ -32,7 +32,7 @@ Weights = Mapping[str, Mapping[str, float]]
 @dataclass(frozen=True, slots=True)
 class Judgement:
     """*confidence*: the share of such answers that were right, 0 to 1; *likely*: it is no more than likely; *voters*:
-    who names the cause, "entries" or "lines"; *second*: another class that the lines name, "" for none.
+    who names the cause, "entries", "lines" or "script"; *second*: another class that the lines name, "" for none.
     """
 
     confidence: float
