@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from functools import cache
 from typing import NamedTuple
 
+from ..base.slots import Missing
 from .language.lexemes import GPUS, NAMED, OPEN, RANKS, SAID, WEAK, Found, Line, Reading
 
 _MORE_THAN = re.compile(
@@ -274,6 +275,19 @@ class Counts(NamedTuple):
     ranks_per_node: int | None = None
     ranks: int | None = None
     gpus: int | None = None
+
+
+_RELATIVE = (
+    r"(?:double|twice|triple|half)(?: of)? (?:that|this|it|as many|as much|the (?:node|gpu|number|amount|size))"
+    r"|(?:more|fewer|less) (?:node|gpu) than"
+)
+
+
+def doubts(line: Line) -> Iterator[Missing]:
+    """Yield the question for the nodes where they are said as a multiple of another number."""
+    found = next(line.find(_RELATIVE), None)
+    if found is not None:
+        yield Missing("nodes", "the request says a multiple of another number; say how many nodes")
 
 
 def counts_said(readings: dict[str, Reading]) -> Counts:

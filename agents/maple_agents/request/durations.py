@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from ..base.quantities import clock, of_clock
 from ..base.slots import Missing
+from .clauses import asides
 from .language.lexemes import FAINT, NAMED, OPEN, SAID, WEAK, Line, Reading
 from .language.vocabulary import listed, texts
 from .language.words import CLOCK, NAME, NUMBER, SIGN, Token
@@ -220,6 +221,8 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
     before, after = line.before(at, 4), line.after(at, 4)
     if re.search(_KILLED, before):
         return SAID
+    if re.search(_ONE_PART, line.before(at, 6)):
+        return None
     if re.search(r" (?:%s) $" % _MOST, before):
         return None if re.match(r" (?:of|interval|timeout)\b", after) else _how(line, at)
     if re.match(r" (?:of )?(?:%s|time limit|limit)\b" % _NAMES, after):
@@ -242,6 +245,10 @@ def _meant(line: Line, at: int, word: Token) -> int | None:
     return FAINT if _ends_well(after, named) else None
 
 
+_ONE_PART = (
+    r" (?:an?|one|each|every|per|the) (?:epoch|step|iteration|eval|evaluation|checkpoint|validation)"
+    r"(?: (?:take|takes|need|needs|last|lasts|is|of|about|around|roughly|some)){0,3} $"
+)
 _OF_ANOTHER = (
     r" (?:warm ?up|interval|timeout|delay|epoch|period|age|sleep|gap|drive|flight|pause|break"
     r"|window|lag) (?:of|is|:|=) (?:about )?$"
@@ -292,8 +299,31 @@ def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
     if high and low > high:
         says = "%s and %s are said, and both cannot be" % (clock(low), clock(high))
         yield Missing("walltime", says, (clock(high), clock(low)))
+    elif said is not None and (other := _said_anew(line, chosen)):
+        says = "%s and %s are said; say which holds" % (clock(chosen), clock(other))
+        yield Missing("walltime", says, (clock(other), clock(chosen)))
     elif said is None and _is_unknown(line):
         yield Missing("walltime", "the request says that the time is not known; say how long it may run")
+
+
+_ANEW = (
+    r" (?:only|needs|need|full|just|actually|wait|rather|must|total)"
+    r"(?: (?!each|every|per|epoch|after|last|ago)[a-z']+){0,2} $"
+)
+_OF_A_PART = r"\b(?:epoch|step|iteration|every|each|checkpoint|save|eval)"
+
+
+def _said_anew(line: Line, chosen: int) -> int:
+    """Return a second time that somebody insists on ("wait no it only needs 30 hours"), 0 where there is none."""
+    aside = asides(line)
+    for at, word in enumerate(line.words):
+        if word.kind != DURATION or aside[at] or int(word.text) in (0, chosen) or not chosen:
+            continue
+        if re.search(_OF_A_PART, line.before(at, 7)):
+            continue
+        if re.search(_ANEW, line.before(at, 4)) and not re.match(r" %s\b" % _AFTER_POISON, line.after(at, 3)):
+            return int(word.text)
+    return 0
 
 
 def _bounds(line: Line) -> tuple[list[int], list[int]]:

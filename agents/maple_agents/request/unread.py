@@ -25,6 +25,10 @@ _FILLERS = listed(texts("words")["fillers"])
 _WEIGHTY, _EVERYDAY = listed(_WORDS["weighty"]), listed(_WORDS["everyday"])
 _PLACE_WORDS, _ENDS = listed(_WORDS["place_words"]), listed(_WORDS["ends"])
 _APART, _LEADS_TO, _PROSE, _UNITS = (listed(_WORDS[name]) for name in ("apart", "leads_to", "prose", "units"))
+_LED = listed(_WORDS["led"])  # also prose ("debug output"), but a place where "in" leads to it
+_OF_PLACES = ("queue", "partition", "qos")
+_GPU_WORDS = ("gpu", "gpus", "cpu")
+_GOES_ON = ("for", "with", "at", "and", "please")
 _DENIALS, _COUNTED, _THEM, _LEADS, _WAITS, _LENGTHS = (
     listed(_WORDS[name]) for name in ("denials", "counted", "them", "leads", "waits", "lengths")
 )
@@ -149,7 +153,7 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
     elif one.lex == DURATION:
         lost = "walltime" not in said and one.behind[:1] != ("of",)  # "10 hours of audio"
         yield Unread(one.text, "walltime", one.value, stops=True) if lost else Unread(one.near)
-    elif one.number and _corrects(one):
+    elif one.number and (_corrects(one) or _is_one_of_two(one)):
         yield Unread(one.near, stops=True)
     elif one.number and (slot := _counted(one)):
         known = any(name in said for name in _ALIKE.get(slot, (slot,)))
@@ -170,6 +174,8 @@ def _judged(one: Left, said: Slots, site: Site) -> Iterator[Unread]:
 def _place(one: Left, said: Slots, site: Site) -> Unread | None:
     """Return the partition, queue or QOS of this site that the word is; an everyday word only where it stands so."""
     rows = [row for row in site.partitions if row.name.lower() == one.text.lower() and not row.routed]
+    if not rows and one.behind[:1] and one.behind[0] in _OF_PLACES:
+        return _in_part(one, said, site)
     if not rows or (one.text.lower() in _EVERYDAY and not _stands_alone(one)):
         return None
     for row in rows:
@@ -177,6 +183,15 @@ def _place(one: Left, said: Slots, site: Site) -> Unread | None:
             return Unread(one.text, row.selector, row.name, stops=True)
     other = one.text.lower() not in _EVERYDAY and str(said[rows[0].selector].value) != rows[0].name
     return Unread(one.text, rows[0].selector, rows[0].name, stops=other)
+
+
+def _in_part(one: Left, said: Slots, site: Site) -> Unread | None:
+    """Return the place that a word is a part of, as "the dev queue" is of gpu-a100-dev; each is asked about."""
+    word = one.text.lower()
+    rows = [row for row in site.partitions if word in row.name.lower().split("-") and not row.routed]
+    if not rows or any(row.selector in said for row in rows) or word in _GPU_WORDS:
+        return None
+    return Unread(one.text, rows[0].selector, rows[0].name if len(rows) == 1 else "", stops=True)
 
 
 def _stands_alone(one: Left) -> bool:
@@ -194,8 +209,8 @@ def is_item(one: Left, exactly: bool = False) -> bool:
     prose = one.text.lower() in _PROSE and not exactly
     before, behind = one.before[-1:], one.behind[:1]
     ends = not behind or behind[0] in _APART or behind[0][0].isupper()
-    if before and before[0] in _LEADS_TO and not prose:
-        return ends
+    if before and before[0] in _LEADS_TO and (not prose or one.text.lower() in _LED):
+        return ends or behind[0] in _GOES_ON
     begins = not before or before[0] in _APART or before[0][0].isupper() or before[0] in _UNITS
     return begins and ends and not prose
 
@@ -204,6 +219,12 @@ def _corrects(one: Left) -> bool:
     """Tell whether a number stands behind a word that takes back or adds to another: "make it 8", "after job 12"."""
     after_job = one.before[-1:] == ("job",) and not _WAITS.isdisjoint(one.before[:-1])
     return after_job or not _LEADS.isdisjoint(one.before[-2:])
+
+
+def _is_one_of_two(one: Left) -> bool:
+    """Tell whether a number is one of two that somebody leaves open: "4 or 8", "like 4? or 8?"."""
+    first, last = one.before[-2:], one.behind[:3]
+    return "or" in last and any(word.isdigit() for word in last) or "or" in first and one.behind[:1] != ("of",)
 
 
 def _counted(one: Left) -> str:

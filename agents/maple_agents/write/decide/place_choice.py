@@ -86,8 +86,9 @@ def _unknown(
     known = [row.name for row in cluster.site.partitions if row.selector == own and not row.routed]
     lower = {one.lower(): one for one in known}
     near = [lower[one] for one in get_close_matches(name.lower(), lower, 1, 0.8)]
+    near = near or [one for one in known if name.lower() in one.lower().split("-")]  # the dev queue: gpu-a100-dev
     if cluster.site.partitions_complete or near:
-        meant = "did you mean %s?" % near[0] if near else "there are %s" % ", ".join(known)
+        meant = "did you mean %s?" % " or ".join(near) if near else "there are %s" % ", ".join(known)
         raise Refused("there is no %s %s on %s; %s" % (own, name, cluster.site.id, meant))
     kinds = [kind for kind in cluster.site.kinds if kind.gpus and (not job.kinds or kind.name in job.kinds)]
     counts = {kind.gpus for kind in kinds}
@@ -110,11 +111,15 @@ def _derived(
         if spot.row is not None and spot.row.name == default:
             because = "scheduler.default_%s of the site file" % ("qos" if own == "qos" else "partition")
             return spot, (Assumed(own, default, because),), ()
+    said = [spot for spot in wanted if spot.row is not None and spot.row.name.lower() in wishes]
+    if len(said) == 1 and said[0].row is not None:
+        return said[0], (Assumed(own, said[0].row.name, "the %s of that name" % own),), ()
     if len(wanted) == 1 and wanted[0].row is not None:
         because = "the only %s%s that takes the job" % ("" if not wishes else "such ", own)
         return wanted[0], (Assumed(own, wanted[0].row.name, because),), ()
     if (
         len(wanted) > 1
+        and not wishes
         and len({(spot.kinds, spot.fitted.numbers) for spot in wanted}) == 1
         and not _demand(own, cluster)
     ):

@@ -1,0 +1,74 @@
+"""What a request leaves open, or says twice, is asked about; what speaks of something else decides nothing."""
+
+from __future__ import annotations
+
+import pytest
+from maple_agents.base.slots import Refused
+from maple_agents.request.unread import unread
+from maple_agents.request.words import read
+from maple_agents.write.clusters import cluster
+from maple_agents.write.decide.decision import decide_plan
+
+from tests.agents.synthesis.plans import slots
+
+AGAIN = [
+    "train.py on 3 nodes for 2 days. wait no it only needs 30 hours",
+    "train.py on 2 nodes, 12 hours. It must have the full 24 hours, else it does not finish",
+    "train.py, 2 nodes, 10 hours, actually 20 hours is what it needs",
+]
+
+
+@pytest.mark.parametrize("text", AGAIN)
+def test_a_second_time_that_somebody_insists_on_is_no_silent_loss(text):
+    """It is asked which holds, or the later one does."""
+    asked = read(text)
+    later = str(asked.slots["walltime"].value) if "walltime" in asked.slots else ""
+    assert "walltime" in {one.slot for one in asked.doubts} or later in ("30:00:00", "24:00:00", "20:00:00")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "train.py on 2 nodes for 4 hours, an epoch needs 20 minutes",
+        "train.py on 2 nodes for 4 hours, checkpoint every 30 minutes",
+        "train.py on 2 nodes for 4 hours; each step takes about 2 seconds",
+    ],
+)
+def test_how_long_a_part_takes_is_no_time_of_the_job(text):
+    """Of an epoch, a step or a checkpoint."""
+    asked = read(text)
+    assert asked.slots["walltime"].value == "04:00:00" and not asked.doubts
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "my labmate ran with 2 nodes and it was too slow so I want double that, train.py, 1 day",
+        "last week 4 nodes were not enough, take twice as many for train.py, 2 hours",
+    ],
+)
+def test_a_multiple_of_another_number_is_asked_about(text):
+    """Nobody has said of which job the other number is."""
+    assert "nodes" in {one.slot for one in read(text).doubts}
+
+
+def test_two_numbers_that_are_left_open_stop_the_script():
+    """ "like 4? or 8?" counts something, and nobody knows which holds."""
+    asked = read("i need gpus. like 4? or 8? whatever is faster. train.py, bdte-delta-gpu, 12 hours")
+    left = unread(asked.left, asked.slots, cluster("ncsa-delta").site)
+    assert {one.text for one in left if one.stops} >= {"like 4", "or 8"}
+
+
+def test_a_place_that_is_named_by_a_part_of_its_name_is_not_made_up():
+    """The dev queue is that of this cluster: the line says which."""
+    with pytest.raises(Refused, match="did you mean gpu-a100-dev"):
+        decide_plan(
+            slots(nodes=1, program="a.py", walltime="01:00:00", partition="dev"), cluster("tacc-lonestar6"), frozenset()
+        )
+
+
+def test_debug_is_the_queue_of_that_name_where_there_is_one():
+    """Two queues are for tries there, and neither may be lost to the default route."""
+    said = slots(nodes=2, program="a.py", walltime="00:30:00", account="p", filesystems="flare")
+    plan = decide_plan(said, cluster("alcf-aurora"), frozenset({"debug"}))
+    assert plan.place.name == "debug"
