@@ -6,7 +6,7 @@ Whether the counts of a request agree, and what a bare number of GPUs means besi
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import NamedTuple
 
@@ -283,10 +283,10 @@ _RELATIVE = (
 )
 
 
-def doubts(line: Line) -> Iterator[Missing]:
-    """Yield the question for the nodes where they are said as a multiple of another number."""
-    found = next(line.find(_RELATIVE), None)
-    if found is not None:
+def doubts(line: Line, readings: Mapping[str, Reading]) -> Iterator[Missing]:
+    """Yield the question for the nodes where they are said as a multiple of another number, and by no number behind."""
+    found, nodes = next(line.find(_RELATIVE), None), readings.get("nodes")
+    if found is not None and (nodes is None or nodes.start < line.words[found.first].start):
         yield Missing("nodes", "the request says a multiple of another number; say how many nodes")
 
 

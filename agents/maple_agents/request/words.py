@@ -182,7 +182,7 @@ def _masked(text: str, spans: Sequence[tuple[int, int]]) -> str:
 
 def _asked(weighed: Weighed, line: Line, text: str, spans: Sequence[tuple[int, int]]) -> Asked:
     readings = dict(weighed.readings)
-    doubts = [*weighed.doubts, *durations.doubts(line, readings), *counts.doubts(line)]
+    doubts = [*weighed.doubts, *durations.doubts(line, readings), *counts.doubts(line, readings)]
     for one in doubts:
         readings.pop(one.slot, None)
     said = counts.counts_said(readings)
