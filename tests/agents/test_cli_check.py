@@ -209,6 +209,14 @@ def test_the_last_line_counts_what_is_cured_and_names_what_remains(maple, job):
     )
 
 
+def test_the_last_line_counts_lines_of_the_script_that_is_submitted(maple, job):
+    """The repair makes the script longer, and what is left stands in its last line."""
+    with open(job, "wb") as script:
+        script.write(b"#!/bin/bash\n#SBATCH -N 2 --ntasks-per-node=4 --gpus-per-node=4\n#SBATCH --time=2d\n")
+        script.write(b"srun python a.py --num_nodes=4\n")
+    assert "; left to you: MPL325 (line 4)\n" in maple("check", "--site", "generic-slurm", job).out
+
+
 @pytest.mark.parametrize(("line", "mode"), [(b"# maple: off", "off"), (b"echo # maple: off", "repair")])
 def test_a_script_may_switch_maple_off(maple, decided, job, line, mode):
     decided(Decision("clean"))

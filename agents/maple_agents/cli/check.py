@@ -277,7 +277,9 @@ def _summary(asked: Answer, mode: str, still: Sequence[Finding]) -> str:
     repaired = decision.verdict == "repaired"
     offered = [one for one in decision.findings if not (repaired and one.proven) and _on_offer(one, asked)]
     left = tuple(one for one in (still if repaired else decision.findings) if not (repaired and one.proven))
-    named = [_named(one, asked) for one in in_order(left) if one not in offered]
+    new = decision.repaired.script if repaired and decision.repaired is not None else None
+    source = (asked.submission.script if new is None else new) or b""
+    named = [_named(one, source) for one in in_order(left) if one not in offered]
     return summary(decision.verdict, *counts, decision.why or unread, len(offered), named)
 
 
@@ -291,9 +293,9 @@ def _on_offer(finding: Finding, asked: Answer) -> bool:
     return finding.proven and any(finding.code not in {one.code for one in _still(asked, way)} for way in ways[:1])
 
 
-def _named(finding: Finding, asked: Answer) -> str:
-    """Return a finding's code and line; no change adds or removes one."""
-    line = line_of(asked.submission.script or b"", finding.at.start) if finding.at is not None else 0
+def _named(finding: Finding, source: bytes) -> str:
+    """Return a finding's code, and its line in the script that it was found in; no change adds or removes one."""
+    line = line_of(source, finding.at.start) if finding.at is not None else 0
     return f"{finding.code} (line {line})" if line else finding.code
 
 

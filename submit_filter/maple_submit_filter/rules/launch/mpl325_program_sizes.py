@@ -108,8 +108,9 @@ def _parts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterato
         product *= int(one.value)
     if not sizes or starts.world % product == 0:
         return
-    says = "%s need a multiple of %d ranks, and %d start" % (
-        " x ".join("%s %d" % (kind, int(one.value)) for kind, one in sizes.items()), product, starts.world)  # fmt: skip
+    shown = " x ".join("%s %d" % (kind, int(one.value)) for kind, one in sizes.items())
+    need = "needs" if len(sizes) == 1 else "need"
+    says = "%s %s a multiple of %d ranks, and %d start" % (shown, need, product, starts.world)
     last = list(sizes.values())[-1]
     yield Finding("MPL325", says, _place(last, step), fixes=tuple(_smaller(sizes, product, starts, step, job)),
                   help="the number of ranks must be a multiple of the product")  # fmt: skip
