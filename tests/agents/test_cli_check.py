@@ -184,7 +184,7 @@ def test_what_one_mistake_hid_is_told_of_the_repaired_script(maple, job):
         script.write(HIDES)
     said = maple("check", "--site", "ncsa-delta", job).out
     assert said.index("error MPL305") < said.index("changed too, for what is wrong then: MPL501") < said.index("MPL203")
-    assert "and there, still:\n" in said and "1 error, fixed as shown; left to you: MPL203 (line 7)\n" in said
+    assert "and there, still:\n" in said and "1 error, fixed as shown; left to you: MPL203 (line 6)\n" in said
 
 
 FOUR = b"""#!/bin/bash
