@@ -14,6 +14,7 @@ from typing import FrozenSet, Iterator, List, NamedTuple, Optional, Sequence, Tu
 
 from ..launchers.python_options import python_program
 from ..launchers.registry import AGENTS
+from ..types.edits import Span
 from ..types.job import Job
 from ..types.launch_plan import LaunchPlan, Step
 from ..types.text import NUL, plain
@@ -134,6 +135,11 @@ class Named(NamedTuple):
     name: bytes
     last: str
     value: bytes
+
+
+def place_of(one: Named, step: Step) -> Optional[Span]:
+    """Return where a value that a step's program is told stands in the script, None where it does not as such."""
+    return step.program_spans[one.word] if one.word < len(step.program_spans) else None
 
 
 def named_values(program: Sequence[bytes]) -> Iterator[Named]:

@@ -28,8 +28,8 @@ class Finding(NamedTuple):
 
 
 def counted(number: Optional[int], noun: str) -> str:
-    """Return a number with its noun: `1 node`, `2 nodes`."""
-    return "%s %s%s" % (number, noun, "" if number == 1 else "s")
+    """Return a number with its noun: `1 node`, `2 nodes`, `2 processes`."""
+    return "%s %s%s" % (number, noun, "" if number == 1 else "es" if noun.endswith("s") else "s")
 
 
 def sentence(text: str) -> str:

@@ -11,7 +11,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Link, Step
 from .. import rule
-from ..program_text import Named, named_values, programs
+from ..program_text import Named, named_values, place_of, programs
 
 _LOCAL = re.compile(
     rb"set_device\(\s*(?:int\(\s*)?os\.environ(?:\[|\.get\()\s*['\"](?:SLURM_LOCALID|LOCAL_RANK)['\"][^%\n]*$"
@@ -37,7 +37,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
         named = _numbered(step, job) if _sees_one(step, job) and not step.maybe else None
         if named is not None:
             says = "%s is the task's number on its node, but each task sees one GPU, number 0" % named.name.decode()
-            yield Finding("MPL405", says, step.program_spans[named.word] or step.span,
+            yield Finding("MPL405", says, place_of(named, step) or step.span,
                           fixes=_all_of_a_node(step.links[0], step, job), help=_HELP)  # fmt: skip
             return
     for one in programs(plan, job):
@@ -61,7 +61,7 @@ def _sees_one(step: Step, job: Job) -> bool:
 def _numbered(step: Step, job: Job) -> Optional[Named]:
     """Return the device that a program is told by the number of its task on the node."""
     for named in named_values(step.program):
-        span = step.program_spans[named.word] if named.word < len(step.program_spans) else None
+        span = place_of(named, step)
         if named.last in _DEVICES and span is not None and _BY_LOCAL.search(job.source[span.start : span.end]):
             return named
     return None

@@ -14,7 +14,7 @@ from ...types.job import Job
 from ...types.launch_plan import LaunchPlan
 from .. import rule
 from ..limits import judged
-from ..program_text import named_values
+from ..program_text import named_values, place_of
 
 _LOADED = rb"(?m)^[^#\n]*?\b(?:module[ \t]+(?:load|add|swap)|ml(?:[ \t]+load)?)\b[^\n#]*?[ \t](%s(?:/\S+)?)(?=[\s;&]|$)"
 
@@ -100,7 +100,7 @@ def _told(one: Unfit, plan: LaunchPlan, job: Job) -> Optional[_Place]:
     for step in plan.steps:
         for said in named_values(step.program) if not step.maybe else ():
             if said.last == name and said.value == value.encode():
-                span = step.program_spans[said.word] if said.word < len(step.program_spans) else None
+                span = place_of(said, step)
                 return _Place(span or step.span, _written(one, value.encode(), span, job))
     return None
 

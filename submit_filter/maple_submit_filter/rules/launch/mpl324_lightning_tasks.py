@@ -36,14 +36,19 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
     """
     if b"SLURM_NTASKS" in job.source or b"SLURM_JOB_NAME" in job.source:
         return  # the script speaks to Lightning itself
-    for one in (*programs(plan, job), *_by_words(plan, job)):
-        if not _LIGHTNING.search(one.text) or any(word in one.text for word in _TOLD_OTHERWISE):
-            continue
+    for one in (*_by_text(plan, job), *_by_words(plan, job)):
         says = _wrong(one, plan, job)
         if says:
             helps = "one task per device: --ntasks-per-node as many as devices, and srun in front of python"
             yield Finding("MPL324", says, one.step.program_span or one.step.span, fixes=_a_task_each(one, job),
                           help=helps)  # fmt: skip
+
+
+def _by_text(plan: LaunchPlan, job: Job) -> Iterator[Program]:
+    """Yield the programs that import Lightning, and leave its environment to it."""
+    for one in programs(plan, job):
+        if _LIGHTNING.search(one.text) and not any(word in one.text for word in _TOLD_OTHERWISE):
+            yield one
 
 
 def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
@@ -52,7 +57,7 @@ def _by_words(plan: LaunchPlan, job: Job) -> Iterator[Program]:
     for step in plan.steps:
         told = {one.name.lstrip(b"-+").replace(b"-", b"_") for one in named_values(step.program)}
         if step.line not in known and not step.maybe and not step.unknown and told >= _TRAINER:
-            yield Program(step, "the program", b"import lightning\n")
+            yield Program(step, "the program", b"")
 
 
 def _a_task_each(one: Program, job: Job) -> Tuple[Fix, ...]:

@@ -11,7 +11,7 @@ from ...types.findings import Finding, counted
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
-from ..program_text import Named, is_rank, named_values
+from ..program_text import Named, is_rank, named_values, place_of
 
 # What the last part of an option's name counts, as Lightning, NeMo, JAX's examples and Megatron-LM spell it.
 _NODES = ("num_nodes", "n_nodes")
@@ -88,11 +88,11 @@ def _is_another_count(name: str, said: int, starts: _Starts) -> bool:
 def _finding(one: Named, noun: str, right: int, step: Step, job: Job) -> Finding:
     where = "on each node " if one.last in _EACH else ""
     does = "starts on" if noun == "node" else "starts"
-    many = counted(right, noun).replace("processs", "processes")
+    many = counted(right, noun)
     says = "the program is told %s=%s, but the launch line %s %s %s" % (
         one.name.decode("utf-8", "replace"), one.value.decode("utf-8", "replace"), does, many, where)  # fmt: skip
     fix = _told(one, right, step, job)
-    return Finding("MPL325", says.rstrip(), _place(one, step), fixes=(fix,) if fix is not None else (),
+    return Finding("MPL325", says.rstrip(), place_of(one, step), fixes=(fix,) if fix is not None else (),
                    help="say what starts, or start what is said")  # fmt: skip
 
 
@@ -112,7 +112,7 @@ def _parts(named: List[Named], starts: _Starts, step: Step, job: Job) -> Iterato
     need = "needs" if len(sizes) == 1 else "need"
     says = "%s %s a multiple of %d ranks, and %d start" % (shown, need, product, starts.world)
     last = list(sizes.values())[-1]
-    yield Finding("MPL325", says, _place(last, step), fixes=tuple(_smaller(sizes, product, starts, step, job)),
+    yield Finding("MPL325", says, place_of(last, step), fixes=tuple(_smaller(sizes, product, starts, step, job)),
                   help="the number of ranks must be a multiple of the product")  # fmt: skip
 
 
@@ -129,7 +129,7 @@ def _smaller(sizes: Dict[str, Named], product: int, starts: _Starts, step: Step,
 
 def _told(one: Named, right: int, step: Step, job: Job) -> Optional[Fix]:
     """Say another number where the value stands in the script as such; a variable in its place that tasks read."""
-    span = _place(one, step)
+    span = place_of(one, step)
     if span is None:
         return None
     head, _, value = job.source[span.start : span.end].rpartition(b"=")
@@ -145,7 +145,3 @@ def _of_task(one: Named, right: int, step: Step) -> bytes:
     """Return the number, or what srun tells each of its tasks, where the task's own shell reads the word."""
     inside = bool(step.links) and step.links[0].name == "srun" and step.links[-1].quoted == b"'"
     return b"$SLURM_NTASKS" if inside and one.last in _WORLD and right == step.tasks else b"%d" % right
-
-
-def _place(one: Named, step: Step) -> Optional[Span]:
-    return step.program_spans[one.word] if one.word < len(step.program_spans) else None

@@ -10,7 +10,7 @@ from ...types.findings import Finding
 from ...types.job import Job
 from ...types.launch_plan import LaunchPlan, Step
 from .. import rule
-from ..program_text import beside, is_rank, named_values
+from ..program_text import Named, beside, is_rank, named_values, place_of
 
 _OPTIONS = ("deepspeed", "deepspeed_config", "ds_config", "deepspeed_config_file")
 _SIZE = re.compile(
@@ -44,7 +44,7 @@ def check(plan: LaunchPlan, job: Job, site: Site) -> Iterator[Finding]:
             text = beside(job, one.value) if one.last in _OPTIONS and one.value.endswith(b".json") else None
             sizes = _sizes(text) if text is not None else None
             if sizes is not None and sizes.whole != sizes.micro * sizes.passes * world:
-                yield _finding(sizes, world, one.value, step, one.word)
+                yield _finding(sizes, world, one, step)
 
 
 def _world(step: Step) -> int:
@@ -66,15 +66,14 @@ def _sizes(text: bytes) -> Optional[_Sizes]:
                   said[b"gradient_accumulation_steps"])  # fmt: skip
 
 
-def _finding(sizes: _Sizes, world: int, name: bytes, step: Step, index: int) -> Finding:
+def _finding(sizes: _Sizes, world: int, one: Named, step: Step) -> Finding:
     product = sizes.micro * sizes.passes * world
     says = "%s says a batch of %d, but %d x %d x %d ranks are %d" % (
-        name.decode("utf-8", "replace"), sizes.whole, sizes.micro, sizes.passes, world, product)  # fmt: skip
+        one.value.decode("utf-8", "replace"), sizes.whole, sizes.micro, sizes.passes, world, product)  # fmt: skip
     help_ = "train_batch_size %d, or one of the three left out" % product
     if sizes.whole % (sizes.micro * world) == 0:
         help_ = "train_batch_size %d, or gradient_accumulation_steps %d" % (
             product,
             sizes.whole // sizes.micro // world,
         )
-    at = step.program_spans[index] if index < len(step.program_spans) else None
-    return Finding("MPL326", says, at or step.span, help=help_)
+    return Finding("MPL326", says, place_of(one, step) or step.span, help=help_)

@@ -77,10 +77,8 @@ def _total(plan: LaunchPlan, job: Job, site: Site) -> Optional[Finding]:
 
 def _by_nodes(nodes: int, job: Job, site: Site) -> Optional[Finding]:
     """More in all than one job may have, counted by its nodes."""
-    each, in_all = (
-        gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres"),
-        limit(job, site, "max_gpus"),
-    )
+    each = gpu_count(job.settings, "gpus-per-node") or gpu_count(job.settings, "gres")
+    in_all = limit(job, site, "max_gpus")
     if not each or in_all is None or each * nodes <= in_all.most:
         return None
     return _finding(job.settings.get("nodes"), each * nodes, in_all, in_all.most)
